@@ -9,7 +9,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Map;
 import java.util.OptionalLong;
+import liquibase.resource.ClassLoaderResourceAccessor;
 
 /**
  * The function library that every server needs, schema {@code shardflake}: {@code next_id} and its kin. Deploying
@@ -63,7 +65,12 @@ public final class FunctionLibrary {
             try {
                 execute(connection, "CREATE SCHEMA IF NOT EXISTS shardflake");
                 long epoch = epoch(recordedEpoch(connection), wanted);
-                LiquibaseRun.update(connection, CHANGELOG, "shardflake", "shardflake.epoch", Long.toString(epoch));
+                LiquibaseRun.update(
+                        connection,
+                        new ClassLoaderResourceAccessor(FunctionLibrary.class.getClassLoader()),
+                        CHANGELOG,
+                        "shardflake",
+                        Map.of("shardflake.epoch", Long.toString(epoch)));
                 connection.setAutoCommit(true);
                 verify(connection, epoch);
             } finally {

@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -29,11 +33,10 @@ class ClockIT {
     private static final long LAST_MILLIS = FunctionLibrary.DEFAULT_EPOCH_MILLIS + (1L << 40) - 1;
 
     @RegisterExtension
-    static final PostgresExtension postgres =
-            PostgresExtension.servers(1).prepare(connection -> {
-                Shards.deployWithPhotos(connection);
-                Shards.replaceClock(connection);
-            });
+    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(connection -> {
+        Shards.deployWithPhotos(connection);
+        Shards.replaceClock(connection);
+    });
 
     private static final String NEXT_ID = "SELECT shardflake.next_id(7, 'shard_0007.fresh')";
 
@@ -43,7 +46,10 @@ class ClockIT {
     void connectWithAFreshSequence() throws SQLException {
         connection = postgres.database(0).connect();
         setClock(System.currentTimeMillis());
-        execute(connection, "DROP SEQUENCE IF EXISTS shard_0007.fresh", "SELECT shardflake.create_id_sequence('shard_0007', 'fresh')");
+        execute(
+                connection,
+                "DROP SEQUENCE IF EXISTS shard_0007.fresh",
+                "SELECT shardflake.create_id_sequence('shard_0007', 'fresh')");
     }
 
     @AfterEach
@@ -68,7 +74,9 @@ class ClockIT {
         long first = queryLong(connection, NEXT_ID);
         long[] ids = queryLongs(connection, NEXT_ID + " FROM generate_series(1, 10000)");
 
-        assertThat(ticks(ids[9999])).as("the time runs ahead of the clock, 1024 ids to the millisecond").isEqualTo(ticks(first) + 10000);
+        assertThat(ticks(ids[9999]))
+                .as("the time runs ahead of the clock, 1024 ids to the millisecond")
+                .isEqualTo(ticks(first) + 10000);
     }
 
     @Test
@@ -89,7 +97,9 @@ class ClockIT {
         for (int elapsed = 0; elapsed < 2000; elapsed++) {
             setClock(start + elapsed);
             for (long id : queryLongs(connection, NEXT_ID + " FROM generate_series(1, " + elapsed % 5 + ")")) {
-                assertThat(millis(id) - (start + elapsed)).as("ms ahead of the clock").isBetween(-4L, 0L);
+                assertThat(millis(id) - (start + elapsed))
+                        .as("ms ahead of the clock")
+                        .isBetween(-4L, 0L);
             }
         }
     }
@@ -126,7 +136,10 @@ class ClockIT {
             ThreadLocalRandom random = ThreadLocalRandom.current();
             while (!done.get()) {
                 long step = random.nextBoolean() ? random.nextLong(-HOUR, HOUR) : random.nextLong(-10, 10);
-                execute(own, "UPDATE public.test_clock SET ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint + " + step);
+                execute(
+                        own,
+                        "UPDATE public.test_clock SET ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint + "
+                                + step);
                 Thread.sleep(random.nextInt(4));
             }
         } catch (SQLException | InterruptedException e) {
@@ -149,8 +162,9 @@ class ClockIT {
     @ValueSource(longs = {FunctionLibrary.DEFAULT_EPOCH_MILLIS - 1, LAST_MILLIS + 1})
     void clockOutsideTheTimeOfIdsIsRefusedTillItIsSetRight(long millis) throws SQLException {
         setClock(millis);
-        String message = "the clock says " + (millis < LAST_MILLIS ? "2024-12-31 23:59:59.999" : "2059-11-04 19:53:47.776")
-                + " UTC, but ids have times from 2025-01-01 00:00:00 to 2059-11-04 19:53:47.775 UTC";
+        String message =
+                "the clock says " + (millis < LAST_MILLIS ? "2024-12-31 23:59:59.999" : "2059-11-04 19:53:47.776")
+                        + " UTC, but ids have times from 2025-01-01 00:00:00 to 2059-11-04 19:53:47.775 UTC";
         assertSqlState(NEXT_ID, "SF002", message);
         assertSqlState(NEXT_ID, "SF002", message);
 

@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -56,7 +60,8 @@ class CrashIT {
         assertThat(sorted).hasSizeGreaterThan(CRASHES * SESSIONS);
         assertThat(IdLog.duplicates(sorted)).as("ids seen twice by clients").isZero();
         try (Connection connection = server.connect()) {
-            assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo")).isPositive();
+            assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo"))
+                    .isPositive();
         }
     }
 

@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -57,11 +61,13 @@ class DumpIT {
         }
 
         try (Connection connection = target.connect()) {
-            assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo")).isEqualTo(1001);
+            assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo"))
+                    .isEqualTo(1001);
             assertThat(queryLong(connection, "INSERT INTO shard_0007.photo (uid) VALUES (7) RETURNING id"))
                     .as("the sequence came along")
                     .isGreaterThan(last);
-            assertThat(queryLong(connection, "SELECT shardflake.id_shard(shard_0007.next_id())")).isEqualTo(7);
+            assertThat(queryLong(connection, "SELECT shardflake.id_shard(shard_0007.next_id())"))
+                    .isEqualTo(7);
         }
     }
 

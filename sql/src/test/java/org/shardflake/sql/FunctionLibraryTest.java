@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
@@ -32,12 +36,12 @@ import org.shardflake.cluster.PostgresExtension;
 
 class FunctionLibraryTest {
 
-    private static final String HISTORY = "SELECT string_agg(concat_ws(' ', orderexecuted, id, md5sum, dateexecuted), ',' ORDER BY orderexecuted)"
-            + " FROM shardflake.databasechangelog";
+    private static final String HISTORY =
+            "SELECT string_agg(concat_ws(' ', orderexecuted, id, md5sum, dateexecuted), ',' ORDER BY orderexecuted)"
+                    + " FROM shardflake.databasechangelog";
 
     /** Everything deployed, as the catalog has it; the history tables are Liquibase's own affair. */
-    private static final String SURFACE =
-            """
+    private static final String SURFACE = """
             SELECT string_agg(line, E'\\n' ORDER BY line) FROM (
                 SELECT concat_ws(' ', 'function', p.oid::regprocedure, 'returns', pg_get_function_result(p.oid), l.lanname,
                         CASE p.provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END,
@@ -102,8 +106,11 @@ class FunctionLibraryTest {
                 "UPDATE shardflake.databasechangelog SET md5sum = '9:00000000000000000000000000000000' WHERE id = 'id_shard'");
         FunctionLibrary.deploy(connection);
 
-        assertThat(queryLong(connection, "SELECT shardflake.id_shard(11637205501278089)")).isEqualTo(1341);
-        assertThat(queryString(connection, "SELECT string_agg(id, ',') FROM shardflake.databasechangelog WHERE exectype = 'RERAN'"))
+        assertThat(queryLong(connection, "SELECT shardflake.id_shard(11637205501278089)"))
+                .isEqualTo(1341);
+        assertThat(queryString(
+                        connection,
+                        "SELECT string_agg(id, ',') FROM shardflake.databasechangelog WHERE exectype = 'RERAN'"))
                 .isEqualTo("id_shard");
     }
 
@@ -151,10 +158,14 @@ class FunctionLibraryTest {
         FunctionLibrary.deploy(connection);
         rollBackEverything();
 
-        assertThat(queryLong(connection, "SELECT count(*) FROM pg_proc WHERE pronamespace = 'shardflake'::regnamespace")).isZero();
-        assertThat(queryString(connection, "SELECT to_regclass('shardflake.layout')")).isNull();
+        assertThat(queryLong(
+                        connection, "SELECT count(*) FROM pg_proc WHERE pronamespace = 'shardflake'::regnamespace"))
+                .isZero();
+        assertThat(queryString(connection, "SELECT to_regclass('shardflake.layout')"))
+                .isNull();
         FunctionLibrary.deploy(connection);
-        assertThat(queryLong(connection, "SELECT shardflake.epoch_ms()")).isEqualTo(FunctionLibrary.DEFAULT_EPOCH_MILLIS);
+        assertThat(queryLong(connection, "SELECT shardflake.epoch_ms()"))
+                .isEqualTo(FunctionLibrary.DEFAULT_EPOCH_MILLIS);
     }
 
     @Test
@@ -162,9 +173,11 @@ class FunctionLibraryTest {
         FunctionLibrary.deploy(connection);
         execute(connection, "SELECT shardflake.create_shard(7)");
 
-        assertThatThrownBy(this::rollBackEverything).hasMessageContaining("function shard_0007.next_id() depends on function shardflake.next_id");
+        assertThatThrownBy(this::rollBackEverything)
+                .hasMessageContaining("function shard_0007.next_id() depends on function shardflake.next_id");
         connection.setAutoCommit(true);
-        assertThat(queryLong(connection, "SELECT shardflake.id_shard(shard_0007.next_id())")).isEqualTo(7);
+        assertThat(queryLong(connection, "SELECT shardflake.id_shard(shard_0007.next_id())"))
+                .isEqualTo(7);
         FunctionLibrary.deploy(connection);
     }
 
@@ -185,7 +198,8 @@ class FunctionLibraryTest {
         execute(connection, "SELECT shardflake.create_shard(7)");
         FunctionLibrary.deploy(connection); // under the library's own history now: what is there is taken over
 
-        assertThat(queryLong(connection, "SELECT shardflake.id_shard(shard_0007.next_id())")).isEqualTo(7);
+        assertThat(queryLong(connection, "SELECT shardflake.id_shard(shard_0007.next_id())"))
+                .isEqualTo(7);
     }
 
     private Liquibase liquibase(String historySchema) throws LiquibaseException {
@@ -203,7 +217,10 @@ class FunctionLibraryTest {
         assertThat(connection.isClosed()).isFalse();
         assertThat(connection.getAutoCommit()).isFalse();
         connection.rollback();
-        assertThat(queryLong(connection, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()")).isZero();
+        assertThat(queryLong(
+                        connection,
+                        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"))
+                .isZero();
         connection.rollback();
         connection.setAutoCommit(true);
     }
@@ -231,7 +248,8 @@ class FunctionLibraryTest {
                 "DELETE FROM shardflake.databasechangelog WHERE id = 'id_shard'");
         FunctionLibrary.deploy(connection);
 
-        assertThat(queryLong(connection, "SELECT count(*) FROM shardflake.databasechangelog WHERE id = 'id_shard'")).isEqualTo(1);
+        assertThat(queryLong(connection, "SELECT count(*) FROM shardflake.databasechangelog WHERE id = 'id_shard'"))
+                .isEqualTo(1);
     }
 
     @Test
@@ -242,6 +260,7 @@ class FunctionLibraryTest {
         });
 
         assertThat(deployed).containsOnly(true);
-        assertThat(queryLong(connection, "SELECT count(*) - count(DISTINCT id) FROM shardflake.databasechangelog")).isZero();
+        assertThat(queryLong(connection, "SELECT count(*) - count(DISTINCT id) FROM shardflake.databasechangelog"))
+                .isZero();
     }
 }

@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -35,7 +39,9 @@ class IdFunctionsTest {
     /** ms 1387263000, shard 31341 mod 2000 and sequence 5001 mod 1024, the worked example of Instagram's article. */
     @Test
     void workedExampleRoundTrips() throws SQLException {
-        assertThat(queryLong(connection, "SELECT shardflake.compose_id(1387263000::bigint * 1024 + 5001 % 1024, 31341 % 2000)"))
+        assertThat(queryLong(
+                        connection,
+                        "SELECT shardflake.compose_id(1387263000::bigint * 1024 + 5001 % 1024, 31341 % 2000)"))
                 .isEqualTo(11637205501278089L);
         assertThat(queryString(
                         connection,
@@ -77,8 +83,10 @@ class IdFunctionsTest {
         "-infinity, 0, -1"
     })
     void boundsOfAMillisecondTakeInEveryShard(String time, long min, long max) throws SQLException {
-        assertThat(queryLong(connection, "SELECT shardflake.min_id('" + time + "')")).isEqualTo(min);
-        assertThat(queryLong(connection, "SELECT shardflake.max_id('" + time + "')")).isEqualTo(max);
+        assertThat(queryLong(connection, "SELECT shardflake.min_id('" + time + "')"))
+                .isEqualTo(min);
+        assertThat(queryLong(connection, "SELECT shardflake.max_id('" + time + "')"))
+                .isEqualTo(max);
     }
 
     @Test
@@ -89,7 +97,8 @@ class IdFunctionsTest {
                 "INSERT INTO public.photo SELECT shardflake.min_id('2026-01-01 00:00Z') + n * 8388608 FROM generate_series(0, 100000) n",
                 "ANALYZE public.photo");
 
-        String search = " public.photo WHERE id BETWEEN shardflake.min_id('2026-01-01 00:00:01Z') AND shardflake.max_id('2026-01-01 00:00:01.999Z')";
+        String search =
+                " public.photo WHERE id BETWEEN shardflake.min_id('2026-01-01 00:00:01Z') AND shardflake.max_id('2026-01-01 00:00:01.999Z')";
         assertThat(queryLong(connection, "SELECT count(*) FROM" + search)).isEqualTo(1000);
         assertThat(queryString(connection, "EXPLAIN SELECT id FROM" + search)).startsWith("Index Only Scan");
     }

@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -61,7 +65,8 @@ class InterruptedSessionsIT {
         assertThat(sorted).isNotEmpty();
         assertThat(IdLog.duplicates(sorted)).as("duplicates").isZero();
         try (Connection connection = postgres.database(0).connect()) {
-            assertThat(queryLong(connection, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")).isZero();
+            assertThat(queryLong(connection, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"))
+                    .isZero();
         }
     }
 
@@ -125,9 +130,10 @@ class InterruptedSessionsIT {
 
     private static void assertHoldsNoLock(Connection connection) throws SQLException {
         try {
-            assertThat(queryLong(
-                            connection,
-                            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid()"))
+            assertThat(
+                            queryLong(
+                                    connection,
+                                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid()"))
                     .as("advisory locks of a session whose statement was cancelled")
                     .isZero();
         } catch (SQLException e) {

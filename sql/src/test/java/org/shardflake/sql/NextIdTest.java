@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -22,8 +26,7 @@ import org.shardflake.cluster.PostgresExtension;
 class NextIdTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres =
-            PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
 
     private Connection connection;
 
@@ -99,7 +102,10 @@ class NextIdTest {
                 "next_ids(7, 'shard_0007.id_seq', NULL) | 22023 | count NULL is out of range 1..100000"
             })
     void badInputNamesTheValueAndTheRange(String call, String sqlState, String message) throws SQLException {
-        execute(connection, "CREATE SEQUENCE IF NOT EXISTS public.stray", "CREATE SEQUENCE IF NOT EXISTS shard_0007.cold");
+        execute(
+                connection,
+                "CREATE SEQUENCE IF NOT EXISTS public.stray",
+                "CREATE SEQUENCE IF NOT EXISTS shard_0007.cold");
 
         assertThatThrownBy(() -> queryLongs(connection, "SELECT shardflake." + call))
                 .isInstanceOfSatisfying(PSQLException.class, e -> {
@@ -139,7 +145,9 @@ class NextIdTest {
         connection.setAutoCommit(false);
         queryLongs(connection, "SELECT shardflake.draw_cold(7, 'shard_0007.id_seq') FROM generate_series(1, 100)");
 
-        assertThat(queryString(connection, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"))
+        assertThat(queryString(
+                        connection,
+                        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"))
                 .as("advisory locks, though the transaction is open")
                 .isEqualTo("0");
         connection.rollback();
@@ -163,7 +171,8 @@ class NextIdTest {
                     UPDATE pg_class SET oid = v_new WHERE oid = v_old;
                 END $$""");
 
-        long[] ids = queryLongs(connection, "SELECT shardflake.next_id(7, 4294967290::oid::regclass) FROM generate_series(1, 2)");
+        long[] ids = queryLongs(
+                connection, "SELECT shardflake.next_id(7, 4294967290::oid::regclass) FROM generate_series(1, 2)");
 
         assertThat(ids[1]).isGreaterThan(ids[0]);
     }

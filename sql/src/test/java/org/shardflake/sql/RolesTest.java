@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -115,7 +119,9 @@ class RolesTest {
         assertThat(advance("8, 'shard_0008.id_seq', 5")).isNull();
 
         try (Connection superuser = postgres.database(0).connect()) {
-            assertThat(Shards.queryString(superuser, "SELECT pg_sequence_last_value('shard_0008.id_seq')")).as("moved").isNull();
+            assertThat(Shards.queryString(superuser, "SELECT pg_sequence_last_value('shard_0008.id_seq')"))
+                    .as("moved")
+                    .isNull();
         }
     }
 
@@ -190,8 +196,10 @@ class RolesTest {
             assertThat(id >> 10 & 8191).as(call).isEqualTo(7);
             assertThat((id >> 23) + 1_735_689_600_000L).as(call).isBetween(now - 1000, now + 60_000);
         }
-        assertThat(queryLong(app, "SELECT shardflake.min_id('2026-01-01 00:00Z')")).isEqualTo((1_767_225_600_000L - 1_735_689_600_000L) << 23);
-        assertThat(queryLong(app, "SELECT shardflake.id_shard(11637205501278089)")).isEqualTo(1341);
+        assertThat(queryLong(app, "SELECT shardflake.min_id('2026-01-01 00:00Z')"))
+                .isEqualTo((1_767_225_600_000L - 1_735_689_600_000L) << 23);
+        assertThat(queryLong(app, "SELECT shardflake.id_shard(11637205501278089)"))
+                .isEqualTo(1341);
     }
 
     private void assertSqlState(String sql, String sqlState) {

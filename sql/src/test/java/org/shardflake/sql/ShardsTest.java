@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -47,10 +51,13 @@ class ShardsTest {
     void createdShardMakesItsIdsAndDropsAgain(int shard) throws SQLException {
         String schema = String.format("shard_%04d", shard);
 
-        assertThat(queryString(connection, "SELECT shardflake.create_shard(" + shard + ")")).isEqualTo(schema);
-        assertThat(queryLong(connection, "SELECT shardflake.id_shard(" + schema + ".next_id())")).isEqualTo(shard);
+        assertThat(queryString(connection, "SELECT shardflake.create_shard(" + shard + ")"))
+                .isEqualTo(schema);
+        assertThat(queryLong(connection, "SELECT shardflake.id_shard(" + schema + ".next_id())"))
+                .isEqualTo(shard);
         execute(connection, "SELECT shardflake.drop_shard(" + shard + ")");
-        assertThat(queryString(connection, "SELECT to_regnamespace('" + schema + "')")).isNull();
+        assertThat(queryString(connection, "SELECT to_regnamespace('" + schema + "')"))
+                .isNull();
     }
 
     @Test
@@ -60,19 +67,23 @@ class ShardsTest {
 
         assertThat(queryString(connection, "SELECT pg_get_serial_sequence('shard_0007.photo', 'id')"))
                 .isEqualTo("shard_0007.photo_id_seq");
-        assertThat(queryString(
-                        connection,
-                        "SELECT column_default FROM information_schema.columns WHERE table_name = 'photo' AND column_name = 'id'"))
+        assertThat(
+                        queryString(
+                                connection,
+                                "SELECT column_default FROM information_schema.columns WHERE table_name = 'photo' AND column_name = 'id'"))
                 .isEqualTo("shard_0007.next_id('shard_0007.photo_id_seq'::regclass)");
         execute(connection, "INSERT INTO shard_0007.photo (uid) VALUES (7)", "DROP TABLE shard_0007.photo");
-        assertThat(queryString(connection, "SELECT to_regclass('shard_0007.photo_id_seq')")).isNull();
+        assertThat(queryString(connection, "SELECT to_regclass('shard_0007.photo_id_seq')"))
+                .isNull();
     }
 
     @Test
     void namesThatNeedQuotesAreQuoted() throws SQLException {
         assertThat(queryString(connection, "SELECT shardflake.add_id_sequence('shard_0007.\"Odd Name\"', 'Id')"))
                 .isEqualTo("shard_0007.\"Odd Name_Id_seq\"");
-        assertThat(queryLong(connection, "INSERT INTO shard_0007.\"Odd Name\" DEFAULT VALUES RETURNING shardflake.id_shard(\"Id\")"))
+        assertThat(queryLong(
+                        connection,
+                        "INSERT INTO shard_0007.\"Odd Name\" DEFAULT VALUES RETURNING shardflake.id_shard(\"Id\")"))
                 .isEqualTo(7);
     }
 
@@ -113,10 +124,13 @@ class ShardsTest {
         execute(connection, "INSERT INTO shard_0007.photo VALUES (1)");
 
         PSQLException e = assertSqlState("drop_shard(7)", "2BP01");
-        assertThat(e.getServerErrorMessage().getMessage()).isEqualTo("shard 7 is not empty: table shard_0007.photo has rows");
-        assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo")).isEqualTo(1);
+        assertThat(e.getServerErrorMessage().getMessage())
+                .isEqualTo("shard 7 is not empty: table shard_0007.photo has rows");
+        assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo"))
+                .isEqualTo(1);
         execute(connection, "SELECT shardflake.drop_shard(7, force => true)");
-        assertThat(queryString(connection, "SELECT to_regnamespace('shard_0007')")).isNull();
+        assertThat(queryString(connection, "SELECT to_regnamespace('shard_0007')"))
+                .isNull();
     }
 
     private PSQLException assertSqlState(String call, String sqlState) {

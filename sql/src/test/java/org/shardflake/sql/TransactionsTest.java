@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -70,7 +74,8 @@ class TransactionsTest {
         execute(connection, "COMMIT PREPARED 'photo'");
 
         assertThat(next).isGreaterThan(id);
-        assertThat(queryLongs(connection, "SELECT id FROM shard_0007.photo ORDER BY id")).containsExactly(id, next);
+        assertThat(queryLongs(connection, "SELECT id FROM shard_0007.photo ORDER BY id"))
+                .containsExactly(id, next);
     }
 
     @Test
@@ -82,7 +87,8 @@ class TransactionsTest {
         }
         assertThat(ids).isSorted().doesNotHaveDuplicates();
 
-        try (PreparedStatement insert = connection.prepareStatement("INSERT INTO shard_0007.photo (uid) VALUES (?)", new String[] {"id"})) {
+        try (PreparedStatement insert =
+                connection.prepareStatement("INSERT INTO shard_0007.photo (uid) VALUES (?)", new String[] {"id"})) {
             for (int i = 0; i < 1000; i++) {
                 insert.setLong(1, 7);
                 insert.addBatch();
@@ -96,7 +102,8 @@ class TransactionsTest {
                 }
             }
         }
-        assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo")).isEqualTo(1020);
+        assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo"))
+                .isEqualTo(1020);
     }
 
     @Test
@@ -107,7 +114,10 @@ class TransactionsTest {
                 .copyIn("COPY shard_0007.photo (uid) FROM STDIN", new StringReader("7\n".repeat(50_000)));
 
         assertThat(copied).isEqualTo(50_000);
-        assertThat(queryLong(connection, "SELECT count(DISTINCT id) FROM shard_0007.photo WHERE shardflake.id_shard(id) = 7")).isEqualTo(50_000);
+        assertThat(queryLong(
+                        connection,
+                        "SELECT count(DISTINCT id) FROM shard_0007.photo WHERE shardflake.id_shard(id) = 7"))
+                .isEqualTo(50_000);
     }
 
     @Test
@@ -117,13 +127,17 @@ class TransactionsTest {
                 "CREATE TABLE shard_0007.event (id bigint PRIMARY KEY, note text) PARTITION BY RANGE (id)",
                 "SELECT shardflake.add_id_sequence('shard_0007.event')",
                 // Partitions by time: the bounds are ids.
-                "CREATE TABLE shard_0007.event_past PARTITION OF shard_0007.event"
-                        + " FOR VALUES FROM (0) TO (" + queryLong(connection, "SELECT shardflake.min_id(now() - interval '1 day')") + ")",
+                "CREATE TABLE shard_0007.event_past PARTITION OF shard_0007.event" + " FOR VALUES FROM (0) TO ("
+                        + queryLong(connection, "SELECT shardflake.min_id(now() - interval '1 day')") + ")",
                 "CREATE TABLE shard_0007.event_now PARTITION OF shard_0007.event DEFAULT",
                 "INSERT INTO shard_0007.event (note) SELECT 'n' FROM generate_series(1, 3000)");
 
-        assertThat(queryLong(connection, "SELECT count(DISTINCT id) FROM shard_0007.event_now")).isEqualTo(3000);
-        assertThat(queryLong(connection, "INSERT INTO shard_0007.event_now (note) VALUES ('direct') RETURNING shardflake.id_shard(id)")).isEqualTo(7);
+        assertThat(queryLong(connection, "SELECT count(DISTINCT id) FROM shard_0007.event_now"))
+                .isEqualTo(3000);
+        assertThat(queryLong(
+                        connection,
+                        "INSERT INTO shard_0007.event_now (note) VALUES ('direct') RETURNING shardflake.id_shard(id)"))
+                .isEqualTo(7);
     }
 
     @Test
@@ -147,7 +161,9 @@ class TransactionsTest {
             assertThat(queryLongs(another, "SELECT id FROM shard_0007.photo")).containsExactly(late);
             connection.commit();
             assertThat(early).isLessThan(late);
-            assertThat(queryLongs(another, "SELECT id FROM shard_0007.photo WHERE id > " + late)).as("a reader past the late id").isEmpty();
+            assertThat(queryLongs(another, "SELECT id FROM shard_0007.photo WHERE id > " + late))
+                    .as("a reader past the late id")
+                    .isEmpty();
         }
     }
 }
