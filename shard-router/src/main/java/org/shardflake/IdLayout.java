@@ -41,11 +41,10 @@ public record IdLayout(long epochMillis) {
     public static final IdLayout DEFAULT = new IdLayout(1_735_689_600_000L);
 
     private static final int TIME_SHIFT = SHARD_BITS + SEQUENCE_BITS;
-    private static final long MAX_UNSIGNED_ELAPSED_MILLIS = (1L << 41) - 1;
-    private static final long END_OF_YEAR_9999 = 253_402_300_799_999L;
-    private static final long MAX_EPOCH_MILLIS = END_OF_YEAR_9999 - MAX_UNSIGNED_ELAPSED_MILLIS;
+    /** The last epoch that a database takes: the end of a day in 2243. */
+    private static final long MAX_EPOCH_MILLIS = 8_639_999_999_999L;
 
-    /** Refuses an epoch before 1970, or so late that a time in an id could fall after the year 9999. */
+    /** Refuses an epoch that no database takes: before 1970, or in the far future. */
     public IdLayout {
         if (epochMillis < 0 || epochMillis > MAX_EPOCH_MILLIS) {
             throw new IllegalArgumentException("epoch %d is out of range 0..%d, UTC milliseconds (%s..%s)"
@@ -97,7 +96,7 @@ public record IdLayout(long epochMillis) {
     public long encode(long timeMillis, int shard, int sequence) {
         checkRange("shard", shard, MAX_SHARD);
         checkRange("sequence", sequence, MAX_SEQUENCE);
-        long elapsed = checkedElapsed(Instant.ofEpochMilli(timeMillis));
+        long elapsed = checkedElapsed(timeMillis);
         return elapsed << TIME_SHIFT | (long) shard << SEQUENCE_BITS | sequence;
     }
 
@@ -105,33 +104,40 @@ public record IdLayout(long epochMillis) {
      * The smallest id that any shard can make in the millisecond of {@code time}.
      *
      * <p>With {@link #maxId} it selects by time through the primary key: {@code WHERE id BETWEEN min AND max}, both
-     * ends included, each standing for a whole millisecond.
-     *
-     * @throws IllegalArgumentException if {@code time} is before the epoch or after {@link #expires()}
+     * ends included, each standing for a whole millisecond. As in the database's functions of these names, any
+     * time will do: one before the epoch or after {@link #expires()} gives the bound of that end.
      */
     public long minId(Instant time) {
-        return checkedElapsed(time) << TIME_SHIFT;
+        return nearestElapsed(time) << TIME_SHIFT;
     }
 
     /**
-     * The largest id that any shard can make in the millisecond of {@code time}.
+     * The largest id that any shard can make in the millisecond of {@code time}; the counterpart of {@link #minId}.
      *
-     * @throws IllegalArgumentException if {@code time} is before the epoch or after {@link #expires()}
+     * <p>Before the epoch it is -1, below every id.
      */
     public long maxId(Instant time) {
-        return minId(time) | (1L << TIME_SHIFT) - 1;
+        return time.isBefore(epoch()) ? -1 : minId(time) | (1L << TIME_SHIFT) - 1;
     }
 
-    private long checkedElapsed(Instant time) {
+    private long nearestElapsed(Instant time) {
+        if (time.isBefore(epoch())) {
+            return 0;
+        }
+        return time.isAfter(expires()) ? MAX_ELAPSED_MILLIS : time.toEpochMilli() - epochMillis;
+    }
+
+    private long checkedElapsed(long timeMillis) {
+        Instant time = Instant.ofEpochMilli(timeMillis);
         if (time.isBefore(epoch())) {
             throw new IllegalArgumentException(
                     "time %s is before the epoch %s; ids hold times %s".formatted(time, epoch(), usableTimes()));
         }
-        if (!time.isBefore(expires().plusMillis(1))) {
+        if (time.isAfter(expires())) {
             throw new IllegalArgumentException("time %s is after %s, when ids of this epoch run out; ids hold times %s"
                     .formatted(time, expires(), usableTimes()));
         }
-        return time.toEpochMilli() - epochMillis;
+        return timeMillis - epochMillis;
     }
 
     private String usableTimes() {

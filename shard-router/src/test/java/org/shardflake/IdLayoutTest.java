@@ -154,32 +154,33 @@ class IdLayoutTest {
         assertThat(IdLayout.DEFAULT.minId(time.plusMillis(1))).isEqualTo(IdLayout.DEFAULT.maxId(time) + 1);
     }
 
-    @Test
-    void boundsReachFromTheEpochToTheLastInstant() {
-        assertThat(IdLayout.DEFAULT.minId(IdLayout.DEFAULT.epoch())).isZero();
-        assertThat(IdLayout.DEFAULT.maxId(IdLayout.DEFAULT.expires().plusNanos(999_999)))
-                .isEqualTo(Long.MAX_VALUE);
+    @ParameterizedTest
+    @ValueSource(strings = {"-1000000000-01-01T00:00:00Z", "2024-12-31T23:59:59.999999999Z"})
+    void boundsBeforeTheEpochEncloseNoId(Instant time) {
+        assertThat(IdLayout.DEFAULT.minId(time)).isZero();
+        assertThat(IdLayout.DEFAULT.maxId(time)).isEqualTo(-1);
     }
 
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "2024-12-31T23:59:59.999999999Z",
+                "2059-11-04T19:53:47.775999999Z",
                 "2059-11-04T19:53:47.776Z",
-                "-1000000000-01-01T00:00:00Z",
                 "+1000000000-12-31T23:59:59.999999999Z"
             })
-    void boundsRefuseTimesNoIdHolds(Instant time) {
-        assertThatIllegalArgumentException().isThrownBy(() -> IdLayout.DEFAULT.minId(time));
-        assertThatIllegalArgumentException().isThrownBy(() -> IdLayout.DEFAULT.maxId(time));
+    void boundsOfATimeAfterTheLastInstantAreThoseOfTheLastInstant(Instant time) {
+        assertThat(IdLayout.DEFAULT.minId(time)).isEqualTo(IdLayout.DEFAULT.encode(LAST, 0, 0));
+        assertThat(IdLayout.DEFAULT.maxId(time)).isEqualTo(Long.MAX_VALUE);
     }
 
-    @Test
-    void refusesAnEpochBefore1970OrAfterTheYear9999() {
+    @ParameterizedTest
+    @ValueSource(longs = {-1, 8_640_000_000_000L, Long.MIN_VALUE, Long.MAX_VALUE})
+    void refusesAnEpochThatNoDatabaseTakes(long epoch) {
         assertThatIllegalArgumentException()
-                .isThrownBy(() -> new IdLayout(-1))
-                .withMessage("epoch -1 is out of range 0..251203277544448, UTC milliseconds "
-                        + "(1970-01-01T00:00:00Z..9930-04-26T08:12:24.448Z)");
-        assertThatIllegalArgumentException().isThrownBy(() -> new IdLayout(Long.MAX_VALUE));
+                .isThrownBy(() -> new IdLayout(epoch))
+                .withMessage(
+                        "epoch %d is out of range 0..8639999999999, UTC milliseconds "
+                                + "(1970-01-01T00:00:00Z..2243-10-16T23:59:59.999Z)",
+                        epoch);
     }
 }
