@@ -2,6 +2,8 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
+
+/** The {@code shardflake} command: start, errors and exit codes. The commands are in {@code command}. */
 @NullMarked
 package org.shardflake.cli;
 

@@ -1,0 +1,91 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import java.io.PrintWriter;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.LayoutMismatchException;
+import org.shardflake.LibraryNotDeployedException;
+import org.shardflake.ShardflakeException;
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.IExecutionExceptionHandler;
+import picocli.CommandLine.IParameterExceptionHandler;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParseResult;
+import picocli.CommandLine.UnmatchedArgumentException;
+
+/** Turns whatever went wrong into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
+final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
+
+    private final PrintWriter err;
+    private final Ansi ansi;
+    private final BooleanSupplier stacktrace;
+
+    ErrorReport(PrintWriter err, Ansi ansi, BooleanSupplier stacktrace) {
+        this.err = err;
+        this.ansi = ansi;
+        this.stacktrace = stacktrace;
+    }
+
+    @Override
+    public int handleParseException(ParameterException e, String[] args) {
+        CommandLine command = e.getCommandLine();
+        String name = command.getCommandSpec().qualifiedName();
+        if (String.valueOf(e.getMessage()).startsWith("Missing required subcommand")) {
+            command.usage(err, ansi);
+            return ExitCodes.USAGE;
+        }
+        List<String> suggestions =
+                e instanceof UnmatchedArgumentException unmatched ? unmatched.getSuggestions() : List.of();
+        String hint = suggestions.isEmpty()
+                ? "see %s --help".formatted(name)
+                : "did you mean %s?".formatted(String.join(" or ", suggestions));
+        return print(ExitCodes.USAGE, lowerCaseFirst(String.valueOf(e.getMessage())), hint, e);
+    }
+
+    @Override
+    public int handleExecutionException(Exception e, CommandLine command, ParseResult parsed) {
+        return explain(e);
+    }
+
+    int explain(Exception e) {
+        if (e instanceof StandardOutput.WriteFailedException failed) {
+            return failed.isBrokenPipe()
+                    ? ExitCodes.BROKEN_PIPE
+                    : print(ExitCodes.FAILURE, "cannot write to standard output: " + e.getMessage(), null, e);
+        }
+        if (e instanceof CliException cli) {
+            return print(cli.exitCode(), String.valueOf(e.getMessage()), cli.hint(), e);
+        }
+        if (e instanceof LayoutMismatchException || e instanceof LibraryNotDeployedException) {
+            return print(ExitCodes.PRECONDITION, String.valueOf(e.getMessage()), null, e);
+        }
+        if (e instanceof ShardflakeException || e instanceof SQLException) {
+            return print(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null, e);
+        }
+        String hint = stacktrace.getAsBoolean() ? null : "run it again with --stacktrace and report what it shows";
+        return print(ExitCodes.FAILURE, "unexpected: " + e, hint, e);
+    }
+
+    private int print(int exitCode, String message, @Nullable String hint, Exception e) {
+        err.println(ansi.string("@|bold,red error:|@ ") + message);
+        if (hint != null) {
+            err.println(ansi.string("@|bold hint:|@ ") + hint);
+        }
+        if (stacktrace.getAsBoolean()) {
+            e.printStackTrace(err);
+        }
+        return exitCode;
+    }
+
+    private static String lowerCaseFirst(String text) {
+        return text.substring(0, 1).toLowerCase(Locale.ROOT) + text.substring(1);
+    }
+}

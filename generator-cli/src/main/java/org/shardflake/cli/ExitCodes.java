@@ -1,0 +1,21 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+/** What the command's exit code says. Scripts rely on it, so a number never changes its meaning. */
+public final class ExitCodes {
+
+    public static final int OK = 0;
+    public static final int FAILURE = 1;
+    public static final int USAGE = 2;
+    public static final int PARTLY_DONE = 3;
+    public static final int PRECONDITION = 4;
+    public static final int VERIFICATION = 5;
+
+    /** What a shell reports for a program that SIGPIPE ended, as when {@code head} has read enough. */
+    static final int BROKEN_PIPE = 128 + 13;
+
+    private ExitCodes() {}
+}

@@ -1,0 +1,135 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedOutputStream;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.OutputStreamWriter;
+import java.io.PrintWriter;
+import java.util.Map;
+import org.shardflake.IdLayout;
+import org.shardflake.cli.command.IdCommand;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Ansi;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
+
+/**
+ * The {@code shardflake} command.
+ *
+ * <p>Start-up stays cheap because nothing here or in a command's fields and signatures names a driver, Liquibase or
+ * another heavy library; such classes load when a command's method first needs them.
+ */
+@Command(
+        name = "shardflake",
+        description = "Runs one PostgreSQL database as thousands of logical shards on ordinary servers.",
+        versionProvider = Shardflake.Version.class,
+        sortOptions = false,
+        subcommands = IdCommand.class,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:failure",
+            "2:the command line is wrong",
+            "3:partly done",
+            "4:a precondition is not met",
+            "5:verification failed"
+        },
+        footer = {"", "Example: shardflake id decode 11637205501278089"})
+public final class Shardflake {
+
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            scope = ScopeType.INHERIT,
+            description = "Show this help and exit.")
+    @SuppressWarnings("UnusedVariable") // picocli acts on it
+    private boolean help;
+
+    @Option(
+            names = {"-V", "--version"},
+            versionHelp = true,
+            description = "Show the version and exit.")
+    @SuppressWarnings("UnusedVariable") // picocli acts on it
+    private boolean version;
+
+    @Option(names = "--stacktrace", scope = ScopeType.INHERIT, description = "Show stack traces of errors.")
+    private boolean stacktrace;
+
+    private final InputStream in;
+    private final Map<String, String> environment;
+
+    private Shardflake(InputStream in, Map<String, String> environment) {
+        this.in = in;
+        this.environment = environment;
+    }
+
+    public static void main(String[] args) {
+        System.exit(run(
+                args,
+                System.in,
+                new FileOutputStream(FileDescriptor.out),
+                new FileOutputStream(FileDescriptor.err),
+                System.getenv(),
+                Ansi.AUTO));
+    }
+
+    static int run(
+            String[] args,
+            InputStream in,
+            OutputStream stdout,
+            OutputStream stderr,
+            Map<String, String> environment,
+            Ansi ansi) {
+        Shardflake shardflake = new Shardflake(in, environment);
+        CommandLine commandLine = new CommandLine(shardflake);
+        StandardOutput output = new StandardOutput(stdout);
+        PrintWriter out = new PrintWriter(new OutputStreamWriter(new BufferedOutputStream(output, 1 << 16), UTF_8));
+        PrintWriter err = new PrintWriter(new OutputStreamWriter(stderr, UTF_8), true);
+        ErrorReport report = new ErrorReport(err, ansi, () -> shardflake.stacktrace);
+        commandLine.setOut(out);
+        commandLine.setErr(err);
+        commandLine.setColorScheme(CommandLine.Help.defaultColorScheme(ansi));
+        commandLine.setParameterExceptionHandler(report);
+        commandLine.setExecutionExceptionHandler(report);
+        IdCommand.acceptNegativeIds(commandLine.getSubcommands());
+        int exitCode = commandLine.execute(args);
+        try {
+            out.flush();
+        } catch (StandardOutput.WriteFailedException e) {
+            return report.explain(e);
+        }
+        return exitCode;
+    }
+
+    /** The standard input of this run. */
+    public InputStream in() {
+        return in;
+    }
+
+    /** The environment variables of this run. */
+    public Map<String, String> environment() {
+        return environment;
+    }
+
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = Shardflake.class.getPackage().getImplementationVersion();
+            return new String[] {
+                "shardflake " + (version == null ? "(not packaged)" : version),
+                "id layout " + IdLayout.VERSION,
+                "Java " + Runtime.version()
+            };
+        }
+    }
+}

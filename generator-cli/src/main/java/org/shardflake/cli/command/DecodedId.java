@@ -1,0 +1,82 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.IdLayout;
+import org.shardflake.Sharding;
+import org.shardflake.cli.output.IsoTime;
+import org.shardflake.cli.output.OutputFormat;
+import org.shardflake.cli.output.YamlWriter;
+
+/**
+ * How a decoded id is written.
+ *
+ * <p>A table row and a JSON line go straight to the caller's buffer and allocate next to nothing, since {@code id
+ * decode} runs over ids by the million.
+ */
+final class DecodedId {
+
+    private static final int TIME_COLUMN = 22;
+    private static final int SHARD_COLUMN = TIME_COLUMN + 26;
+    private static final int SEQUENCE_COLUMN = SHARD_COLUMN + 7;
+    private static final int SCHEMA_COLUMN = SEQUENCE_COLUMN + 10;
+
+    private DecodedId() {}
+
+    static void appendHeader(StringBuilder out) {
+        int start = out.length();
+        pad(out.append("ID"), start + TIME_COLUMN);
+        pad(out.append("TIME"), start + SHARD_COLUMN);
+        pad(out.append("SHARD"), start + SEQUENCE_COLUMN);
+        pad(out.append("SEQUENCE"), start + SCHEMA_COLUMN);
+        out.append("SCHEMA\n");
+    }
+
+    static void append(StringBuilder out, IdLayout layout, long id, OutputFormat format) {
+        switch (format) {
+            case TABLE -> appendRow(out, layout, id);
+            case JSON -> appendJson(out, layout, id);
+            case YAML -> out.append(YamlWriter.write(List.of(facts(layout, id))));
+        }
+    }
+
+    static Map<String, Object> facts(IdLayout layout, long id) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("id", Long.toString(id));
+        facts.put("time", layout.time(id).toString());
+        facts.put("timeMillis", layout.timeMillis(id));
+        facts.put("shard", IdLayout.shard(id));
+        facts.put("sequence", IdLayout.sequence(id));
+        facts.put("schema", Sharding.schema(IdLayout.shard(id)));
+        return facts;
+    }
+
+    private static void appendRow(StringBuilder out, IdLayout layout, long id) {
+        int start = out.length();
+        pad(out.append(id), start + TIME_COLUMN);
+        pad(IsoTime.append(out, layout.timeMillis(id)), start + SHARD_COLUMN);
+        pad(out.append(IdLayout.shard(id)), start + SEQUENCE_COLUMN);
+        pad(out.append(IdLayout.sequence(id)), start + SCHEMA_COLUMN);
+        out.append(Sharding.schema(IdLayout.shard(id))).append('\n');
+    }
+
+    private static void appendJson(StringBuilder out, IdLayout layout, long id) {
+        out.append("{\"id\":\"").append(id).append("\",\"time\":\"");
+        IsoTime.append(out, layout.timeMillis(id));
+        out.append("\",\"timeMillis\":").append(layout.timeMillis(id));
+        out.append(",\"shard\":").append(IdLayout.shard(id));
+        out.append(",\"sequence\":").append(IdLayout.sequence(id));
+        out.append(",\"schema\":\"").append(Sharding.schema(IdLayout.shard(id))).append("\"}\n");
+    }
+
+    private static void pad(StringBuilder out, int length) {
+        while (out.length() < length) {
+            out.append(' ');
+        }
+    }
+}

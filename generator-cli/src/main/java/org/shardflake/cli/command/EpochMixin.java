@@ -1,0 +1,35 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import org.shardflake.IdLayout;
+import org.shardflake.cli.CliException;
+import picocli.CommandLine.Option;
+
+/** The epoch of the installation whose ids a command handles. */
+final class EpochMixin {
+
+    @Option(
+            names = "--epoch",
+            paramLabel = "TIME",
+            defaultValue = "2025-01-01T00:00:00Z",
+            converter = TimeConverter.class,
+            description =
+                    "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: ${DEFAULT-VALUE}).")
+    private Instant epoch;
+
+    IdLayout layout() {
+        if (!epoch.equals(epoch.truncatedTo(ChronoUnit.MILLIS))) {
+            throw CliException.usage("epoch %s is not a whole millisecond".formatted(epoch));
+        }
+        try {
+            return new IdLayout(epoch.toEpochMilli());
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+}

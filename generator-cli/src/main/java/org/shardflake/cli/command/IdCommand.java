@@ -1,0 +1,27 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.Map;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+/** {@code shardflake id}: everything about single ids. */
+@Command(
+        name = "id",
+        description = "Makes ids and takes them apart.",
+        subcommands = {IdDecodeCommand.class, IdEncodeCommand.class, IdRangeCommand.class, IdNextCommand.class},
+        footer = {"", "Example: shardflake id decode 11637205501278089 --epoch 1293840000000"})
+public final class IdCommand {
+
+    /** Lets {@code id decode -1} pass as an id, which looks like an option. */
+    public static void acceptNegativeIds(Map<String, CommandLine> commands) {
+        CommandLine id = commands.get("id");
+        CommandLine decode = id == null ? null : id.getSubcommands().get("decode");
+        if (decode != null) {
+            decode.setUnmatchedOptionsArePositionalParams(true);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.time.Instant;
+import org.shardflake.IdLayout;
+import org.shardflake.cli.CliException;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake id encode}: the id of three fields. */
+@Command(
+        name = "encode",
+        description = "Computes the id of a time, a shard and a sequence number, without a server.",
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {"0:ok", "2:the command line is wrong, or a field out of range"},
+        footer = {"", "Example: shardflake id encode --time 2026-01-31T12:00:00Z --shard 7 --sequence 0"})
+final class IdEncodeCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--time",
+            paramLabel = "TIME",
+            required = true,
+            converter = TimeConverter.class,
+            description = "UTC milliseconds or ISO-8601; parts of a millisecond are dropped.")
+    private Instant time;
+
+    @Option(names = "--shard", paramLabel = "N", required = true, description = "0..8191.")
+    private int shard;
+
+    @Option(names = "--sequence", paramLabel = "N", required = true, description = "0..1023.")
+    private int sequence;
+
+    @Mixin
+    private EpochMixin epoch;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        IdLayout layout = epoch.layout();
+        long id;
+        try {
+            id = layout.encode(time.toEpochMilli(), shard, sequence);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+        output.print(spec.commandLine().getOut(), DecodedId.facts(layout, id), () -> Long.toString(id));
+    }
+}

@@ -1,0 +1,139 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.DeployedLayout;
+import org.shardflake.Sharding;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.server.IdSource;
+import org.shardflake.cli.server.ServerFailure;
+import org.shardflake.cli.server.ServerUrl;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake id next}: new ids, made by a server. */
+@Command(
+        name = "next",
+        description = {
+            "Draws new ids of one shard on its server.",
+            "They come from the sequence of a table, so that they never clash with ids of its rows, or else from the"
+                    + " shard's own sequence."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the server cannot be reached, or failed",
+            "2:the command line is wrong",
+            "3:failed after some ids were printed; those are good",
+            "4:the server lacks the function library, the shard or the table, or has another id layout"
+        },
+        footer = {
+            "",
+            "Example: shardflake id next --server postgresql://app@db1/app --uid 31341 --table photo --count 5"
+        })
+final class IdNextCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--server",
+            paramLabel = "URL",
+            required = true,
+            description = "postgresql://user@host:port/database or jdbc:postgresql://...; the password may come from"
+                    + " PGPASSWORD or ~/.pgpass.")
+    private String server;
+
+    @ArgGroup(multiplicity = "1")
+    private Target target;
+
+    static final class Target {
+        @Option(names = "--shard", paramLabel = "N", description = "The shard, 0..8191.")
+        private @Nullable Integer shard;
+
+        @Option(names = "--uid", paramLabel = "N", description = "A sharding key, whose shard it shall be.")
+        private @Nullable Long uid;
+    }
+
+    @Option(
+            names = "--shards",
+            paramLabel = "N",
+            defaultValue = "" + Sharding.DEFAULT_SHARD_COUNT,
+            description = "With --uid: how many shards the installation has (default: ${DEFAULT-VALUE}).")
+    private int shardCount;
+
+    @Option(names = "--table", paramLabel = "NAME", description = "A table of the shard, named without schema.")
+    private @Nullable String table;
+
+    @Option(
+            names = "--count",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "How many ids (default: ${DEFAULT-VALUE}).")
+    private long count;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() {
+        int shard = shard();
+        if (count < 1) {
+            throw CliException.usage("count %d is out of range 1..%d".formatted(count, Long.MAX_VALUE));
+        }
+        Shardflake shardflake = (Shardflake) spec.root().userObject();
+        ServerUrl url = ServerUrl.parse(server, shardflake.environment());
+        try (Connection connection = url.connect()) {
+            DeployedLayout.read(connection);
+            draw(IdSource.find(connection, url, shard, table));
+        } catch (SQLException e) {
+            throw ServerFailure.explain(url, e);
+        }
+        return ExitCodes.OK;
+    }
+
+    private int shard() {
+        try {
+            if (target.uid != null) {
+                return new Sharding(shardCount).shard(target.uid);
+            }
+            int shard = target.shard == null ? -1 : target.shard;
+            Sharding.schema(shard);
+            return shard;
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    private void draw(IdSource ids) throws SQLException {
+        IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());
+        try {
+            for (long left = count; left > 0; left -= IdSource.MAX_COUNT) {
+                ids.draw((int) Math.min(left, IdSource.MAX_COUNT), printer::print);
+            }
+        } catch (SQLException e) {
+            if (printer.printed() == 0) {
+                throw e;
+            }
+            throw new CliException(
+                            ExitCodes.PARTLY_DONE,
+                            "stopped after %d of %d ids: %s".formatted(printer.printed(), count, e.getMessage()),
+                            "the ids printed are good and will not be made again")
+                    .causedBy(e);
+        }
+        printer.end();
+    }
+}

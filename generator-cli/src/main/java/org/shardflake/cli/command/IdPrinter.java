@@ -1,0 +1,43 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.PrintWriter;
+import org.shardflake.cli.output.OutputFormat;
+
+/** Prints ids as they come: one decimal a line, or an array of strings. */
+final class IdPrinter {
+
+    private final PrintWriter out;
+    private final OutputFormat format;
+    private long printed;
+
+    IdPrinter(PrintWriter out, OutputFormat format) {
+        this.out = out;
+        this.format = format;
+    }
+
+    void print(long id) {
+        switch (format) {
+            case TABLE -> out.append(Long.toString(id)).append('\n');
+            case JSON ->
+                out.append(printed == 0 ? "[\"" : ",\"")
+                        .append(Long.toString(id))
+                        .append('"');
+            case YAML -> out.append("- \"").append(Long.toString(id)).append("\"\n");
+        }
+        printed++;
+    }
+
+    long printed() {
+        return printed;
+    }
+
+    void end() {
+        if (format == OutputFormat.JSON) {
+            out.append(printed == 0 ? "[" : "").append("]\n");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.PrintWriter;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.shardflake.cli.output.JsonWriter;
+import org.shardflake.cli.output.OutputFormat;
+import org.shardflake.cli.output.YamlWriter;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.TypeConversionException;
+
+/** The choice of how a result looks. */
+final class OutputMixin {
+
+    @Option(
+            names = {"-o", "--output"},
+            paramLabel = "FORMAT",
+            defaultValue = "table",
+            converter = FormatConverter.class,
+            description = "table, json or yaml (default: ${DEFAULT-VALUE}).")
+    private OutputFormat format;
+
+    OutputFormat format() {
+        return format;
+    }
+
+    /** Prints one result: these facts as JSON or YAML, or else the text for people. */
+    void print(PrintWriter out, Map<String, ?> facts, Supplier<String> table) {
+        switch (format) {
+            case TABLE -> out.println(table.get());
+            case JSON -> out.println(JsonWriter.write(facts));
+            case YAML -> out.print(YamlWriter.write(facts));
+        }
+    }
+
+    static final class FormatConverter implements ITypeConverter<OutputFormat> {
+        @Override
+        public OutputFormat convert(String text) {
+            try {
+                return OutputFormat.valueOf(text.toUpperCase(Locale.ROOT));
+            } catch (IllegalArgumentException e) {
+                throw new TypeConversionException("'%s' is not one of table, json, yaml".formatted(text));
+            }
+        }
+    }
+}

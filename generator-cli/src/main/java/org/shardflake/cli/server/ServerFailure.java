@@ -1,0 +1,78 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.server;
+
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+
+/** Says what a server refused or failed to do, which server, and what to look at. */
+public final class ServerFailure {
+
+    private ServerFailure() {}
+
+    /** A statement that failed. The server's own hint is passed on. */
+    public static CliException explain(ServerUrl url, SQLException e) {
+        return failure(e, "server %s: %s".formatted(url, message(e)), hint(e));
+    }
+
+    static CliException explainConnecting(ServerUrl url, SQLException e) {
+        String state = String.valueOf(e.getSQLState());
+        if (state.startsWith("28") || state.equals("08004")) {
+            return failure(
+                    e,
+                    "server %s refused to log in: %s".formatted(url, message(e)),
+                    "give the password in PGPASSWORD, in ~/.pgpass or in the URL, and check pg_hba.conf");
+        }
+        if (state.startsWith("08")) {
+            return failure(
+                    e,
+                    "cannot reach server %s: %s".formatted(url.hosts(), reason(e)),
+                    "check host and port, and that PostgreSQL runs there and listens for TCP connections");
+        }
+        return failure(e, "server %s refused the connection: %s".formatted(url, message(e)), null);
+    }
+
+    private static CliException failure(SQLException cause, String message, @Nullable String hint) {
+        return new CliException(ExitCodes.FAILURE, message, hint).causedBy(cause);
+    }
+
+    private static String reason(SQLException e) {
+        Throwable cause = e;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        if (cause instanceof UnknownHostException) {
+            return "unknown host " + cause.getMessage();
+        }
+        if (cause instanceof SocketTimeoutException) {
+            return "no answer in time";
+        }
+        return cause instanceof ConnectException || cause instanceof NoRouteToHostException
+                ? String.valueOf(cause.getMessage())
+                : message(e);
+    }
+
+    private static String message(SQLException e) {
+        String text = String.valueOf(e.getMessage());
+        return text.lines().findFirst().orElse(text).replaceFirst("^(FATAL|ERROR): ", "");
+    }
+
+    /** The driver appends the server's hint to the message, a line of its own. */
+    private static @Nullable String hint(SQLException e) {
+        return String.valueOf(e.getMessage())
+                .lines()
+                .map(String::strip)
+                .filter(line -> line.startsWith("Hint: "))
+                .map(line -> line.substring("Hint: ".length()))
+                .findFirst()
+                .orElse(null);
+    }
+}

@@ -1,0 +1,56 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.io.Serial;
+
+/** A database makes ids of another layout than expected, so reading or making its ids here would give wrong times. */
+public final class LayoutMismatchException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    /** What differs. */
+    public enum Property {
+        /** The epoch this program was told to expect, against the one recorded in the database. */
+        EPOCH,
+        /** The layout version this program knows, against the one recorded in the database. */
+        VERSION,
+        /** The epoch recorded in the database, against the one its functions use. */
+        EPOCH_FUNCTION
+    }
+
+    private final String database;
+    private final Property property;
+    private final long expected;
+    private final long found;
+
+    LayoutMismatchException(String message, String database, Property property, long expected, long found) {
+        super(message);
+        this.database = database;
+        this.property = property;
+        this.expected = expected;
+        this.found = found;
+    }
+
+    /** The name of the database. */
+    public String database() {
+        return database;
+    }
+
+    public Property property() {
+        return property;
+    }
+
+    /** The value that would have been right: UTC milliseconds for an epoch, else a layout version. */
+    public long expected() {
+        return expected;
+    }
+
+    /** The value that was there. */
+    public long found() {
+        return found;
+    }
+}

@@ -1,0 +1,27 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.io.Serial;
+
+/** A database lacks the {@code shardflake} schema, its functions, or the record of its id layout. */
+public final class LibraryNotDeployedException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final String database;
+
+    LibraryNotDeployedException(String database, String missing) {
+        super("the shardflake function library is not deployed in database %s: %s; deploy it there first"
+                .formatted(database, missing));
+        this.database = database;
+    }
+
+    /** The name of the database. */
+    public String database() {
+        return database;
+    }
+}

@@ -1,0 +1,38 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+/**
+ * How sharding keys spread over logical shards: {@code shard = floorMod(uid, shardCount)}.
+ *
+ * <p>Immutable. The shard count is chosen once for an installation and then fixed, since changing it would send
+ * existing rows' uids elsewhere.
+ *
+ * @param shardCount how many logical shards there are: 1..8192
+ */
+public record Sharding(int shardCount) {
+
+    /** The shard count of an installation that did not choose another. */
+    public static final int DEFAULT_SHARD_COUNT = 2000;
+
+    public Sharding {
+        if (shardCount < 1 || shardCount > IdLayout.MAX_SHARD + 1) {
+            throw new IllegalArgumentException(
+                    "shard count %d is out of range 1..%d".formatted(shardCount, IdLayout.MAX_SHARD + 1));
+        }
+    }
+
+    /** The shard that rows of this uid live in; a negative uid has one too. */
+    public int shard(long uid) {
+        return Math.floorMod(uid, shardCount);
+    }
+
+    /** The PostgreSQL schema that is this shard: {@code shard_0007}. */
+    public static String schema(int shard) {
+        // Not String.format: decoding calls this for every id.
+        String digits = Integer.toString(IdLayout.checkRange("shard", shard, IdLayout.MAX_SHARD));
+        return "shard_" + "0".repeat(4 - digits.length()) + digits;
+    }
+}
