@@ -48,12 +48,16 @@ final class Command {
     static String tail(Path file) {
         try {
             // Not readAllLines: a server writes its log in the encoding of its messages.
-            List<String> lines =
-                    Files.readString(file, StandardCharsets.ISO_8859_1).lines().toList();
-            return "\n" + String.join("\n", lines.subList(Math.max(0, lines.size() - 15), lines.size()));
+            return lastLines(Files.readString(file, StandardCharsets.ISO_8859_1));
         } catch (IOException e) {
             return "";
         }
+    }
+
+    /** The last lines of a text, each on a line of its own. */
+    static String lastLines(String text) {
+        List<String> lines = text.lines().toList();
+        return "\n" + String.join("\n", lines.subList(Math.max(0, lines.size() - 15), lines.size()));
     }
 
     private static PostgresClusterException failure(List<String> command, String what, Path output) {

@@ -224,7 +224,8 @@ public final class PostgresCluster implements AutoCloseable {
             return switch (provider) {
                 case EMBEDDED -> PostgresCluster.start(new EmbeddedProvider(version, all), servers);
                 case EXTERNAL -> PostgresCluster.start(new ExternalProvider(urls), servers);
-                case AUTO, TESTCONTAINERS -> PostgresCluster.start(new EmbeddedProvider(version, all), servers);
+                case TESTCONTAINERS -> PostgresCluster.start(new ContainerProvider(version, all, servers), servers);
+                case AUTO -> AutoProvider.start(servers, version, all, urls);
             };
         }
     }
