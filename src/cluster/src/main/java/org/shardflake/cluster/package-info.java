@@ -2,6 +2,11 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
+/**
+ * PostgreSQL servers with logical replication, for the demo, development and tests: embedded, in containers, or given
+ * by URL. Start at {@link org.shardflake.cluster.PostgresCluster}; in tests, at
+ * {@link org.shardflake.cluster.PostgresExtension}.
+ */
 @NullMarked
 package org.shardflake.cluster;
 

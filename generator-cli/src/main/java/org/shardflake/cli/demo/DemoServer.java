@@ -1,0 +1,18 @@
+package org.shardflake.cli.demo;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.shardflake.cluster.PostgresServer;
+
+/** A server and the shards it holds. */
+record DemoServer(PostgresServer server, List<Integer> shards) {
+
+    String name() {
+        return server.name();
+    }
+
+    Connection connect() throws SQLException {
+        return server.connect();
+    }
+}

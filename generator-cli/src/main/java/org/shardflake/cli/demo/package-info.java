@@ -1,0 +1,8 @@
+/**
+ * The demo: embedded servers, every shard with tables, rows from several threads, and checks that read everything back.
+ * Start with {@link org.shardflake.cli.demo.Demo}.
+ */
+@NullMarked
+package org.shardflake.cli.demo;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,137 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.sql;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import java.util.OptionalLong;
+import liquibase.resource.ClassLoaderResourceAccessor;
+
+/**
+ * The function library that every server needs, schema {@code shardflake}: {@code next_id} and its kin. Deploying
+ * it again brings changed functions up to date and does nothing otherwise.
+ *
+ * <p>Its Liquibase history is in schema {@code shardflake} too, apart from the application's own. A changelog that
+ * includes {@value #CHANGELOG} deploys the same library under the application's history instead.
+ *
+ * <p>All methods are static and safe to call from many threads; Liquibase runs once at a time in a JVM. Deployments to
+ * one database wait for each other.
+ */
+public final class FunctionLibrary {
+
+    /** The changelog, on the class path. Its one parameter is {@code shardflake.epoch}, in UTC milliseconds. */
+    public static final String CHANGELOG = "shardflake/server.changelog.xml";
+
+    /** Where the time of an id begins unless another epoch is chosen: 2025-01-01T00:00:00Z, in UTC milliseconds. */
+    public static final long DEFAULT_EPOCH_MILLIS = 1_735_689_600_000L;
+
+    private static final String LAST_FUNCTION = "shardflake.drop_shard(integer, boolean)";
+
+    private FunctionLibrary() {}
+
+    /**
+     * Deploys the library with the epoch that the database has recorded, or else {@link #DEFAULT_EPOCH_MILLIS}.
+     *
+     * @param connection a connection of the role that shall own the library; left open, in the mode it came in
+     * @throws DeploymentException if the library could not be deployed
+     */
+    public static void deploy(Connection connection) throws SQLException {
+        deploy(connection, OptionalLong.empty());
+    }
+
+    /**
+     * Deploys the library with an epoch, which the database then keeps for good.
+     *
+     * @param connection a connection of the role that shall own the library; left open, in the mode it came in
+     * @param epochMillis where the time of an id begins, in UTC milliseconds since 1970
+     * @throws DeploymentException if the database has recorded another epoch, or the library could not be deployed
+     */
+    public static void deploy(Connection connection, long epochMillis) throws SQLException {
+        deploy(connection, OptionalLong.of(epochMillis));
+    }
+
+    private static void deploy(Connection connection, OptionalLong wanted) throws SQLException {
+        boolean autoCommit = connection.getAutoCommit();
+        connection.setAutoCommit(true);
+        try {
+            // Also what makes a Liquibase lock left by a killed process recognisable: whoever holds this lock is alone.
+            execute(connection, "SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
+            try {
+                execute(connection, "CREATE SCHEMA IF NOT EXISTS shardflake");
+                long epoch = epoch(recordedEpoch(connection), wanted);
+                LiquibaseRun.update(
+                        connection,
+                        new ClassLoaderResourceAccessor(FunctionLibrary.class.getClassLoader()),
+                        CHANGELOG,
+                        "shardflake",
+                        Map.of("shardflake.epoch", Long.toString(epoch)));
+                connection.setAutoCommit(true);
+                verify(connection, epoch);
+            } finally {
+                unlock(connection);
+            }
+        } finally {
+            connection.setAutoCommit(autoCommit);
+        }
+    }
+
+    private static long epoch(OptionalLong recorded, OptionalLong wanted) {
+        if (recorded.isEmpty()) {
+            return wanted.orElse(DEFAULT_EPOCH_MILLIS);
+        }
+        if (wanted.isPresent() && wanted.getAsLong() != recorded.getAsLong()) {
+            throw new DeploymentException("epoch " + wanted.getAsLong() + " differs from " + recorded.getAsLong()
+                    + ", which this database has recorded for good: deploy with the recorded epoch,"
+                    + " or into a database that has made no ids");
+        }
+        return recorded.getAsLong();
+    }
+
+    private static OptionalLong recordedEpoch(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            try (ResultSet layout = statement.executeQuery("SELECT to_regclass('shardflake.layout') IS NOT NULL")) {
+                layout.next();
+                if (!layout.getBoolean(1)) {
+                    return OptionalLong.empty();
+                }
+            }
+            try (ResultSet epoch = statement.executeQuery("SELECT epoch_ms FROM shardflake.layout")) {
+                return epoch.next() ? OptionalLong.of(epoch.getLong(1)) : OptionalLong.empty();
+            }
+        }
+    }
+
+    /** Asks the catalog, since Liquibase's success is no proof that the objects are there. */
+    private static void verify(Connection connection, long epoch) throws SQLException {
+        String sql = "SELECT to_regprocedure(?) IS NOT NULL, epoch_ms, shardflake.epoch_ms() FROM shardflake.layout";
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setString(1, LAST_FUNCTION);
+            try (ResultSet found = statement.executeQuery()) {
+                if (!found.next() || !found.getBoolean(1) || found.getLong(2) != epoch || found.getLong(3) != epoch) {
+                    throw new DeploymentException("the function library is not what was deployed, though Liquibase"
+                            + " reported success: look at shardflake.databasechangelog and shardflake.layout");
+                }
+            }
+        }
+    }
+
+    private static void unlock(Connection connection) throws SQLException {
+        if (!connection.getAutoCommit()) {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        }
+        execute(connection, "SELECT pg_advisory_unlock(hashtext('shardflake.deploy'))");
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+}

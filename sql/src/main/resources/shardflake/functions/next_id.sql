@@ -1,0 +1,29 @@
+--liquibase formatted sql logicalFilePath:shardflake/functions/next_id.sql
+
+--changeset shardflake:next_id runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.next_id(shard integer, sequence regclass) RETURNS bigint
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+AS $$
+/*
+ * The sequence is the clock: it holds ticks, milliseconds since the epoch * 1024 + count, and hands out each once.
+ * As long as it lags the real clock by 3 ms at most (or runs ahead of it) a plain nextval is the whole
+ * work; otherwise draw_cold moves it forward. So ids of one sequence never repeat and always increase,
+ * whatever the clock does; advance_sequence says why that needs no lock here.
+ *
+ * No operator stands in this body and every name is qualified, so the caller's search_path does not matter,
+ * and no SET clause makes the call slower.
+ */
+DECLARE
+    v_ticks bigint := CASE
+        WHEN shardflake.is_hot(sequence) AND shardflake.is_shard(shard) THEN pg_catalog.nextval(sequence)
+        ELSE shardflake.draw_cold(shard, sequence)
+    END;
+BEGIN
+    RETURN shardflake.compose_id(v_ticks, shard);
+END
+$$;
+
+COMMENT ON FUNCTION shardflake.next_id(integer, regclass) IS
+'A new id: 41 bits of milliseconds since the epoch, 13 bits of shard (0..8191), 10 bits of sequence. Never repeats and always increases for one sequence. The sequence must be in the shard''s schema; needs USAGE on both. Errors: 22023 for a shard out of range or a sequence of another schema, SF002 when the clock is outside the time that ids can hold';
+
+--rollback DROP FUNCTION shardflake.next_id(integer, regclass);

@@ -1,0 +1,29 @@
+--liquibase formatted sql logicalFilePath:shardflake/internal/create_id_sequence.sql
+
+--changeset shardflake:create_id_sequence runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.create_id_sequence(schema_name text, sequence_name text) RETURNS regclass
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+/*
+ * MAXVALUE is 2^50 - 1 (milliseconds 2^40 - 1, count 1023), so that nextval itself refuses an id that would
+ * reach the sign bit. CACHE 1, or a session would keep ticks of a past time.
+ */
+DECLARE
+    v_sequence regclass;
+    v_owner name := (SELECT proowner::regrole::name FROM pg_proc WHERE oid = 'shardflake.advance_sequence(integer, regclass, bigint)'::regprocedure);
+BEGIN
+    EXECUTE format('CREATE SEQUENCE %I.%I AS bigint MINVALUE 0 MAXVALUE 1125899906842623 START 0 CACHE 1 NO CYCLE', schema_name, sequence_name);
+    v_sequence := format('%I.%I', schema_name, sequence_name)::regclass;
+    IF v_owner <> current_user THEN -- advance_sequence works as its owner
+        EXECUTE format('GRANT USAGE, UPDATE ON SEQUENCE %s TO %I', v_sequence, v_owner);
+    END IF;
+    RETURN v_sequence;
+END
+$$;
+
+COMMENT ON FUNCTION shardflake.create_id_sequence(text, text) IS 'Internal: a sequence that holds ticks';
+
+REVOKE EXECUTE ON FUNCTION shardflake.create_id_sequence(text, text) FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake.create_id_sequence(text, text);

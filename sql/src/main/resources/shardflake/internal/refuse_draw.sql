@@ -1,0 +1,28 @@
+--liquibase formatted sql logicalFilePath:shardflake/internal/refuse_draw.sql
+
+--changeset shardflake:refuse_draw runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.refuse_draw(shard integer, sequence regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    c_last_ms CONSTANT bigint := 1099511627775; -- 2^40 - 1: one more would be the sign bit
+BEGIN
+    PERFORM shardflake.check_shard(shard);
+    IF starts_with(sequence::text, shardflake.shard_schema(shard) || '.') IS NOT TRUE THEN
+        RAISE EXCEPTION 'sequence % is not in schema %', COALESCE(sequence::text, 'NULL'), shardflake.shard_schema(shard)
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = format('Ids of shard %s are drawn from a sequence of its own schema.', shard);
+    END IF;
+    RAISE EXCEPTION 'the clock says % UTC, but ids have times from % to % UTC',
+            to_timestamp(shardflake.clock_ms() / 1000.0) AT TIME ZONE 'UTC',
+            to_timestamp(shardflake.epoch_ms() / 1000.0) AT TIME ZONE 'UTC',
+            to_timestamp((shardflake.epoch_ms() + c_last_ms) / 1000.0) AT TIME ZONE 'UTC'
+        USING ERRCODE = 'SF002',
+              HINT = 'Set the clock of this server right. If it is right, this id layout has run out for its epoch.';
+END
+$$;
+
+COMMENT ON FUNCTION shardflake.refuse_draw(integer, regclass) IS 'Internal: raises the reason why advance_sequence cannot draw';
+
+--rollback DROP FUNCTION shardflake.refuse_draw(integer, regclass);

@@ -1,0 +1,179 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.shardflake.sql.Shards.execute;
+import static org.shardflake.sql.Shards.queryLong;
+import static org.shardflake.sql.Shards.queryLongs;
+import static org.shardflake.sql.Shards.queryString;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.util.PSQLException;
+import org.shardflake.cluster.PostgresExtension;
+
+class NextIdTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+
+    private Connection connection;
+
+    @BeforeEach
+    void connect() throws SQLException {
+        connection = postgres.database(0).connect();
+    }
+
+    @AfterEach
+    void disconnect() throws SQLException {
+        connection.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "shardflake.next_id(7, 'shard_0007.photo_id_seq')",
+                "shardflake.next_id(7)",
+                "shard_0007.next_id()",
+                "shard_0007.next_id('shard_0007.photo_id_seq')",
+                "next_ids FROM shardflake.next_ids(7, 'shard_0007.id_seq', 1)"
+            })
+    void everyFormSaysShardAndTime(String form) throws SQLException {
+        long before = queryLong(connection, "SELECT shardflake.clock_ms()");
+        long id = queryLong(connection, "SELECT " + form);
+        long after = queryLong(connection, "SELECT shardflake.clock_ms()");
+
+        assertThat(id >> 10 & 8191).isEqualTo(7);
+        assertThat((id >> 23) + FunctionLibrary.DEFAULT_EPOCH_MILLIS).isBetween(before - 4, after);
+    }
+
+    @Test
+    void countGoesUpByOneWithoutAGap() throws SQLException, InterruptedException {
+        String table = "SELECT shardflake.next_id(7, 'shard_0007.fresh')";
+        execute(connection, "SELECT shardflake.create_id_sequence('shard_0007', 'fresh')");
+        IdLog log = new IdLog();
+        for (int round = 0; round < 100; round++) {
+            log.add(queryLong(connection, table));
+            log.addAll(queryLongs(connection, "SELECT shardflake.next_ids(7, 'shard_0007.fresh', 250)"));
+            Thread.sleep(round % 10); // cold at times, hot at others
+        }
+        try (Connection another = postgres.database(0).connect()) {
+            log.add(queryLong(another, table)); // a session's first draw proves its right to draw: no number is lost
+        }
+
+        log.assertIncreasing();
+        long[] ids = log.ids();
+        for (int i = 0; i < ids.length; i++) {
+            assertThat(ids[i] & 1023).as("count of id %d", i).isEqualTo(i % 1024);
+        }
+    }
+
+    @Test
+    void nextIdsGivesAsManyAsAskedInOrder() throws SQLException {
+        long[] ids = queryLongs(connection, "SELECT shardflake.next_ids(7, 'shard_0007.id_seq', 100000)");
+
+        assertThat(ids).hasSize(100_000).isSorted().doesNotHaveDuplicates();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "next_id(8192, 'shard_0007.id_seq') | 22023 | shard 8192 is out of range 0..8191",
+                "next_id(-1) | 22023 | shard -1 is out of range 0..8191",
+                "next_id(NULL) | 22023 | shard NULL is out of range 0..8191",
+                "next_id(7, NULL) | 22023 | sequence NULL is not in schema shard_0007",
+                "next_id(8) | 3F000 | shard 8 is not on this server",
+                "next_id(8, 'shard_0007.cold') | 22023 | sequence shard_0007.cold is not in schema shard_0008",
+                "next_id(7, 'public.stray') | 22023 | sequence public.stray is not in schema shard_0007",
+                "next_ids(7, 'shard_0007.id_seq', 0) | 22023 | count 0 is out of range 1..100000",
+                "next_ids(7, 'shard_0007.id_seq', 100001) | 22023 | count 100001 is out of range 1..100000",
+                "next_ids(7, 'shard_0007.id_seq', NULL) | 22023 | count NULL is out of range 1..100000"
+            })
+    void badInputNamesTheValueAndTheRange(String call, String sqlState, String message) throws SQLException {
+        execute(
+                connection,
+                "CREATE SEQUENCE IF NOT EXISTS public.stray",
+                "CREATE SEQUENCE IF NOT EXISTS shard_0007.cold");
+
+        assertThatThrownBy(() -> queryLongs(connection, "SELECT shardflake." + call))
+                .isInstanceOfSatisfying(PSQLException.class, e -> {
+                    assertThat(e.getSQLState()).isEqualTo(sqlState);
+                    assertThat(e.getServerErrorMessage().getMessage()).isEqualTo(message);
+                    assertThat(e.getServerErrorMessage().getHint()).isNotBlank();
+                });
+    }
+
+    @Test
+    void tableIsRefusedAsASequence() {
+        assertThatThrownBy(() -> queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007.photo')"))
+                .isInstanceOfSatisfying(
+                        PSQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("42809"));
+    }
+
+    @Test
+    void readOnlyTransactionDrawsNoIds() throws SQLException {
+        connection.setReadOnly(true);
+
+        assertThatThrownBy(() -> queryLong(connection, "SELECT shard_0007.next_id()"))
+                .isInstanceOfSatisfying(
+                        PSQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("25006"));
+    }
+
+    @Test
+    void truncateRestartIdentityDoesNotRepeatIds() throws SQLException {
+        long before = queryLong(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES RETURNING id");
+        execute(connection, "TRUNCATE shard_0007.photo RESTART IDENTITY", "SELECT pg_sleep(0.002)");
+        long after = queryLong(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES RETURNING id");
+
+        assertThat(after).isGreaterThan(before);
+    }
+
+    @Test
+    void noCallLeavesALockBehind() throws SQLException {
+        connection.setAutoCommit(false);
+        queryLongs(connection, "SELECT shardflake.draw_cold(7, 'shard_0007.id_seq') FROM generate_series(1, 100)");
+
+        assertThat(queryString(
+                        connection,
+                        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"))
+                .as("advisory locks, though the transaction is open")
+                .isEqualTo("0");
+        connection.rollback();
+    }
+
+    @Test
+    void highestOidIsLockedLikeAnyOther() throws SQLException {
+        execute(
+                connection,
+                "SELECT shardflake.create_id_sequence('shard_0007', 'high')",
+                "SET allow_system_table_mods = on",
+                """
+                DO $$
+                DECLARE
+                    v_old oid := 'shard_0007.high'::regclass;
+                    v_new oid := 4294967290;
+                BEGIN
+                    UPDATE pg_attribute SET attrelid = v_new WHERE attrelid = v_old;
+                    UPDATE pg_sequence SET seqrelid = v_new WHERE seqrelid = v_old;
+                    UPDATE pg_depend SET objid = v_new WHERE objid = v_old AND classid = 'pg_class'::regclass;
+                    UPDATE pg_class SET oid = v_new WHERE oid = v_old;
+                END $$""");
+
+        long[] ids = queryLongs(
+                connection, "SELECT shardflake.next_id(7, 4294967290::oid::regclass) FROM generate_series(1, 2)");
+
+        assertThat(ids[1]).isGreaterThan(ids[0]);
+    }
+}

@@ -1,0 +1,60 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** Takes the best provider this machine offers, and says once on stderr which and why. */
+final class AutoProvider {
+    private static final AtomicBoolean said = new AtomicBoolean();
+    private static @Nullable String dockerProblem;
+
+    private AutoProvider() {}
+
+    static PostgresCluster start(int servers, int version, Map<String, String> settings, List<String> urls) {
+        if (!urls.isEmpty()) {
+            PostgresCluster cluster = PostgresCluster.start(new ExternalProvider(urls), servers);
+            say("servers given by postgres.urls");
+            return cluster;
+        }
+        String image = ContainerProvider.image(version);
+        String problem = dockerProblem(image);
+        if (problem == null) {
+            try {
+                PostgresCluster cluster =
+                        PostgresCluster.start(new ContainerProvider(version, settings, servers), servers);
+                say("containers of " + image + ", since a Docker engine answers");
+                return cluster;
+            } catch (PostgresClusterException e) {
+                problem = e.getMessage();
+                remember(problem);
+            }
+        }
+        say("embedded servers, since " + problem);
+        return PostgresCluster.start(new EmbeddedProvider(version, settings), servers);
+    }
+
+    /** Asked until it fails: an engine that could not be used is not waited for again. */
+    private static synchronized @Nullable String dockerProblem(String image) {
+        if (dockerProblem == null) {
+            dockerProblem = DockerEngine.problem(image);
+        }
+        return dockerProblem;
+    }
+
+    private static synchronized void remember(@Nullable String problem) {
+        dockerProblem = problem;
+    }
+
+    private static void say(String choice) {
+        if (said.compareAndSet(false, true)) {
+            System.err.println("PostgreSQL: " + choice.lines().findFirst().orElse("")
+                    + " (postgres.provider=auto; choose with -Dpostgres.provider)");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Starts the unpacked PostgreSQL binaries, with all data below one temporary directory per cluster. */
+final class EmbeddedProvider implements ServerProvider {
+    private final int version;
+    private final Map<String, String> settings;
+    private @Nullable EmbeddedBinaries binaries;
+    private @Nullable Path directory;
+
+    EmbeddedProvider(int version, Map<String, String> settings) {
+        this.version = version;
+        this.settings = settings;
+    }
+
+    @Override
+    public ClusterServer newServer(String name) {
+        if (binaries == null) {
+            binaries = EmbeddedBinaries.unpack();
+        }
+        return new EmbeddedServer(name, binaries, directory().resolve(name), version, settings);
+    }
+
+    @Override
+    public void close() {
+        if (directory != null) {
+            Directories.delete(directory);
+        }
+    }
+
+    private Path directory() {
+        if (directory == null) {
+            try {
+                directory = Files.createTempDirectory("shardflake-cluster-");
+            } catch (IOException e) {
+                throw new PostgresClusterException("cannot make a temporary directory: " + e, e);
+            }
+        }
+        return directory;
+    }
+}

@@ -1,0 +1,174 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** A server of this machine, controlled through {@code pg_ctl}: a daemon that a Ctrl-C in the terminal cannot reach. */
+final class EmbeddedServer extends ClusterServer {
+    private static final Duration TIMEOUT = Duration.ofSeconds(90);
+
+    private final EmbeddedBinaries binaries;
+    private final Path data;
+    private final Path log;
+    private final Path output;
+    private final int port;
+    private final int version;
+    private final Map<String, String> settings;
+    private boolean closed;
+
+    EmbeddedServer(String name, EmbeddedBinaries binaries, Path directory, int version, Map<String, String> settings) {
+        super(name);
+        this.binaries = binaries;
+        this.data = directory.resolve("data");
+        this.log = directory.resolve("postgres.log");
+        this.output = directory.resolve("command.log");
+        this.port = Ports.free();
+        this.version = version;
+        this.settings = settings;
+    }
+
+    @Override
+    String host() {
+        return "localhost";
+    }
+
+    @Override
+    int port() {
+        return port;
+    }
+
+    @Override
+    void open() {
+        start();
+        requireVersion(
+                version, "build with -Dpostgres.version=" + version + ", which selects postgres.binaries.version");
+    }
+
+    @Override
+    public synchronized void start() {
+        if (closed) {
+            throw new PostgresClusterException(this + " has been closed");
+        }
+        if (isRunning()) {
+            return;
+        }
+        if (!Files.exists(data)) {
+            initialize();
+        }
+        try {
+            pgCtl("start", "-l", log.toString(), "-w", "-t", "60");
+        } catch (PostgresClusterException e) {
+            throw new PostgresClusterException(this + " did not start: " + e.getMessage() + logTail(), e);
+        }
+        awaitConnection();
+    }
+
+    @Override
+    public synchronized void crash() {
+        shutDown("immediate");
+    }
+
+    @Override
+    public synchronized void stop() {
+        shutDown("fast");
+    }
+
+    @Override
+    public boolean canRestart() {
+        return true;
+    }
+
+    /** Immediate, since nobody will read the data again and a fast shutdown waits for subscribers. */
+    @Override
+    synchronized void close() {
+        closed = true;
+        try {
+            shutDown("immediate");
+        } catch (PostgresClusterException e) {
+            postmaster().ifPresent(ProcessHandle::destroyForcibly);
+            throw e;
+        }
+    }
+
+    @Override
+    boolean isRunning() {
+        return postmaster().isPresent();
+    }
+
+    @Override
+    String logTail() {
+        return Command.tail(log);
+    }
+
+    private void shutDown(String mode) {
+        if (isRunning()) {
+            pgCtl("stop", "-m", mode, "-w", "-t", "60");
+        }
+    }
+
+    private void pgCtl(String action, String... options) {
+        List<String> command = binaries.command("pg_ctl", action, "-D", data.toString(), "-s");
+        command.addAll(List.of(options));
+        Command.run(command, output, TIMEOUT);
+    }
+
+    private void initialize() {
+        try {
+            Files.createDirectories(data.getParent());
+            Command.run(
+                    binaries.command(
+                            "initdb",
+                            "--pgdata=" + data,
+                            "--username=" + user(),
+                            "--auth=trust",
+                            "--encoding=UTF8",
+                            "--no-locale",
+                            "--no-sync",
+                            "--no-instructions"),
+                    output,
+                    TIMEOUT);
+            StringBuilder configuration = new StringBuilder("\n");
+            settings.forEach((name, value) -> append(configuration, name, value));
+            append(configuration, "port", Integer.toString(port));
+            append(configuration, "listen_addresses", "localhost");
+            // No socket files in a shared temporary directory.
+            append(configuration, "unix_socket_directories", "");
+            Files.writeString(data.resolve("postgresql.conf"), configuration, StandardOpenOption.APPEND);
+        } catch (IOException e) {
+            throw new PostgresClusterException("cannot set up " + this + " in " + data + ": " + e, e);
+        }
+    }
+
+    private static void append(StringBuilder configuration, String name, String value) {
+        configuration
+                .append(name)
+                .append(" = '")
+                .append(value.replace("'", "''"))
+                .append("'\n");
+    }
+
+    private Optional<ProcessHandle> postmaster() {
+        try (var lines = Files.lines(data.resolve("postmaster.pid"))) {
+            return lines.findFirst()
+                    .map(Long::valueOf)
+                    .flatMap(ProcessHandle::of)
+                    // After kill -9 the file names a process that is gone, or has been somebody else since.
+                    .filter(process -> process.info()
+                            .command()
+                            .filter(command -> command.contains("postgres"))
+                            .isPresent());
+        } catch (IOException e) {
+            return Optional.empty();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.stream.Stream;
+
+/**
+ * Several PostgreSQL servers with {@code wal_level=logical}, started together and stopped together.
+ *
+ * <pre>{@code
+ * try (PostgresCluster cluster = PostgresCluster.start(2);
+ *         Connection connection = cluster.server(0).connect()) {
+ *     ...
+ * }
+ * }</pre>
+ *
+ * <p>Where the servers come from is decided by the system properties {@code postgres.provider} (a
+ * {@link PostgresProvider}), {@code postgres.version} (15 to 18) and {@code postgres.urls} (for servers that are there
+ * already), or by the {@link Builder}.
+ *
+ * <p>Thread-safe. Whoever starts a cluster closes it. Should the JVM end first, by itself, by Ctrl-C or by SIGTERM, a
+ * shutdown hook closes it; only {@code kill -9} of the JVM leaves servers behind. Closing stops the servers and removes
+ * their data.
+ */
+public final class PostgresCluster implements AutoCloseable {
+    private final ServerProvider provider;
+    private final Thread shutdownHook = new Thread(this::stopEverything, "postgres-cluster-shutdown");
+    private volatile List<ClusterServer> servers = List.of();
+    private boolean closed;
+
+    private PostgresCluster(ServerProvider provider) {
+        this.provider = provider;
+    }
+
+    /** Starts servers as the system properties say. */
+    public static PostgresCluster start(int servers) {
+        return builder().servers(servers).start();
+    }
+
+    /** A builder that starts with what the system properties say. */
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Starts the provider's servers, or closes the provider. */
+    static PostgresCluster start(ServerProvider provider, int servers) {
+        PostgresCluster cluster = new PostgresCluster(provider);
+        try {
+            Runtime.getRuntime().addShutdownHook(cluster.shutdownHook);
+            cluster.grow(servers);
+            return cluster;
+        } catch (RuntimeException | Error e) {
+            try {
+                cluster.close();
+            } catch (RuntimeException suppressed) {
+                e.addSuppressed(suppressed);
+            }
+            throw e;
+        }
+    }
+
+    /** The servers, first {@code db1}. */
+    public List<PostgresServer> servers() {
+        return List.copyOf(servers);
+    }
+
+    /** A server by its position, counted from 0. */
+    public PostgresServer server(int index) {
+        List<ClusterServer> all = servers;
+        if (index < 0 || index >= all.size()) {
+            throw new IndexOutOfBoundsException("server " + index + " is out of range 0.." + (all.size() - 1));
+        }
+        return all.get(index);
+    }
+
+    /** Starts more servers until there are {@code size}; if one fails, those it started are gone again. */
+    synchronized void grow(int size) {
+        if (closed) {
+            throw new PostgresClusterException("the cluster has been closed");
+        }
+        List<ClusterServer> before = servers;
+        List<ClusterServer> added = new ArrayList<>();
+        try {
+            while (before.size() + added.size() < size) {
+                added.add(provider.newServer("db" + (before.size() + added.size() + 1)));
+            }
+            startAll(added);
+        } catch (RuntimeException | Error e) {
+            closeAll(added).ifPresent(e::addSuppressed);
+            throw e;
+        }
+        servers = Stream.concat(before.stream(), added.stream()).toList();
+    }
+
+    /** Stops the servers and removes their data; servers given by URL are left as they are. Idempotent. */
+    @Override
+    public void close() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(shutdownHook);
+        } catch (IllegalStateException e) {
+            // The JVM is ending, and the hook either waits for us below or is done.
+        }
+        stopEverything();
+    }
+
+    /** Waits for a start under way, which the lock makes sure of, so that nothing starts after this. */
+    private synchronized void stopEverything() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        Optional<RuntimeException> failure = closeAll(servers);
+        provider.close();
+        failure.ifPresent(e -> {
+            throw e;
+        });
+    }
+
+    /** Starts servers side by side and waits for all of them, also when one fails. */
+    private static void startAll(List<ClusterServer> servers) {
+        ExecutorService executor = Executors.newFixedThreadPool(4);
+        try {
+            CompletableFuture.allOf(servers.stream()
+                            .map(server -> CompletableFuture.runAsync(server::open, executor))
+                            .toArray(CompletableFuture<?>[]::new))
+                    .join();
+        } catch (CompletionException e) {
+            throw new PostgresClusterException(
+                    "cannot start the servers: " + causeOf(e).getMessage(), causeOf(e));
+        } finally {
+            executor.shutdown();
+        }
+    }
+
+    /** Closes all of them and returns the first failure, with the others suppressed. */
+    private static Optional<RuntimeException> closeAll(List<ClusterServer> servers) {
+        RuntimeException first = null;
+        for (ClusterServer server : servers) {
+            try {
+                server.close();
+            } catch (RuntimeException e) {
+                if (first == null) {
+                    first = e;
+                } else {
+                    first.addSuppressed(e);
+                }
+            }
+        }
+        return Optional.ofNullable(first);
+    }
+
+    private static Throwable causeOf(CompletionException e) {
+        return e.getCause() == null ? e : e.getCause();
+    }
+
+    /** Says which servers to start; the system properties give its defaults. Not thread-safe. */
+    public static final class Builder {
+        private final Map<String, String> settings = new LinkedHashMap<>();
+        private int servers = 2;
+        private PostgresProvider provider = SystemProperties.provider();
+        private int version = SystemProperties.version();
+        private List<String> urls = SystemProperties.urls();
+        private boolean durable;
+
+        private Builder() {}
+
+        /** How many servers, 2 if not said. */
+        public Builder servers(int servers) {
+            if (servers < 1) {
+                throw new IllegalArgumentException("servers is " + servers + ", allowed: 1 or more");
+            }
+            this.servers = servers;
+            return this;
+        }
+
+        /** Where the servers come from, instead of {@code postgres.provider}. */
+        public Builder provider(PostgresProvider provider) {
+            this.provider = provider;
+            return this;
+        }
+
+        /** The PostgreSQL major version, instead of {@code postgres.version}. Servers given by URL may differ. */
+        public Builder version(int version) {
+            this.version = SystemProperties.checkVersion(Integer.toString(version));
+            return this;
+        }
+
+        /** JDBC or libpq URLs of running servers, instead of {@code postgres.urls}. */
+        public Builder urls(List<String> urls) {
+            this.urls = List.copyOf(urls);
+            return this;
+        }
+
+        /** A setting as in {@code postgresql.conf}, for all servers; servers given by URL keep their own. */
+        public Builder setting(String name, String value) {
+            settings.put(name, value);
+            return this;
+        }
+
+        /** Whether commits survive a crash of the operating system too (fsync), at the price of speed; false if not said. */
+        public Builder durable(boolean durable) {
+            this.durable = durable;
+            return this;
+        }
+
+        /**
+         * Starts the servers, and returns when all of them accept connections.
+         *
+         * @throws PostgresClusterException if one cannot be started; those already started are stopped and removed
+         */
+        public PostgresCluster start() {
+            Map<String, String> all = ServerSettings.of(durable, settings);
+            return switch (provider) {
+                case EMBEDDED -> PostgresCluster.start(new EmbeddedProvider(version, all), servers);
+                case EXTERNAL -> PostgresCluster.start(new ExternalProvider(urls), servers);
+                case TESTCONTAINERS -> PostgresCluster.start(new ContainerProvider(version, all, servers), servers);
+                case AUTO -> AutoProvider.start(servers, version, all, urls);
+            };
+        }
+    }
+}

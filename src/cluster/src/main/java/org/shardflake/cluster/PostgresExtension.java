@@ -1,0 +1,138 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.extension.AfterAllCallback;
+import org.junit.jupiter.api.extension.BeforeAllCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+
+/**
+ * A JUnit extension that gives each test class a fresh database on each of several servers.
+ *
+ * <pre>{@code
+ * @RegisterExtension
+ * static final PostgresExtension postgres = PostgresExtension.servers(2);
+ *
+ * @Test
+ * void speaks() throws SQLException {
+ *     try (Connection connection = postgres.database(0).connect()) { ... }
+ * }
+ * }</pre>
+ *
+ * <p>All test classes share one cluster, started when the first needs it and closed at the end of the test plan. A
+ * server that an earlier class left stopped is started again. The databases are dropped after the class, with whatever
+ * still uses them; roles, which belong to the server, stay.
+ *
+ * <p>Register it in a static field. Thread-safe; test classes may run in parallel if each has its own extension.
+ */
+public final class PostgresExtension implements BeforeAllCallback, AfterAllCallback {
+    private final int servers;
+    private final Preparation preparation;
+    private final List<TestDatabase> databases = new ArrayList<>();
+    private int depth;
+
+    private PostgresExtension(int servers, Preparation preparation) {
+        this.servers = servers;
+        this.preparation = preparation;
+    }
+
+    /** A fresh database on each of so many servers. */
+    public static PostgresExtension servers(int servers) {
+        if (servers < 1) {
+            throw new IllegalArgumentException("servers is " + servers + ", allowed: 1 or more");
+        }
+        return new PostgresExtension(servers, connection -> {});
+    }
+
+    /** The same, with each fresh database prepared over a superuser's connection, which is closed afterwards. */
+    public PostgresExtension prepare(Preparation preparation) {
+        return new PostgresExtension(servers, preparation);
+    }
+
+    /** The test class's database on a server, counted from 0. */
+    public synchronized TestDatabase database(int server) {
+        if (databases.isEmpty()) {
+            throw new IllegalStateException("no database outside a test class; is the extension's field static?");
+        }
+        if (server < 0 || server >= databases.size()) {
+            throw new IndexOutOfBoundsException("server " + server + " is out of range 0.." + (databases.size() - 1));
+        }
+        return databases.get(server);
+    }
+
+    @Override
+    public synchronized void beforeAll(ExtensionContext context) throws Exception {
+        // Nested classes come here too, and use the databases of the class around them.
+        if (depth++ > 0) {
+            return;
+        }
+        PostgresCluster cluster = context.getRoot()
+                .getStore(ExtensionContext.Namespace.create(PostgresExtension.class))
+                .computeIfAbsent(SharedCluster.class, key -> new SharedCluster(), SharedCluster.class)
+                .withServers(servers);
+        String name = databaseName(context.getRequiredTestClass());
+        for (PostgresServer server : cluster.servers().subList(0, servers)) {
+            if (server.canRestart()) {
+                server.start();
+            }
+            TestDatabase database = TestDatabase.create(server, name);
+            databases.add(database);
+            try (Connection connection = database.connect()) {
+                preparation.prepare(connection);
+            }
+        }
+    }
+
+    @Override
+    public synchronized void afterAll(ExtensionContext context) throws Exception {
+        if (--depth > 0) {
+            return;
+        }
+        List<TestDatabase> dropped = List.copyOf(databases);
+        databases.clear();
+        TestDatabase.dropAll(dropped);
+    }
+
+    private static String databaseName(Class<?> testClass) {
+        String simpleName = testClass.getSimpleName().toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "_");
+        String unique = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
+        return simpleName.substring(0, Math.min(simpleName.length(), 50)) + "_" + unique;
+    }
+
+    /** What makes a fresh database ready for a test class. */
+    @FunctionalInterface
+    public interface Preparation {
+        /** Prepares the database that the connection leads to. */
+        void prepare(Connection connection) throws Exception;
+    }
+
+    /** The cluster of all test classes; JUnit closes it with its root context. */
+    private static final class SharedCluster implements AutoCloseable {
+        private @Nullable PostgresCluster cluster;
+
+        synchronized PostgresCluster withServers(int servers) {
+            if (cluster == null) {
+                cluster = PostgresCluster.start(servers);
+            } else {
+                cluster.grow(servers);
+            }
+            return cluster;
+        }
+
+        @Override
+        public synchronized void close() {
+            if (cluster != null) {
+                cluster.close();
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+
+/**
+ * One PostgreSQL server of a {@link PostgresCluster}.
+ *
+ * <p>Thread-safe. The cluster owns it and stops it; connections belong to whoever opened them. Its URLs stay the same
+ * through {@link #crash()}, {@link #stop()} and {@link #start()}, and work from this machine as well as from the other
+ * servers of the cluster, so that one server can subscribe to another.
+ */
+public interface PostgresServer {
+    /** The name within the cluster: {@code db1}, {@code db2} and so on. */
+    String name();
+
+    /** The JDBC URL of a database, without user and password. */
+    String jdbcUrl(String database);
+
+    /** The libpq URI of a database with user and, if there is one, password, as {@code psql} takes it. */
+    String uri(String database);
+
+    /** The superuser. */
+    String user();
+
+    /** The superuser's password, empty when none is needed. */
+    String password();
+
+    /** Opens a connection as superuser; the caller closes it. */
+    Connection connect(String database) throws SQLException;
+
+    /** Opens a connection to the database {@code postgres} as superuser; the caller closes it. */
+    default Connection connect() throws SQLException {
+        return connect("postgres");
+    }
+
+    /** The major version of the running server, such as 18. */
+    int majorVersion();
+
+    /**
+     * Kills the server as {@code pg_ctl stop -m immediate} does: sessions are cut, nothing is flushed, and the next
+     * start recovers from WAL. Returns when the server has gone.
+     *
+     * @throws UnsupportedOperationException if {@link #canRestart()} is false
+     */
+    void crash();
+
+    /**
+     * Shuts the server down properly, rolling back and disconnecting open sessions. Returns when the server has gone.
+     *
+     * @throws UnsupportedOperationException if {@link #canRestart()} is false
+     */
+    void stop();
+
+    /**
+     * Starts the server again after {@link #crash()} or {@link #stop()}, on the same port and the same data. Returns
+     * when it accepts connections; does nothing when it is running.
+     *
+     * @throws UnsupportedOperationException if {@link #canRestart()} is false
+     */
+    void start();
+
+    /** Whether this cluster may crash, stop and start the server; false for a server given by URL. */
+    boolean canRestart();
+}

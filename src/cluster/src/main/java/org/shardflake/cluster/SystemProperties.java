@@ -1,0 +1,44 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+
+/** What the system properties say about the servers; an empty property counts as none. */
+final class SystemProperties {
+    private static final List<String> VERSIONS = List.of("15", "16", "17", "18");
+
+    private SystemProperties() {}
+
+    static PostgresProvider provider() {
+        return get("postgres.provider").map(PostgresProvider::parse).orElse(PostgresProvider.AUTO);
+    }
+
+    static int version() {
+        return checkVersion(get("postgres.version").orElse("18"));
+    }
+
+    static List<String> urls() {
+        return get("postgres.urls").stream()
+                .flatMap(urls -> Arrays.stream(urls.split(",", -1)))
+                .map(String::strip)
+                .filter(url -> !url.isEmpty())
+                .toList();
+    }
+
+    static Optional<String> get(String name) {
+        return Optional.ofNullable(System.getProperty(name)).map(String::strip).filter(value -> !value.isEmpty());
+    }
+
+    static int checkVersion(String version) {
+        if (!VERSIONS.contains(version)) {
+            throw new IllegalArgumentException(
+                    "unknown postgres.version \"" + version + "\", allowed: " + String.join(", ", VERSIONS));
+        }
+        return Integer.parseInt(version);
+    }
+}

@@ -1,0 +1,127 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The database that a {@link PostgresExtension} made for a test class on one server, and drops after it.
+ *
+ * <p>Thread-safe. Connections belong to whoever opened them.
+ */
+public final class TestDatabase {
+    private final PostgresServer server;
+    private final String name;
+
+    private TestDatabase(PostgresServer server, String name) {
+        this.server = server;
+        this.name = name;
+    }
+
+    /** The server it is on. */
+    public PostgresServer server() {
+        return server;
+    }
+
+    /** Its name, the same on all servers of a test class. */
+    public String name() {
+        return name;
+    }
+
+    /** Its JDBC URL, without user and password. */
+    public String jdbcUrl() {
+        return server.jdbcUrl(name);
+    }
+
+    /** Its libpq URI with the superuser and, if there is one, the password. */
+    public String uri() {
+        return server.uri(name);
+    }
+
+    /** Opens a connection as superuser. */
+    public Connection connect() throws SQLException {
+        return server.connect(name);
+    }
+
+    /** Opens a connection as another role. */
+    public Connection connectAs(String role, String password) throws SQLException {
+        return DriverManager.getConnection(jdbcUrl(), role, password);
+    }
+
+    @Override
+    public String toString() {
+        return name + " on " + server;
+    }
+
+    static TestDatabase create(PostgresServer server, String name) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("CREATE DATABASE \"" + name + "\" TEMPLATE template0");
+        }
+        return new TestDatabase(server, name);
+    }
+
+    /**
+     * Drops databases that may replicate to each other: all subscriptions before any database, so that the slots they
+     * hold are free.
+     */
+    static void dropAll(List<TestDatabase> databases) throws SQLException {
+        for (TestDatabase database : databases) {
+            if (database.server.canRestart()) {
+                database.server.start();
+            }
+            database.releaseReplication();
+        }
+        for (TestDatabase database : databases) {
+            database.drop();
+        }
+    }
+
+    /** What DROP DATABASE refuses even WITH (FORCE): subscriptions and prepared transactions. */
+    private void releaseReplication() throws SQLException {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement()) {
+            for (String subscription : strings(
+                    statement,
+                    "SELECT quote_ident(subname) FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid"
+                            + " WHERE datname = current_database()")) {
+                statement.execute("ALTER SUBSCRIPTION " + subscription + " DISABLE");
+                statement.execute("ALTER SUBSCRIPTION " + subscription + " SET (slot_name = NONE)");
+                statement.execute("DROP SUBSCRIPTION " + subscription);
+            }
+            for (String transaction : strings(
+                    statement,
+                    "SELECT quote_literal(gid) FROM pg_prepared_xacts WHERE database = current_database()")) {
+                statement.execute("ROLLBACK PREPARED " + transaction);
+            }
+        }
+    }
+
+    private void drop() throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            // A slot in use blocks the drop; a walsender takes a moment to let go of it.
+            statement.execute("SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots"
+                    + " WHERE active AND database = '" + name + "'");
+            statement.execute("DROP DATABASE \"" + name + "\" WITH (FORCE)");
+        }
+    }
+
+    private static List<String> strings(Statement statement, String query) throws SQLException {
+        List<String> strings = new ArrayList<>();
+        try (ResultSet rows = statement.executeQuery(query)) {
+            while (rows.next()) {
+                strings.add(rows.getString(1));
+            }
+        }
+        return strings;
+    }
+}

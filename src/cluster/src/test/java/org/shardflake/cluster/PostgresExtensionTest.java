@@ -1,0 +1,171 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
+import org.junit.platform.launcher.core.LauncherFactory;
+import org.junit.platform.launcher.listeners.SummaryGeneratingListener;
+
+/** Runs test classes of its own, to see what there is between and after them. */
+class PostgresExtensionTest {
+    private static final List<TestDatabase> seen = new ArrayList<>();
+
+    @BeforeEach
+    void forget() {
+        seen.clear();
+    }
+
+    @Test
+    void givesEachClassFreshPreparedDatabasesOnTheSameServers() {
+        run(TwoServers.class, ThreeServers.class);
+
+        assertThat(seen).extracting(TestDatabase::name).doesNotHaveDuplicates();
+        assertThat(seen.get(0).name()).startsWith("twoservers_");
+        assertThat(seen.get(1).name()).startsWith("threeservers_");
+        assertThat(seen.get(1).server()).isEqualTo(seen.get(0).server());
+    }
+
+    @Test
+    void dropsDatabasesInUseAfterTheClass() {
+        run(LeavesThingsBehind.class, LooksAround.class);
+
+        assertThat(seen).isNotEmpty();
+    }
+
+    @Test
+    void stopsTheSharedClusterAfterTheTestPlan() {
+        run(TwoServers.class);
+
+        assertThatThrownBy(() -> seen.get(0).server().connect()).isInstanceOf(SQLException.class);
+    }
+
+    @Test
+    void saysThatThereIsNoDatabaseOutsideAClass() {
+        assertThatThrownBy(() -> PostgresExtension.servers(1).database(0))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("static");
+    }
+
+    private static void run(Class<?>... testClasses) {
+        var listener = new SummaryGeneratingListener();
+        var request = LauncherDiscoveryRequestBuilder.request();
+        for (Class<?> testClass : testClasses) {
+            request.selectors(selectClass(testClass));
+        }
+        LauncherFactory.create().execute(request.build(), listener);
+        assertThat(listener.getSummary().getFailures()).isEmpty();
+        assertThat(listener.getSummary().getTestsSucceededCount()).isGreaterThanOrEqualTo(testClasses.length);
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    static class TwoServers {
+        @RegisterExtension
+        static final PostgresExtension postgres =
+                PostgresExtension.servers(2).prepare(connection -> execute(connection, "CREATE TABLE prepared ()"));
+
+        @Test
+        void hasAPreparedDatabaseOnEachServer() throws SQLException {
+            seen.add(postgres.database(0));
+            for (int server = 0; server < 2; server++) {
+                try (Connection connection = postgres.database(server).connect()) {
+                    assertThat(connection.getCatalog())
+                            .isEqualTo(postgres.database(server).name());
+                    execute(connection, "SELECT FROM prepared");
+                }
+            }
+            assertThat(postgres.database(0).jdbcUrl())
+                    .isNotEqualTo(postgres.database(1).jdbcUrl());
+        }
+
+        @Nested
+        class Inner {
+            @Test
+            void sharesTheDatabaseOfTheClassAroundIt() throws SQLException {
+                try (Connection connection = postgres.database(0).connect()) {
+                    execute(connection, "SELECT FROM prepared");
+                }
+            }
+        }
+    }
+
+    static class ThreeServers {
+        @RegisterExtension
+        static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+        @Test
+        void letsTheClusterGrow() throws SQLException {
+            seen.add(postgres.database(0));
+            try (Connection connection = postgres.database(2).connect()) {
+                execute(connection, "CREATE TABLE prepared ()");
+            }
+        }
+    }
+
+    static class LeavesThingsBehind {
+        @RegisterExtension
+        static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+        @Test
+        void replicatesAndKeepsAConnectionAndAPreparedTransaction() throws SQLException {
+            seen.add(postgres.database(0));
+            seen.add(postgres.database(1));
+            TestDatabase target = postgres.database(1);
+            try (Connection source = postgres.database(0).connect();
+                    Connection connection = target.connect()) {
+                execute(source, "CREATE TABLE copied (id bigint PRIMARY KEY)");
+                execute(source, "CREATE PUBLICATION p FOR ALL TABLES");
+                execute(connection, "CREATE TABLE copied (id bigint PRIMARY KEY)");
+                execute(
+                        connection,
+                        "CREATE SUBSCRIPTION \"S\" CONNECTION '"
+                                + postgres.database(0).uri() + "' PUBLICATION p"
+                                + " WITH (slot_name = s)");
+            }
+            Connection left = postgres.database(0).connect();
+            execute(left, "BEGIN");
+            execute(left, "CREATE TABLE unfinished ()");
+            execute(left, "PREPARE TRANSACTION '" + target.name() + "'");
+            execute(left, "SELECT 1");
+        }
+    }
+
+    static class LooksAround {
+        @RegisterExtension
+        static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+        @Test
+        void findsOnlyItsOwnDatabase() throws SQLException {
+            for (int server = 0; server < 2; server++) {
+                try (Connection connection = postgres.database(server).connect();
+                        Statement statement = connection.createStatement()) {
+                    for (TestDatabase other : seen) {
+                        try (var rows = statement.executeQuery(
+                                "SELECT FROM pg_database WHERE datname = '" + other.name() + "'")) {
+                            assertThat(rows.next()).as(other + " exists").isFalse();
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
