@@ -48,6 +48,8 @@ import picocli.CommandLine.ScopeType;
         footer = {"", "Example: shardflake id decode 11637205501278089"})
 public final class Shardflake {
 
+    private static final int HELP_WIDTH = 100;
+
     @Option(
             names = {"-h", "--help"},
             usageHelp = true,
@@ -97,6 +99,7 @@ public final class Shardflake {
         PrintWriter out = new PrintWriter(new OutputStreamWriter(new BufferedOutputStream(output, 1 << 16), UTF_8));
         PrintWriter err = new PrintWriter(new OutputStreamWriter(stderr, UTF_8), true);
         ErrorReport report = new ErrorReport(err, ansi, () -> shardflake.stacktrace);
+        commandLine.setUsageHelpWidth(HELP_WIDTH);
         commandLine.setOut(out);
         commandLine.setErr(err);
         commandLine.setColorScheme(CommandLine.Help.defaultColorScheme(ansi));

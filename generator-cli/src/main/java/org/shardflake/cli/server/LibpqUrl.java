@@ -36,7 +36,8 @@ final class LibpqUrl {
     }
 
     private void readLocation(String location) {
-        int at = location.lastIndexOf('@');
+        int path = location.indexOf('/');
+        int at = location.substring(0, path < 0 ? location.length() : path).lastIndexOf('@');
         if (at >= 0) {
             readUser(location.substring(0, at));
         }
@@ -86,7 +87,7 @@ final class LibpqUrl {
             case "dbname" -> source.setDatabaseName(value);
             case "user" -> source.setUser(value);
             case "password" -> source.setPassword(value);
-            case "connect_timeout" -> set("connectTimeout", value);
+            case "connect_timeout" -> set("connectTimeout", seconds(value));
             case "application_name", "fallback_application_name" -> set("ApplicationName", value);
             case "target_session_attrs" -> set("targetServerType", serverType(value));
             case "load_balance_hosts" -> set("loadBalanceHosts", String.valueOf(value.equals("random")));
@@ -105,6 +106,13 @@ final class LibpqUrl {
         } catch (IllegalArgumentException e) {
             throw ServerUrl.malformed("parameter %s cannot be %s".formatted(property, value));
         }
+    }
+
+    private static String seconds(String value) {
+        if (!value.matches("[0-9]{1,9}")) {
+            throw ServerUrl.malformed("connect_timeout is not a number of seconds");
+        }
+        return value;
     }
 
     private static String serverType(String sessionAttributes) {

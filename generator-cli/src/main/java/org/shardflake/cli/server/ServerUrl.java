@@ -9,6 +9,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
@@ -25,6 +27,9 @@ public final class ServerUrl {
     private static final String FORMS =
             "write it as postgresql://user@host:5432/database or jdbc:postgresql://host:5432/database?user=...";
 
+    /** What it says comes as exceptions too; in its warnings about URLs are pieces of passwords. */
+    private static final Logger DRIVER_LOG = Logger.getLogger("org.postgresql");
+
     private final PGSimpleDataSource source;
 
     private ServerUrl(PGSimpleDataSource source) {
@@ -37,7 +42,9 @@ public final class ServerUrl {
      * @throws CliException if it is neither a libpq nor a JDBC URL of PostgreSQL
      */
     public static ServerUrl parse(String url, Map<String, String> environment) {
+        DRIVER_LOG.setLevel(Level.OFF);
         PGSimpleDataSource source = new PGSimpleDataSource();
+        source.setApplicationName("shardflake");
         if (url.startsWith("jdbc:postgresql:")) {
             readJdbcUrl(source, url);
         } else if (url.startsWith("postgresql://") || url.startsWith("postgres://")) {
@@ -50,9 +57,6 @@ public final class ServerUrl {
         }
         if (source.getPassword() == null) {
             source.setPassword(environment.get("PGPASSWORD"));
-        }
-        if (source.getApplicationName() == null) {
-            source.setApplicationName("shardflake");
         }
         return new ServerUrl(source);
     }
@@ -103,7 +107,7 @@ public final class ServerUrl {
     @Override
     public String toString() {
         String user = source.getUser() == null ? "" : source.getUser() + "@";
-        String database = source.getDatabaseName() == null ? "" : "/" + source.getDatabaseName();
-        return "postgresql://" + user + hosts() + database;
+        String database = source.getDatabaseName();
+        return "postgresql://" + user + hosts() + (database == null || database.isEmpty() ? "" : "/" + database);
     }
 }

@@ -1,0 +1,107 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.shardflake.cli.Cli.Result;
+
+class ShardflakeTest {
+
+    @Test
+    void showsHelp() {
+        assertThat(Cli.launch("id", "range", "--help")).isEqualTo(new Result(0, """
+                                Usage: shardflake id range [-h] [--stacktrace] [--epoch=TIME] --from=TIME [-o=FORMAT] --to=TIME
+                                Shows the smallest and the largest id of a time range, in any shard.
+                                Both ends are included, each with its whole millisecond, as BETWEEN and the SQL functions
+                                shardflake.min_id and shardflake.max_id have it. An end outside the times that ids hold stands for
+                                the first or the last of them.
+                                      --from=TIME       First millisecond, as UTC milliseconds or ISO-8601.
+                                      --to=TIME         Last millisecond, as UTC milliseconds or ISO-8601.
+                                      --epoch=TIME      What the time in ids counts from, as UTC milliseconds or ISO-8601 (default:
+                                                          2025-01-01T00:00:00Z).
+                                  -o, --output=FORMAT   table, json or yaml (default: table).
+                                  -h, --help            Show this help and exit.
+                                      --stacktrace      Show stack traces of errors.
+
+                                Exit codes:
+                                  0   ok
+                                  2   the command line is wrong, or a time out of range
+
+                                Example: shardflake id range --from 2026-01-01T00:00:00Z --to 2026-01-31T23:59:59.999Z
+                                """, ""));
+    }
+
+    @Test
+    void documentsTheExitCodes() {
+        assertThat(Cli.launch("--help").out()).contains("""
+                        Exit codes:
+                          0   ok
+                          1   failure
+                          2   the command line is wrong
+                          3   partly done
+                          4   a precondition is not met
+                          5   verification failed
+                        """);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"id", "id decode", "id encode", "id range", "id next"})
+    void helpsWithEachCommand(String command) {
+        Result result = Cli.launch((command + " --help").split(" "));
+
+        assertThat(result.exitCode()).isZero();
+        assertThat(result.err()).isEmpty();
+        assertThat(result.out())
+                .startsWith("Usage: shardflake " + command + " ")
+                .containsOnlyOnce("Example: ");
+    }
+
+    @Test
+    void showsItsVersion() {
+        Result result = Cli.launch("--version");
+
+        assertThat(result.out()).startsWith("shardflake ").contains("\nid layout 1\nJava " + Runtime.version());
+        assertThat(result.exitCode()).isZero();
+    }
+
+    @Test
+    void explainsItselfWhenCalledWithNothingToDo() {
+        Result result = Cli.launch();
+
+        assertThat(result.exitCode()).isEqualTo(2);
+        assertThat(result.out()).isEmpty();
+        assertThat(result.err()).isEqualTo(Cli.launch("--help").out());
+    }
+
+    @Test
+    void suggestsTheCommandThatWasMeant() {
+        assertThat(Cli.launch("id", "decod")).isEqualTo(new Result(2, "", """
+                                error: unmatched argument at index 1: 'decod'
+                                hint: did you mean decode or encode?
+                                """));
+    }
+
+    @Test
+    void refusesAnOutputFormatItLacks() {
+        assertThat(Cli.launch("id", "decode", "5", "-o", "xml")).isEqualTo(new Result(2, "", """
+                                error: invalid value for option '--output': 'xml' is not one of table, json, yaml
+                                hint: see shardflake id decode --help
+                                """));
+    }
+
+    @Test
+    void showsAStackTraceOnRequest() {
+        Result result = Cli.launch("id", "encode", "--time=0", "--shard=7", "--sequence=0", "--stacktrace");
+
+        assertThat(result.exitCode()).isEqualTo(2);
+        assertThat(result.err())
+                .startsWith("error: time 1970-01-01T00:00:00Z is before the epoch")
+                .contains("Caused by: java.lang.IllegalArgumentException", "\tat org.shardflake.IdLayout");
+    }
+}

@@ -1,0 +1,51 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** A short command must not pay for what only the others need. */
+class StartupTest {
+
+    private static final Pattern LOADED = Pattern.compile("\\[class,load] (\\S+)");
+    private static final Pattern HEAVY = Pattern.compile(
+            "(liquibase|org\\.postgresql|com\\.fasterxml|org\\.testcontainers|io\\.zonky|org\\.slf4j|org\\.jline)\\..*");
+
+    @ParameterizedTest
+    @CsvSource({
+        "id decode 5",
+        "id decode 5 -o json",
+        "id decode 5 -o yaml",
+        "id encode --time 1735689600000 --shard 7 --sequence 0",
+        "id range --from 1735689600000 --to 1735689600000",
+        "--help",
+        "id next --help",
+        "--version"
+    })
+    void loadsNoHeavyLibrary(String command) throws Exception {
+        List<String> java = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xlog:class+load",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Shardflake.class.getName()));
+        java.addAll(List.of(command.split(" ")));
+        Process process = new ProcessBuilder(java).redirectErrorStream(true).start();
+        String output = new String(process.getInputStream().readAllBytes(), UTF_8);
+
+        assertThat(process.waitFor()).as(output).isZero();
+        assertThat(LOADED.matcher(output).results().map(loaded -> loaded.group(1)))
+                .contains("org.shardflake.cli.Shardflake")
+                .noneMatch(HEAVY.asMatchPredicate());
+    }
+}

@@ -1,0 +1,114 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.cli.CliException;
+
+class ServerUrlTest {
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "postgresql://db1                        | postgresql://db1:5432",
+                "postgres://db1/app                      | postgresql://db1:5432/app",
+                "postgresql:///app                       | postgresql://localhost:5432/app",
+                "postgresql://                           | postgresql://localhost:5432",
+                "postgresql://ann@db1:5433/app           | postgresql://ann@db1:5433/app",
+                "postgresql://ann:s3cret@db1/app         | postgresql://ann@db1:5432/app",
+                "postgresql://db1:5433,db2,[::1]:5434/x  | postgresql://db1:5433,db2:5432,[::1]:5434/x",
+                "postgresql://[fe80::1]/app              | postgresql://[fe80::1]:5432/app",
+                "postgresql:///?host=db1,db2&port=1,2&dbname=app&user=ann | postgresql://ann@db1:1,db2:2/app",
+                "postgresql:///?host=db1,db2&port=5433   | postgresql://db1:5433,db2:5433",
+                "jdbc:postgresql://db1:5433/app?user=ann | postgresql://ann@db1:5433/app",
+                "jdbc:postgresql://db1/app               | postgresql://db1:5432/app",
+                "jdbc:postgresql://db1:1,db2:2/app?password=s3cret | postgresql://db1:1,db2:2/app",
+            })
+    void readsBothForms(String url, String understood) {
+        assertThat(ServerUrl.parse(url, Map.of())).hasToString(understood);
+    }
+
+    @Test
+    void decodesUserAndPassword() {
+        PGSimpleDataSource source = source("postgresql://an%40n:p%2Fw%3A+%25@db1/a%20b");
+
+        assertThat(source.getUser()).isEqualTo("an@n");
+        assertThat(source.getPassword()).isEqualTo("p/w:+%");
+        assertThat(source.getDatabaseName()).isEqualTo("a b");
+    }
+
+    @Test
+    void translatesParameters() {
+        PGSimpleDataSource source = source("postgresql://db1/app?sslmode=verify-full&sslrootcert=%2Fca.pem"
+                + "&connect_timeout=3&application_name=import%20job&options=-c%20search_path=x"
+                + "&target_session_attrs=read-write&keepalives=1&password=s3cret");
+
+        assertThat(source.getSslMode()).isEqualTo("verify-full");
+        assertThat(source.getSslRootCert()).isEqualTo("/ca.pem");
+        assertThat(source.getConnectTimeout()).isEqualTo(3);
+        assertThat(source.getApplicationName()).isEqualTo("import job");
+        assertThat(source.getOptions()).isEqualTo("-c search_path=x");
+        assertThat(source.getTargetServerType()).isEqualTo("primary");
+        assertThat(source.getTcpKeepAlive()).isTrue();
+        assertThat(source.getPassword()).isEqualTo("s3cret");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql://db1/app", "jdbc:postgresql://db1/app"})
+    void takesUserAndPasswordFromTheEnvironment(String url) {
+        PGSimpleDataSource source = ServerUrl.parse(url, Map.of("PGUSER", "ann", "PGPASSWORD", "s3cret"))
+                .source();
+
+        assertThat(source.getUser()).isEqualTo("ann");
+        assertThat(source.getPassword()).isEqualTo("s3cret");
+        assertThat(source.getApplicationName()).isEqualTo("shardflake");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"postgresql://bob:other@db1/app", "jdbc:postgresql://db1/app?user=bob&password=other"})
+    void prefersTheUrlToTheEnvironment(String url) {
+        PGSimpleDataSource source = ServerUrl.parse(url, Map.of("PGUSER", "ann", "PGPASSWORD", "s3cret"))
+                .source();
+
+        assertThat(source.getUser()).isEqualTo("bob");
+        assertThat(source.getPassword()).isEqualTo("other");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "mysql://ann:s3cret@db1/app         | it does not start with postgresql:// or jdbc:postgresql://",
+                "host=db1 password=s3cret           | it does not start with postgresql:// or jdbc:postgresql://",
+                "postgresql://ann:s3c/ret@db1/app   | the port is not a number in 1..65535; in a user or password write / as %2F, @ as %40, : as %3A",
+                "postgresql://ann:s3cret%@db1/app   | a % must be followed by two hexadecimal digits; write % itself as %25",
+                "postgresql://ann:s3cret@db1:0/app  | the port is not a number in 1..65535; in a user or password write / as %2F, @ as %40, : as %3A",
+                "postgresql://db1/app?s3cret        | after the ? it needs name=value pairs, separated by &",
+                "postgresql://db1/app?sslmod=s3cret | parameter sslmod is not supported",
+                "postgresql://db1/app?connect_timeout=soon&password=s3cret | connect_timeout is not a number of seconds",
+                "postgresql://%2Fvar%2Frun/app      | a Unix socket cannot be reached from Java; give a host and port",
+                "postgresql:///app?host=a,b&port=1,2,3 | it has 2 hosts but 3 ports",
+                "jdbc:postgresql://ann:s3cret@db1/app | a jdbc: URL takes the user as ?user=...&password=..., not before an @",
+                "jdbc:postgresql://db1:s3cret/app   | the driver cannot read it",
+            })
+    void refusesAMalformedUrlWithoutRepeatingIt(String url, String reason) {
+        assertThatExceptionOfType(CliException.class)
+                .isThrownBy(() -> ServerUrl.parse(url, Map.of()))
+                .withMessage("the server URL is malformed: " + reason);
+    }
+
+    private static PGSimpleDataSource source(String url) {
+        return ServerUrl.parse(url, Map.of()).source();
+    }
+}
