@@ -1,0 +1,108 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.sql.FunctionLibrary;
+
+/** The id in Java and the id in SQL are the same, for random ids and random fields. */
+class SqlAgreementTest {
+
+    private static final int CASES = 10_000;
+    private static final long EPOCH = 1_293_840_000_000L;
+
+    @RegisterExtension
+    static final PostgresExtension postgres =
+            PostgresExtension.servers(1).prepare(connection -> FunctionLibrary.deploy(connection, EPOCH));
+
+    private static final IdLayout LAYOUT = new IdLayout(EPOCH);
+
+    private static Connection connection;
+
+    private final long seed = System.nanoTime();
+    private final Random random = new Random(seed);
+
+    @BeforeAll
+    static void connect() throws SQLException {
+        connection = postgres.database(0).connect();
+    }
+
+    @AfterAll
+    static void disconnect() throws SQLException {
+        connection.close();
+    }
+
+    @Test
+    void bothDecodeAnyIdAlike() throws SQLException {
+        Long[] ids = random.longs(CASES).boxed().toArray(Long[]::new);
+        String sql = """
+                SELECT id, (extract(epoch FROM shardflake.id_timestamp(id)) * 1000)::bigint,
+                       shardflake.id_shard(id), shardflake.id_sequence(id)
+                  FROM unnest(?::bigint[]) id""";
+        try (PreparedStatement decode = connection.prepareStatement(sql)) {
+            decode.setArray(1, connection.createArrayOf("bigint", ids));
+            try (ResultSet row = decode.executeQuery()) {
+                int rows = 0;
+                while (row.next()) {
+                    long id = row.getLong(1);
+                    assertThat(new long[] {LAYOUT.timeMillis(id), IdLayout.shard(id), IdLayout.sequence(id)})
+                            .as("id %d, seed %d", id, seed)
+                            .containsExactly(row.getLong(2), row.getLong(3), row.getLong(4));
+                    rows++;
+                }
+                assertThat(rows).isEqualTo(CASES);
+            }
+        }
+    }
+
+    @Test
+    void bothEncodeAnyFieldsAlike() throws SQLException {
+        Long[] times = random.longs(CASES, EPOCH, EPOCH + IdLayout.MAX_ELAPSED_MILLIS + 1)
+                .boxed()
+                .toArray(Long[]::new);
+        Integer[] shards = integers(IdLayout.MAX_SHARD);
+        Integer[] sequences = integers(IdLayout.MAX_SEQUENCE);
+        String sql = """
+                SELECT time, shard, sequence,
+                       shardflake.compose_id((time - shardflake.epoch_ms()) * 1024 + sequence, shard),
+                       shardflake.min_id(to_timestamp(time / 1000.0::double precision)),
+                       shardflake.max_id(to_timestamp(time / 1000.0::double precision))
+                  FROM unnest(?::bigint[], ?::integer[], ?::integer[]) AS fields (time, shard, sequence)""";
+        try (PreparedStatement encode = connection.prepareStatement(sql)) {
+            encode.setArray(1, connection.createArrayOf("bigint", times));
+            encode.setArray(2, connection.createArrayOf("integer", shards));
+            encode.setArray(3, connection.createArrayOf("integer", sequences));
+            try (ResultSet row = encode.executeQuery()) {
+                int rows = 0;
+                while (row.next()) {
+                    long id = LAYOUT.encode(row.getLong(1), row.getInt(2), row.getInt(3));
+                    Instant time = Instant.ofEpochMilli(row.getLong(1));
+                    assertThat(new long[] {id, LAYOUT.minId(time), LAYOUT.maxId(time)})
+                            .as("time %s, seed %d", time, seed)
+                            .containsExactly(row.getLong(4), row.getLong(5), row.getLong(6));
+                    rows++;
+                }
+                assertThat(rows).isEqualTo(CASES);
+            }
+        }
+    }
+
+    private Integer[] integers(int max) {
+        return Stream.generate(() -> random.nextInt(max + 1)).limit(CASES).toArray(Integer[]::new);
+    }
+}
