@@ -1,0 +1,136 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.sql.FunctionLibrary;
+
+/**
+ * What an id costs: microseconds in a statement of 200,000, and bytes of write-ahead log where each id finds its
+ * sequence lagging the clock. All candidates take turns on one embedded server, in one session.
+ */
+public final class IdCost {
+
+    private static final int IDS = 200_000;
+    private static final int ROUNDS = 7;
+    private static final int COLD_IDS = 1000;
+
+    private static final String PUBLISHED = "published.next_id()";
+    private static final String UUIDV7 = "uuidv7()";
+    private static final String OURS = "shardflake.next_id(7, 'shard_0007.id_seq')";
+
+    private IdCost() {}
+
+    public static void main(String[] args) throws SQLException {
+        try (PostgresCluster cluster = PostgresCluster.builder()
+                        .provider(PostgresProvider.EMBEDDED)
+                        .servers(1)
+                        .setting("max_connections", "100") // PostgreSQL's default
+                        .start();
+                Connection connection = cluster.server(0).connect()) {
+            prepare(connection);
+            System.out.println(string(connection, "SELECT version()"));
+            printTimes(connection);
+            System.out.printf("%nWAL of a cold id: %.1f bytes%n", walBytesPerColdId(connection));
+        }
+    }
+
+    private static void prepare(Connection connection) throws SQLException {
+        FunctionLibrary.deploy(connection);
+        string(connection, "SELECT shardflake.create_shard(7)");
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("CREATE SCHEMA published");
+            statement.execute("CREATE SEQUENCE published.table_id_seq");
+            // As in "Sharding & IDs at Instagram", 2012.
+            statement.execute("""
+                    CREATE FUNCTION published.next_id(OUT result bigint) AS $$
+                    DECLARE
+                        our_epoch bigint := 1314220021721;
+                        seq_id bigint;
+                        now_millis bigint;
+                        shard_id int := 7;
+                    BEGIN
+                        SELECT nextval('published.table_id_seq') % 1024 INTO seq_id;
+                        SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) INTO now_millis;
+                        result := (now_millis - our_epoch) << 23;
+                        result := result | (shard_id << 10);
+                        result := result | (seq_id);
+                    END;
+                    $$ LANGUAGE plpgsql""");
+        }
+    }
+
+    private static void printTimes(Connection connection) throws SQLException {
+        Map<String, List<Double>> times = new LinkedHashMap<>();
+        List<String> candidates =
+                new ArrayList<>(List.of("nextval('published.table_id_seq')", PUBLISHED, OURS, "shard_0007.next_id()"));
+        if (string(connection, "SELECT to_regprocedure('uuidv7()')") != null) {
+            candidates.add(UUIDV7);
+        }
+        for (int round = 0; round < ROUNDS; round++) {
+            for (String candidate : candidates) {
+                times.computeIfAbsent(candidate, name -> new ArrayList<>()).add(microsPerId(connection, candidate));
+            }
+        }
+        System.out.printf("%n%,d ids in a statement, %d rounds, microseconds per id%n", IDS, ROUNDS);
+        System.out.printf("%-44s %6s %6s %6s  %9s %9s%n", "", "min", "median", "max", "published", "uuidv7");
+        times.forEach((candidate, measured) -> {
+            Collections.sort(measured);
+            System.out.printf(
+                    "%-44s %6.3f %6.3f %6.3f  %9.2f %9.2f%n",
+                    candidate,
+                    measured.get(0),
+                    median(measured),
+                    measured.get(ROUNDS - 1),
+                    median(measured) / median(times.getOrDefault(PUBLISHED, List.of())),
+                    median(measured) / median(times.getOrDefault(UUIDV7, List.of())));
+        });
+    }
+
+    private static double median(List<Double> measured) {
+        if (measured.isEmpty()) {
+            return Double.NaN;
+        }
+        List<Double> sorted = measured.stream().sorted().toList();
+        return sorted.get(sorted.size() / 2);
+    }
+
+    private static double microsPerId(Connection connection, String call) throws SQLException {
+        long start = System.nanoTime();
+        string(connection, "SELECT count(" + call + ") FROM generate_series(1, " + IDS + ")");
+        return (System.nanoTime() - start) / 1e3 / IDS;
+    }
+
+    private static double walBytesPerColdId(Connection connection) throws SQLException {
+        string(connection, "SELECT " + OURS); // a session's first draw costs one more record
+        String before = string(connection, "SELECT pg_current_wal_insert_lsn()");
+        string(
+                connection,
+                "SELECT count(" + OURS + ") FROM (SELECT pg_sleep(0.005) FROM generate_series(1, " + COLD_IDS
+                        + ")) AS idle");
+        String bytes = string(connection, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '" + before + "')");
+        return Double.parseDouble(String.valueOf(bytes)) / COLD_IDS;
+    }
+
+    private static @Nullable String string(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            try (ResultSet row = statement.executeQuery(sql)) {
+                row.next();
+                return row.getString(1);
+            }
+        }
+    }
+}
