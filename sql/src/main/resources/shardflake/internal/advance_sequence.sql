@@ -63,12 +63,15 @@ BEGIN
                 USING ERRCODE = 'SF002',
                       HINT = 'The clock of this server was once far ahead, or this id layout has run out for its epoch.';
         END IF;
-        RAISE EXCEPTION USING ERRCODE = 'SF000', MESSAGE = 'rolls back to release the lock';
+        RAISE EXCEPTION USING ERRCODE = 'SF009', MESSAGE = 'rolls back to release the lock';
     EXCEPTION
-        WHEN SQLSTATE 'SF000' THEN
+        WHEN SQLSTATE 'SF009' THEN
             RETURN v_ticks;
-        WHEN object_not_in_prerequisite_state THEN -- currval: this session has not drawn yet
-            RETURN NULL;
+        WHEN object_not_in_prerequisite_state THEN
+            IF SQLSTATE <> '55000' THEN -- the name stands for its whole class, a lock timeout included
+                RAISE;
+            END IF;
+            RETURN NULL; -- currval: this session has not drawn yet
     END;
 END
 $$;

@@ -15,6 +15,7 @@ import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.util.Map;
 import org.shardflake.IdLayout;
+import org.shardflake.cli.command.DemoCommand;
 import org.shardflake.cli.command.IdCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -34,7 +35,7 @@ import picocli.CommandLine.ScopeType;
         description = "Runs one PostgreSQL database as thousands of logical shards on ordinary servers.",
         versionProvider = Shardflake.Version.class,
         sortOptions = false,
-        subcommands = IdCommand.class,
+        subcommands = {DemoCommand.class, IdCommand.class},
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:ok",

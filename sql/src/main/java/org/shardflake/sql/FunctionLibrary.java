@@ -31,7 +31,7 @@ public final class FunctionLibrary {
     /** Where the time of an id begins unless another epoch is chosen: 2025-01-01T00:00:00Z, in UTC milliseconds. */
     public static final long DEFAULT_EPOCH_MILLIS = 1_735_689_600_000L;
 
-    private static final String LAST_FUNCTION = "shardflake.drop_shard(integer, boolean)";
+    private static final String LAST_FUNCTION = "shardflake.next_id(integer, regclass)";
 
     private FunctionLibrary() {}
 

@@ -11,6 +11,7 @@ import static org.shardflake.sql.Shards.queryLongs;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -68,7 +69,8 @@ class ConcurrentSessionsIT {
         System.out.printf(
                 "%,d ids from %d sessions: %,d duplicates from shardflake.next_id%n",
                 IDS, SESSIONS, IdLog.duplicates(sorted));
-        assertThat(sorted).hasSize(IDS).allMatch(id -> (id >> 10 & 8191) == 7);
+        assertThat(sorted).hasSize(IDS);
+        assertThat(Arrays.stream(sorted)).allMatch(id -> (id >> 10 & 8191) == 7);
         assertThat(IdLog.duplicates(sorted)).as("duplicates").isZero();
     }
 

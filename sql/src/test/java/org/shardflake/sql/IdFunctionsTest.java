@@ -94,7 +94,7 @@ class IdFunctionsTest {
         Shards.execute(
                 connection,
                 "CREATE TABLE public.photo (id bigint PRIMARY KEY)",
-                "INSERT INTO public.photo SELECT shardflake.min_id('2026-01-01 00:00Z') + n * 8388608 FROM generate_series(0, 100000) n",
+                "INSERT INTO public.photo SELECT shardflake.min_id('2026-01-01 00:00Z') + n * 8388608::bigint FROM generate_series(0, 100000) n",
                 "ANALYZE public.photo");
 
         String search =

@@ -124,7 +124,7 @@ class NextIdTest {
 
     @Test
     void readOnlyTransactionDrawsNoIds() throws SQLException {
-        connection.setReadOnly(true);
+        execute(connection, "BEGIN READ ONLY");
 
         assertThatThrownBy(() -> queryLong(connection, "SELECT shard_0007.next_id()"))
                 .isInstanceOfSatisfying(
@@ -151,6 +151,24 @@ class NextIdTest {
                 .as("advisory locks, though the transaction is open")
                 .isEqualTo("0");
         connection.rollback();
+    }
+
+    @Test
+    void lockTimeoutIsAnErrorAndNoId() throws SQLException {
+        try (Connection holder = postgres.database(0).connect()) {
+            execute(
+                    holder,
+                    "BEGIN",
+                    "SELECT pg_advisory_xact_lock((1397115979::bigint << 32) | 'shard_0007.id_seq'::regclass::oid::bigint)");
+            execute(connection, "SET lock_timeout = '10ms'");
+
+            assertThatThrownBy(() -> queryLong(connection, "SELECT shardflake.draw_cold(7, 'shard_0007.id_seq')"))
+                    .isInstanceOfSatisfying(
+                            PSQLException.class,
+                            e -> assertThat(e.getSQLState()).isEqualTo("55P03"));
+        }
+        assertThat(queryLong(connection, "SELECT shardflake.draw_cold(7, 'shard_0007.id_seq')"))
+                .isPositive();
     }
 
     @Test

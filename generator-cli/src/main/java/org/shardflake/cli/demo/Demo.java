@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.cli.demo;
 
 import java.sql.SQLException;
@@ -30,8 +34,8 @@ public final class Demo {
                     .mapToObj(i -> new DemoServer(cluster.server(i), shardsOf(i)))
                     .toList();
             new DemoSchema(progress).deploy(servers);
-            double seconds = new DemoLoad(sharding, progress).write(servers, settings.rows());
-            return new DemoChecks(sharding, progress).read(servers, seconds);
+            DemoLoad.Written written = new DemoLoad(sharding, progress).write(servers, settings.rows());
+            return new DemoChecks(sharding, progress).read(servers, written);
         }
     }
 

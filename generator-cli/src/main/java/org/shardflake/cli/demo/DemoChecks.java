@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.cli.demo;
 
 import java.sql.Connection;
@@ -14,19 +18,21 @@ import java.util.stream.LongStream;
 import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
 import org.shardflake.Sharding;
+import org.shardflake.cli.demo.DemoReport.ServerRows;
 import org.shardflake.cli.output.Progress;
 
 /** Reads every row back from the servers and looks for what must not be. */
 final class DemoChecks {
 
     private static final List<String> TABLES = List.of("photo", "\"like\"");
+    private static final int SAMPLES = 3;
 
     private final Sharding sharding;
     private final Progress.Factory progress;
     private final Map<String, LongStream.Builder> idsByTable = new LinkedHashMap<>();
-    private final Map<String, Long> rowsByServer = new LinkedHashMap<>();
     private final List<Long> samples = new ArrayList<>();
     private IdLayout layout = IdLayout.DEFAULT;
+    private long rows;
     private long wrongShard;
     private long notIncreasing;
     private long largestDifferenceMillis;
@@ -36,42 +42,50 @@ final class DemoChecks {
         this.progress = progress;
     }
 
-    DemoReport read(List<DemoServer> servers, double secondsToWrite) throws SQLException {
+    DemoReport read(List<DemoServer> servers, DemoLoad.Written written) throws SQLException {
         int shards = servers.stream().mapToInt(server -> server.shards().size()).sum();
+        List<ServerRows> rowsOfServers = new ArrayList<>();
         try (Progress checking = progress.start("checking shards", shards)) {
             for (DemoServer server : servers) {
-                try (Connection connection = server.connect()) {
-                    layout = DeployedLayout.read(connection);
-                    for (int shard : server.shards()) {
-                        for (String table : TABLES) {
-                            rowsByServer.merge(server.name(), readTable(connection, shard, table), Long::sum);
-                        }
-                        checking.advance(1);
-                    }
-                }
+                long before = rows;
+                readServer(server, checking);
+                rowsOfServers.add(new ServerRows(server.name(), server.shards().size(), rows - before));
             }
         }
-        long rows = rowsByServer.values().stream().mapToLong(Long::longValue).sum();
         return new DemoReport(
                 layout,
                 sharding.shardCount(),
-                rowsByServer,
+                rowsOfServers,
                 rows,
-                idsByTable.values().stream().mapToLong(ids -> duplicates(ids.build())).sum(),
+                written.rows() - rows,
+                idsByTable.values().stream()
+                        .mapToLong(ids -> duplicates(ids.build()))
+                        .sum(),
                 wrongShard,
                 notIncreasing,
                 largestDifferenceMillis,
-                Math.round(rows / secondsToWrite),
+                Math.round(rows / written.seconds()),
                 samples);
     }
 
-    private long readTable(Connection connection, int shard, String table) throws SQLException {
+    private void readServer(DemoServer server, Progress checking) throws SQLException {
+        try (Connection connection = server.connect()) {
+            layout = DeployedLayout.read(connection);
+            for (int shard : server.shards()) {
+                for (String table : TABLES) {
+                    readTable(connection, shard, table);
+                }
+                checking.advance(1);
+            }
+        }
+    }
+
+    private void readTable(Connection connection, int shard, String table) throws SQLException {
         LongStream.Builder ids = idsByTable.computeIfAbsent(table, name -> LongStream.builder());
         // In the order on disk, which is the order of insertion: nothing was updated or deleted.
         String sql = "SELECT id, uid, created_at FROM " + Sharding.schema(shard) + "." + table + " ORDER BY ctid";
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(sql)) {
-            long rows = 0;
             long previous = Long.MIN_VALUE;
             while (row.next()) {
                 long id = row.getLong(1);
@@ -83,25 +97,21 @@ final class DemoChecks {
                     notIncreasing++;
                 }
                 previous = id;
-                long created = row.getObject(3, OffsetDateTime.class).toInstant().toEpochMilli();
+                long created =
+                        row.getObject(3, OffsetDateTime.class).toInstant().toEpochMilli();
                 largestDifferenceMillis = Math.max(largestDifferenceMillis, Math.abs(created - layout.timeMillis(id)));
-                sample(id);
                 rows++;
+                sample(id);
             }
-            return rows;
         }
     }
 
-    /** Keeps three ids, each read so far with the same chance. */
+    /** Keeps three ids, each with the same chance. */
     private void sample(long id) {
-        int wanted = 3;
-        if (samples.size() < wanted) {
+        if (samples.size() < SAMPLES) {
             samples.add(id);
-            return;
-        }
-        long seen = rowsByServer.values().stream().mapToLong(Long::longValue).sum() + 1;
-        if (ThreadLocalRandom.current().nextLong(seen) < wanted) {
-            samples.set(ThreadLocalRandom.current().nextInt(wanted), id);
+        } else if (ThreadLocalRandom.current().nextLong(rows) < SAMPLES) {
+            samples.set(ThreadLocalRandom.current().nextInt(SAMPLES), id);
         }
     }
 

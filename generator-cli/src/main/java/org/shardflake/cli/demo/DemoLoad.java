@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.cli.demo;
 
 import java.sql.Connection;
@@ -29,8 +33,10 @@ final class DemoLoad {
         this.progress = progress;
     }
 
-    /** Returns the seconds it took. */
-    double write(List<DemoServer> servers, int rows) throws SQLException, InterruptedException {
+    /** How many rows were written in how many seconds. */
+    record Written(long rows, double seconds) {}
+
+    Written write(List<DemoServer> servers, int rows) throws SQLException, InterruptedException {
         Map<Integer, List<Long>> uidsByShard = randomUids(rows / 2);
         ExecutorService threads = Executors.newFixedThreadPool(servers.size() * DemoSettings.THREADS_PER_SERVER);
         try (Progress writing = progress.start("writing rows", rows / 2 * 2L)) {
@@ -48,7 +54,7 @@ final class DemoLoad {
             for (Future<?> writer : writers) {
                 waitFor(writer);
             }
-            return (System.nanoTime() - start) / 1e9;
+            return new Written(rows / 2 * 2L, (System.nanoTime() - start) / 1e9);
         } finally {
             threads.shutdownNow();
         }
@@ -58,7 +64,9 @@ final class DemoLoad {
         Map<Integer, List<Long>> uidsByShard = new HashMap<>();
         for (int i = 0; i < count; i++) {
             long uid = ThreadLocalRandom.current().nextLong(1, 1_000_000_000);
-            uidsByShard.computeIfAbsent(sharding.shard(uid), shard -> new ArrayList<>()).add(uid);
+            uidsByShard
+                    .computeIfAbsent(sharding.shard(uid), shard -> new ArrayList<>())
+                    .add(uid);
         }
         return uidsByShard;
     }

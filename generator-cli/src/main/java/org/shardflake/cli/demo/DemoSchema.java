@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.cli.demo;
 
 import static java.nio.charset.StandardCharsets.UTF_8;

@@ -1,0 +1,128 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.shardflake.IdLayout;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.demo.Demo;
+import org.shardflake.cli.demo.DemoReport;
+import org.shardflake.cli.demo.DemoSettings;
+import org.shardflake.cli.output.Progress;
+import org.shardflake.cli.output.TableWriter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake demo}: all of it at once, on servers of its own. */
+@Command(
+        name = "demo",
+        description = {
+            "Starts two embedded PostgreSQL servers, creates the shards with two tables each, writes rows from"
+                    + " several threads, then reads every row back and checks its id.",
+            "Needs nothing installed, and leaves no server and no data behind."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:every check holds",
+            "1:a check failed, or the demo could not run",
+            "2:the command line is wrong"
+        },
+        footer = {"", "Example: shardflake demo --rows 1000000"})
+public final class DemoCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--shards",
+            paramLabel = "N",
+            defaultValue = "2000",
+            description = "Logical shards, 2..8192 (default: ${DEFAULT-VALUE}).")
+    private int shards;
+
+    @Option(
+            names = "--rows",
+            paramLabel = "N",
+            defaultValue = "100000",
+            description = "Rows to write, half photos and half likes (default: ${DEFAULT-VALUE}).")
+    private int rows;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws Exception {
+        DemoSettings settings = settings();
+        Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
+        DemoReport report = new Demo(settings, progress).run();
+        output.print(spec.commandLine().getOut(), facts(report), () -> text(report));
+        return report.passed() ? ExitCodes.OK : ExitCodes.FAILURE;
+    }
+
+    private DemoSettings settings() {
+        try {
+            return new DemoSettings(shards, rows);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(String.valueOf(e.getMessage()));
+        }
+    }
+
+    private static Map<String, Object> facts(DemoReport report) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("passed", report.passed());
+        facts.put("shards", report.shards());
+        facts.put("rows", report.rows());
+        facts.put("rowsMissing", report.rowsMissing());
+        facts.put("duplicates", report.duplicates());
+        facts.put("wrongShard", report.wrongShard());
+        facts.put("notIncreasing", report.notIncreasing());
+        facts.put("largestDifferenceMillis", report.largestDifferenceMillis());
+        facts.put("idsPerSecond", report.idsPerSecond());
+        facts.put("samples", report.samples().stream().map(String::valueOf).toList());
+        return facts;
+    }
+
+    private static String text(DemoReport report) {
+        TableWriter servers = new TableWriter("SERVER", "SHARDS", "ROWS");
+        report.servers().forEach(server -> servers.row(server.name(), server.shards(), "%,d".formatted(server.rows())));
+        TableWriter checks = new TableWriter("READ BACK FROM THE SERVERS", "", "")
+                .row("rows", "%,d".formatted(report.rows()), verdict(report.rowsMissing() == 0))
+                .row("duplicate ids", report.duplicates(), verdict(report.duplicates() == 0))
+                .row("ids whose shard bits disagree with uid", report.wrongShard(), verdict(report.wrongShard() == 0))
+                .row(
+                        "ids not increasing per table and shard",
+                        report.notIncreasing(),
+                        verdict(report.notIncreasing() == 0))
+                .row(
+                        "largest difference, time bits to created_at",
+                        report.largestDifferenceMillis() + " ms",
+                        verdict(report.timesAgree()))
+                .row("ids per second", "%,d".formatted(report.idsPerSecond()), "");
+        String end = report.passed() ? "Every check holds." : "A check FAILED.";
+        return String.join(
+                "\n",
+                List.of(servers.toString(), checks.toString(), samples(report).toString(), end));
+    }
+
+    private static String verdict(boolean holds) {
+        return holds ? "ok" : "FAILED";
+    }
+
+    private static TableWriter samples(DemoReport report) {
+        TableWriter samples = new TableWriter("THREE OF THE IDS", "TIME", "SHARD", "SEQUENCE");
+        for (long id : report.samples()) {
+            samples.row(id, report.layout().time(id), IdLayout.shard(id), IdLayout.sequence(id));
+        }
+        return samples;
+    }
+}

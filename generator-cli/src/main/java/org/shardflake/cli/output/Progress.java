@@ -1,0 +1,98 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.output;
+
+import java.io.Console;
+import java.io.PrintWriter;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import me.tongfei.progressbar.ConsoleProgressBarConsumer;
+import me.tongfei.progressbar.ProgressBar;
+import me.tongfei.progressbar.ProgressBarBuilder;
+import me.tongfei.progressbar.ProgressBarStyle;
+import org.jspecify.annotations.Nullable;
+
+/** How far a piece of work is: a bar on a terminal, else a line every few seconds. Safe for many threads. */
+public final class Progress implements AutoCloseable {
+
+    private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);
+    private static final int BAR_WIDTH = 78;
+
+    private final PrintWriter err;
+    private final String task;
+    private final long total;
+    private final @Nullable ProgressBar bar;
+    private final AtomicLong done = new AtomicLong();
+    private final AtomicLong nextLine = new AtomicLong(System.nanoTime() + NANOS_BETWEEN_LINES);
+
+    /** Starts to show progress, of one task after another. */
+    @FunctionalInterface
+    public interface Factory {
+        Progress start(String task, long total);
+    }
+
+    private Progress(PrintWriter err, String task, long total, @Nullable ProgressBar bar) {
+        this.err = err;
+        this.task = task;
+        this.total = total;
+        this.bar = bar;
+    }
+
+    /** Progress as lines on {@code err}, or as a bar on the terminal that stderr is. */
+    public static Factory on(PrintWriter err, boolean terminal) {
+        return (task, total) -> new Progress(err, task, total, terminal ? bar(task, total) : null);
+    }
+
+    /** Whether a bar can be drawn on stderr. */
+    public static boolean isTerminal() {
+        return !"dumb".equals(System.getenv("TERM")) && hasTerminal();
+    }
+
+    /** Before JDK 22 there is a console only on a terminal; from then on there always is one, and it can be asked. */
+    @SuppressWarnings("SystemConsoleNull")
+    private static boolean hasTerminal() {
+        Console console = System.console();
+        try {
+            return console != null
+                    && (boolean) Console.class.getMethod("isTerminal").invoke(console);
+        } catch (NoSuchMethodException e) {
+            return true;
+        } catch (ReflectiveOperationException e) {
+            return false;
+        }
+    }
+
+    private static ProgressBar bar(String task, long total) {
+        return new ProgressBarBuilder()
+                .setTaskName(task)
+                .setInitialMax(total)
+                .setStyle(ProgressBarStyle.ASCII)
+                .setUpdateIntervalMillis(100)
+                .setConsumer(new ConsoleProgressBarConsumer(System.err, BAR_WIDTH))
+                .build();
+    }
+
+    /** Says that so much more is done. */
+    public void advance(long more) {
+        long now = done.addAndGet(more);
+        if (bar != null) {
+            bar.stepBy(more);
+            return;
+        }
+        long due = nextLine.get();
+        if (System.nanoTime() - due >= 0 && nextLine.compareAndSet(due, System.nanoTime() + NANOS_BETWEEN_LINES)) {
+            err.printf("%s: %,d of %,d%n", task, now, total);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (bar != null) {
+            bar.close();
+        } else {
+            err.printf("%s: %,d of %,d%n", task, done.get(), total);
+        }
+    }
+}
