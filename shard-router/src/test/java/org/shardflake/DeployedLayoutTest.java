@@ -110,7 +110,8 @@ class DeployedLayoutTest {
         assertThatExceptionOfType(LibraryNotDeployedException.class)
                 .isThrownBy(() -> DeployedLayout.read(connection))
                 .withMessage(
-                        "the shardflake function library is not deployed in database %s: %s; deploy it there first",
+                        "the shardflake function library is not deployed in database %s: %s; deploy it there first, "
+                                + "with FunctionLibrary.deploy or the changelog shardflake/server.changelog.xml",
                         database, missing)
                 .satisfies(notDeployed -> assertThat(notDeployed.database()).isEqualTo(database));
     }

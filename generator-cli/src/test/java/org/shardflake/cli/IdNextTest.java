@@ -4,11 +4,14 @@
  */
 package org.shardflake.cli;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toList;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.sql.Connection;
@@ -28,6 +31,7 @@ import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.sql.FunctionLibrary;
+import picocli.CommandLine.Help.Ansi;
 
 class IdNextTest {
 
@@ -89,6 +93,30 @@ class IdNextTest {
 
         assertThat(ids).hasSize(200_001).isSorted();
         assertThat(new HashSet<>(ids)).hasSize(200_001);
+    }
+
+    @Test
+    void saysHowFarItCameWhenTheServerGoesAway() {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        OutputStream ending = new OutputStream() {
+            @Override
+            public void write(int b) {
+                if (out.size() == 0) {
+                    endSessions();
+                }
+                out.write(b);
+            }
+        };
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        String[] args = {"id", "next", "--server", postgres.database(0).uri(), "--shard=7", "--count=300000"};
+
+        int exitCode = Shardflake.run(args, InputStream.nullInputStream(), ending, err, Map.of(), Ansi.OFF);
+
+        assertThat(out.toString(UTF_8).lines()).hasSize(100_000);
+        assertThat(err.toString(UTF_8))
+                .startsWith("error: stopped after 100000 of 300000 ids: server postgresql://")
+                .endsWith("\nhint: the ids printed are good and will not be made again\n");
+        assertThat(exitCode).isEqualTo(3);
     }
 
     @Test
@@ -158,7 +186,7 @@ class IdNextTest {
                 .isEqualTo(new Result(
                         4,
                         "",
-                        "error: the shardflake function library is not deployed in database %s: table shardflake.layout is missing; deploy it there first\n"
+                        "error: the shardflake function library is not deployed in database %s: table shardflake.layout is missing; deploy it there first, with FunctionLibrary.deploy or the changelog shardflake/server.changelog.xml\n"
                                 .formatted(bare.database(0).name())));
     }
 
@@ -261,6 +289,15 @@ class IdNextTest {
                 ResultSet row = statement.executeQuery("INSERT INTO " + table + " DEFAULT VALUES RETURNING id")) {
             row.next();
             return row.getLong(1);
+        }
+    }
+
+    private static void endSessions() {
+        try {
+            execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                    + " WHERE datname = current_database() AND application_name = 'shardflake'");
+        } catch (SQLException e) {
+            throw new AssertionError(e);
         }
     }
 
