@@ -168,16 +168,16 @@ class IdNextTest {
 
     @ParameterizedTest
     @CsvSource({
-        "loose,    no id sequence",
-        "serial,   DEFAULT nextval('shard_0007.serial_id_seq'::regclass)",
-        "numbered, IDENTITY"
+        "loose,    no id sequence, give it an id sequence: SELECT shardflake.add_id_sequence('shard_0007.loose')",
+        "serial,   DEFAULT nextval('shard_0007.serial_id_seq'::regclass), leave out --table to draw from the shard's own sequence",
+        "numbered, IDENTITY, leave out --table to draw from the shard's own sequence"
     })
-    void leavesOtherSequencesAlone(String table, String filledBy) {
+    void leavesOtherSequencesAlone(String table, String filledBy, String hint) {
         assertThat(launch("--shard", "7", "--table", table))
                 .isEqualTo(new Result(4, "", """
                                 error: table %s of shard 7 on server %s does not take its ids from Shardflake: its column id has %s
-                                hint: give it an id sequence: SELECT shardflake.add_id_sequence('shard_0007.%1$s')
-                                """.formatted(table, display(postgres.database(0)), filledBy)));
+                                hint: %s
+                                """.formatted(table, display(postgres.database(0)), filledBy, hint)));
     }
 
     @Test

@@ -129,7 +129,9 @@ public final class IdSource {
         return missing(
                 "table %s of shard %d on server %s does not take its ids from Shardflake: its column id has %s"
                         .formatted(table, shard, server, filledBy == null ? "no id sequence" : filledBy),
-                "give it an id sequence: SELECT shardflake.add_id_sequence('%s')".formatted(qualifiedTable));
+                filledBy == null
+                        ? "give it an id sequence: SELECT shardflake.add_id_sequence('%s')".formatted(qualifiedTable)
+                        : "leave out --table to draw from the shard's own sequence");
     }
 
     private @Nullable String lookUp(String sql, String... parameters) throws SQLException {
