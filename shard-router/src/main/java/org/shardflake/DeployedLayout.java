@@ -29,18 +29,7 @@ public final class DeployedLayout {
      * @throws LayoutMismatchException if its layout version is unknown, or its functions disagree with its record
      */
     public static IdLayout read(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(QUERY)) {
-            if (!row.next()) {
-                throw new LibraryNotDeployedException(connection.getCatalog(), "table shardflake.layout is empty");
-            }
-            long epochMillis = row.getLong(1);
-            checkVersion(connection.getCatalog(), row.getInt(2));
-            checkFunction(connection.getCatalog(), epochMillis, row.getLong(3));
-            return new IdLayout(epochMillis);
-        } catch (SQLException e) {
-            throw explain(connection, e);
-        }
+        return read(connection, connection.getCatalog());
     }
 
     /**
@@ -50,18 +39,31 @@ public final class DeployedLayout {
      * @throws LayoutMismatchException if its layout is another one
      */
     public static void require(Connection connection, IdLayout expected) throws SQLException {
-        IdLayout recorded = read(connection);
+        String database = connection.getCatalog();
+        IdLayout recorded = read(connection, database);
         if (!recorded.equals(expected)) {
             throw new LayoutMismatchException(
                     "database %s makes ids with epoch %s, expected was %s; an epoch never changes, so use the recorded one"
-                            .formatted(
-                                    connection.getCatalog(),
-                                    describe(recorded.epochMillis()),
-                                    describe(expected.epochMillis())),
-                    connection.getCatalog(),
+                            .formatted(database, describe(recorded.epochMillis()), describe(expected.epochMillis())),
+                    database,
                     Property.EPOCH,
                     expected.epochMillis(),
                     recorded.epochMillis());
+        }
+    }
+
+    private static IdLayout read(Connection connection, String database) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(QUERY)) {
+            if (!row.next()) {
+                throw new LibraryNotDeployedException(database, "table shardflake.layout is empty");
+            }
+            long epochMillis = row.getLong(1);
+            checkVersion(database, row.getInt(2));
+            checkFunction(database, epochMillis, row.getLong(3));
+            return new IdLayout(epochMillis);
+        } catch (SQLException e) {
+            throw explain(database, e);
         }
     }
 
@@ -93,7 +95,7 @@ public final class DeployedLayout {
         return "%d (%s)".formatted(epochMillis, Instant.ofEpochMilli(epochMillis));
     }
 
-    private static SQLException explain(Connection connection, SQLException e) throws SQLException {
+    private static SQLException explain(String database, SQLException e) {
         String state = e.getSQLState() == null ? "" : e.getSQLState();
         String missing = switch (state) {
             case "3F000" -> "schema shardflake is missing";
@@ -105,7 +107,7 @@ public final class DeployedLayout {
         if (missing.isEmpty()) {
             return e;
         }
-        LibraryNotDeployedException explained = new LibraryNotDeployedException(connection.getCatalog(), missing);
+        LibraryNotDeployedException explained = new LibraryNotDeployedException(database, missing);
         explained.initCause(e);
         throw explained;
     }

@@ -15,7 +15,8 @@ public final class LibraryNotDeployedException extends ShardflakeException {
     private final String database;
 
     LibraryNotDeployedException(String database, String missing) {
-        super("the shardflake function library is not deployed in database %s: %s; deploy it there first"
+        super(("the shardflake function library is not deployed in database %s: %s; deploy it there first,"
+                        + " with FunctionLibrary.deploy or the changelog shardflake/server.changelog.xml")
                 .formatted(database, missing));
         this.database = database;
     }

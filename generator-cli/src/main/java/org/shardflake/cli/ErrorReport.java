@@ -47,7 +47,8 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         String hint = suggestions.isEmpty()
                 ? "see %s --help".formatted(name)
                 : "did you mean %s?".formatted(String.join(" or ", suggestions));
-        return print(ExitCodes.USAGE, lowerCaseFirst(String.valueOf(e.getMessage())), hint, e);
+        String message = String.valueOf(e.getMessage()).replaceFirst("^Error: ", "");
+        return print(ExitCodes.USAGE, lowerCaseFirst(message), hint, e);
     }
 
     @Override

@@ -49,7 +49,7 @@ class DumpIT {
                     "SELECT shardflake.add_id_sequence('shard_0007.photo')",
                     "INSERT INTO shard_0007.photo (uid) SELECT n FROM generate_series(1, 1000) n",
                     // As if the source's clock had been an hour ahead of the target's.
-                    "SELECT setval('shard_0007.photo_id_seq', shardflake.now_ticks() + 3600000 * 1024)");
+                    "SELECT setval('shard_0007.photo_id_seq', shardflake.now_ticks() + 3600000::bigint * 1024)");
             last = queryLong(connection, "INSERT INTO shard_0007.photo (uid) VALUES (7) RETURNING id");
         }
 

@@ -98,7 +98,7 @@ final class IdNextCommand implements Callable<Integer> {
         ServerUrl url = ServerUrl.parse(server, shardflake.environment());
         try (Connection connection = url.connect()) {
             DeployedLayout.read(connection);
-            draw(IdSource.find(connection, url, shard, table));
+            draw(IdSource.find(connection, url, shard, table), url);
         } catch (SQLException e) {
             throw ServerFailure.explain(url, e);
         }
@@ -118,7 +118,7 @@ final class IdNextCommand implements Callable<Integer> {
         }
     }
 
-    private void draw(IdSource ids) throws SQLException {
+    private void draw(IdSource ids, ServerUrl url) throws SQLException {
         IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());
         try {
             for (long left = count; left > 0; left -= IdSource.MAX_COUNT) {
@@ -130,7 +130,11 @@ final class IdNextCommand implements Callable<Integer> {
             }
             throw new CliException(
                             ExitCodes.PARTLY_DONE,
-                            "stopped after %d of %d ids: %s".formatted(printer.printed(), count, e.getMessage()),
+                            "stopped after %d of %d ids: %s"
+                                    .formatted(
+                                            printer.printed(),
+                                            count,
+                                            ServerFailure.explain(url, e).getMessage()),
                             "the ids printed are good and will not be made again")
                     .causedBy(e);
         }

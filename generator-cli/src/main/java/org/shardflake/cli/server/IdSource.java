@@ -26,7 +26,8 @@ public final class IdSource {
 
     /** How the column id of a table gets its values: what its DEFAULT calls and refers to, and what it owns. */
     private static final String ID_COLUMN = """
-            SELECT COALESCE(pg_get_expr(d.adbin, d.adrelid), CASE WHEN a.attidentity <> '' THEN 'IDENTITY' END) AS filled_by,
+            SELECT format('%I.%I', c.relnamespace::regnamespace::text, c.relname) AS name,
+                   COALESCE('DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), CASE WHEN a.attidentity <> '' THEN 'IDENTITY' END) AS filled_by,
                    EXISTS (SELECT FROM pg_depend u JOIN pg_proc f ON f.oid = u.refobjid
                             WHERE u.classid = 'pg_attrdef'::regclass AND u.objid = d.oid
                               AND u.refclassid = 'pg_proc'::regclass AND f.proname = 'next_id') AS uses_next_id,
@@ -106,7 +107,7 @@ public final class IdSource {
                 }
                 // A serial column's sequence counts 1, 2, 3: drawing an id would throw it off for good.
                 if (found == null || (!id.getBoolean("uses_next_id") && id.getString("filled_by") != null)) {
-                    throw noSequence(table, id.getString("filled_by"));
+                    throw noSequence(table, id.getString("name"), id.getString("filled_by"));
                 }
                 return found;
             }
@@ -124,15 +125,13 @@ public final class IdSource {
                 tables == null ? "leave out --table to draw from the shard's own sequence" : "it has " + tables);
     }
 
-    private CliException noSequence(String table, @Nullable String columnDefault) {
+    private CliException noSequence(String table, String qualifiedTable, @Nullable String filledBy) {
         return missing(
                 "table %s of shard %d on server %s does not take its ids from Shardflake: its column id has %s"
-                        .formatted(
-                                table,
-                                shard,
-                                server,
-                                columnDefault == null ? "no id sequence" : "DEFAULT " + columnDefault),
-                "give it an id sequence: SELECT shardflake.add_id_sequence('%s.%s')".formatted(schema, table));
+                        .formatted(table, shard, server, filledBy == null ? "no id sequence" : filledBy),
+                filledBy == null
+                        ? "give it an id sequence: SELECT shardflake.add_id_sequence('%s')".formatted(qualifiedTable)
+                        : "leave out --table to draw from the shard's own sequence");
     }
 
     private @Nullable String lookUp(String sql, String... parameters) throws SQLException {

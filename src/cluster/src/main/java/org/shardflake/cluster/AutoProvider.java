@@ -28,7 +28,7 @@ final class AutoProvider {
             try {
                 PostgresCluster cluster =
                         PostgresCluster.start(new ContainerProvider(version, settings, servers), servers);
-                say("containers of " + image + ", since a Docker engine answers");
+                say("containers of " + image + ", since a Docker engine has the image");
                 return cluster;
             } catch (PostgresClusterException e) {
                 problem = e.getMessage();
@@ -53,8 +53,8 @@ final class AutoProvider {
 
     private static void say(String choice) {
         if (said.compareAndSet(false, true)) {
-            System.err.println("PostgreSQL: " + choice.lines().findFirst().orElse("")
-                    + " (postgres.provider=auto; choose with -Dpostgres.provider)");
+            System.err.println(
+                    "PostgreSQL: " + choice.lines().findFirst().orElse("") + "; choose with -Dpostgres.provider");
         }
     }
 }

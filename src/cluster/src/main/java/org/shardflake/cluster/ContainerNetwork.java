@@ -13,7 +13,6 @@ import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Objects;
 import org.testcontainers.containers.GenericContainer;
-import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 import org.testcontainers.utility.DockerImageName;
 
 /**
@@ -32,12 +31,7 @@ final class ContainerNetwork {
         this.ports = ports;
         this.container = new GenericContainer<>(DockerImageName.parse(image))
                 .withCreateContainerCmdModifier(this::configure)
-                .waitingFor(new AbstractWaitStrategy() {
-                    @Override
-                    protected void waitUntilReady() {
-                        // Nothing listens here.
-                    }
-                });
+                .waitingFor(new NoWait());
     }
 
     void open() {

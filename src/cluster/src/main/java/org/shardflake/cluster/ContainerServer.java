@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.testcontainers.containers.GenericContainer;
-import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 import org.testcontainers.utility.DockerImageName;
 
 /** A server in a container, whose first process is PostgreSQL, so that signals to the container reach it. */
@@ -50,12 +49,7 @@ final class ContainerServer extends ClusterServer {
                 .withEnv("POSTGRES_INITDB_ARGS", "--encoding=UTF8 --no-locale")
                 .withSharedMemorySize(SHARED_MEMORY)
                 .withCommand(command.toArray(String[]::new))
-                .waitingFor(new AbstractWaitStrategy() {
-                    @Override
-                    protected void waitUntilReady() {
-                        awaitConnection();
-                    }
-                });
+                .waitingFor(new NoWait());
     }
 
     @Override
@@ -66,6 +60,7 @@ final class ContainerServer extends ClusterServer {
         } catch (RuntimeException e) {
             throw new PostgresClusterException(this + " did not start: " + DockerEngine.reason(e) + logTail(), e);
         }
+        awaitConnection();
         requireVersion(version, "the image is " + image);
     }
 

@@ -5,9 +5,7 @@
 package org.shardflake.cluster;
 
 import com.github.dockerjava.api.DockerClient;
-import com.github.dockerjava.api.async.ResultCallback;
 import com.github.dockerjava.api.exception.NotFoundException;
-import com.github.dockerjava.api.model.PullResponseItem;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
@@ -16,38 +14,39 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.dockerclient.DockerClientProviderStrategy;
+import org.testcontainers.utility.DockerImageName;
+import org.testcontainers.utility.ImageNameSubstitutor;
 
 /** Finds out whether there is a Docker engine to use, without waiting for long. */
 final class DockerEngine {
     private static final Duration TIMEOUT = Duration.ofSeconds(8);
+    private static final String RYUK = "testcontainers/ryuk";
 
     private DockerEngine() {}
 
     /**
-     * Returns what keeps containers of the image from starting, or null if nothing does. The image is pulled if that
-     * is quick.
+     * Returns what keeps containers of the image from starting at once, or null if nothing does.
      *
-     * <p>Testcontainers is asked in a thread that may be left behind: where no registry answers, it goes on trying to
-     * pull its own image for minutes.
+     * <p>The engine is asked in a thread of its own, because no step of it is sure to end soon. Images are not pulled,
+     * nor is Testcontainers left to pull its own: where no registry answers, it would go on trying for minutes.
      */
     static @Nullable String problem(String image) {
-        FutureTask<Void> attempt = new FutureTask<>(() -> attempt(image), null);
-        Thread thread = new Thread(attempt, "docker-engine-check");
+        FutureTask<@Nullable String> check = new FutureTask<>(() -> check(image));
+        Thread thread = new Thread(check, "docker-engine-check");
         thread.setDaemon(true);
         thread.start();
         try {
-            attempt.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
-            return null;
+            return check.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
             // Any Throwable: besides its own exceptions, Testcontainers lets through errors of class initialisation.
-            return "no Docker engine can be used: " + reason(e.getCause() == null ? e : e.getCause());
+            return "no Docker engine can be used: " + reason(e);
         } catch (TimeoutException e) {
-            return "the Docker engine was not ready to run " + image + " within " + TIMEOUT.toSeconds() + " s";
+            return "the Docker engine did not answer within " + TIMEOUT.toSeconds() + " s";
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            return "interrupted";
+            throw new PostgresClusterException("interrupted while asking for a Docker engine", e);
         } finally {
-            attempt.cancel(true);
+            check.cancel(true);
         }
     }
 
@@ -61,27 +60,24 @@ final class DockerEngine {
         return message.strip().replaceAll("\\s+", " ");
     }
 
-    private static void attempt(String image) {
+    private static @Nullable String check(String image) {
         DockerClient docker = DockerClientProviderStrategy.getClientForConfig(
                 DockerClientFactory.instance().getTransportConfig());
         try {
             docker.inspectImageCmd(image).exec();
         } catch (NotFoundException e) {
-            pull(docker, image);
+            return "the Docker engine has no image " + image + " (docker pull " + image + ")";
         }
-        // Starts Testcontainers' own container too, unless that is turned off.
+        if (!Boolean.parseBoolean(System.getenv("TESTCONTAINERS_RYUK_DISABLED"))) {
+            String ryuk = ImageNameSubstitutor.instance()
+                    .apply(DockerImageName.parse(RYUK))
+                    .getUnversionedPart();
+            if (docker.listImagesCmd().withReferenceFilter(ryuk).exec().isEmpty()) {
+                return "the Docker engine has no image " + ryuk
+                        + ", which Testcontainers cleans up with (-Dpostgres.provider=testcontainers pulls it)";
+            }
+        }
         DockerClientFactory.instance().client();
-    }
-
-    /** Interrupted, it hangs up, and the engine gives up the pull. */
-    private static void pull(DockerClient docker, String image) {
-        try (var pulling = docker.pullImageCmd(image).exec(new ResultCallback.Adapter<PullResponseItem>())) {
-            pulling.awaitCompletion();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new PostgresClusterException("interrupted while pulling " + image, e);
-        } catch (java.io.IOException e) {
-            throw new PostgresClusterException("cannot pull " + image, e);
-        }
+        return null;
     }
 }

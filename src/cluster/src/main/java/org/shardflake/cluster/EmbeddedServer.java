@@ -18,6 +18,7 @@ final class EmbeddedServer extends ClusterServer {
     private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
     private final EmbeddedBinaries binaries;
+    private final Path directory;
     private final Path data;
     private final Path log;
     private final Path output;
@@ -29,6 +30,7 @@ final class EmbeddedServer extends ClusterServer {
     EmbeddedServer(String name, EmbeddedBinaries binaries, Path directory, int version, Map<String, String> settings) {
         super(name);
         this.binaries = binaries;
+        this.directory = directory;
         this.data = directory.resolve("data");
         this.log = directory.resolve("postgres.log");
         this.output = directory.resolve("command.log");
@@ -45,6 +47,11 @@ final class EmbeddedServer extends ClusterServer {
     @Override
     int port() {
         return port;
+    }
+
+    /** Where all its files are. */
+    Path directory() {
+        return directory;
     }
 
     @Override
@@ -124,7 +131,7 @@ final class EmbeddedServer extends ClusterServer {
 
     private void initialize() {
         try {
-            Files.createDirectories(data.getParent());
+            Files.createDirectories(directory);
             Command.run(
                     binaries.command(
                             "initdb",

@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /** Where the servers of a {@link PostgresCluster} come from. */
 public enum PostgresProvider {
-    /** External when URLs are given, else Testcontainers where a Docker engine answers, else embedded. */
+    /** External when URLs are given, else Testcontainers where a Docker engine has the images, else embedded. */
     AUTO,
     /** PostgreSQL binaries from the class path, run by this JVM; needs neither Docker nor an installed PostgreSQL. */
     EMBEDDED,

@@ -1,0 +1,13 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
+
+/** Has Testcontainers wait for nothing, where we know better what to wait for. */
+final class NoWait extends AbstractWaitStrategy {
+    @Override
+    protected void waitUntilReady() {}
+}
