@@ -31,7 +31,7 @@ public final class Demo {
         Sharding sharding = new Sharding(settings.shards());
         try (PostgresCluster cluster = startServers()) {
             List<DemoServer> servers = IntStream.range(0, DemoSettings.SERVERS)
-                    .mapToObj(i -> new DemoServer(cluster.server(i), shardsOf(i)))
+                    .mapToObj(i -> new DemoServer(cluster.server(i), "postgres", shardsOf(i)))
                     .toList();
             new DemoSchema(progress).deploy(servers);
             DemoLoad.Written written = new DemoLoad(sharding, progress).write(servers, settings.rows());

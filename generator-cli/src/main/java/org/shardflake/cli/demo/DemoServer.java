@@ -9,14 +9,14 @@ import java.sql.SQLException;
 import java.util.List;
 import org.shardflake.cluster.PostgresServer;
 
-/** A server and the shards it holds. */
-record DemoServer(PostgresServer server, List<Integer> shards) {
+/** A server, the database on it that is used, and the shards it holds. */
+record DemoServer(PostgresServer server, String database, List<Integer> shards) {
 
     String name() {
         return server.name();
     }
 
     Connection connect() throws SQLException {
-        return server.connect();
+        return server.connect(database);
     }
 }

@@ -1,0 +1,44 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+/** The demo command on servers of its own, smaller than its default. */
+class DemoIT {
+
+    @Test
+    void endsWithEveryCheckHolding() {
+        Cli.Result demo = Cli.launch("demo", "--shards", "20", "--rows", "1000");
+
+        assertThat(demo.exitCode()).as(demo.err()).isEqualTo(ExitCodes.OK);
+        assertThat(demo.out())
+                .contains("rows                                         1,000  ok")
+                .contains("duplicate ids                                0      ok")
+                .endsWith("Every check holds.\n");
+        assertThat(demo.err()).contains("writing rows: 1,000 of 1,000").doesNotContain("INFO");
+    }
+
+    @Test
+    void jsonIsOneObject() {
+        Cli.Result demo = Cli.launch("demo", "--shards", "2", "--rows", "10", "-o", "json");
+
+        assertThat(demo.exitCode()).as(demo.err()).isEqualTo(ExitCodes.OK);
+        assertThat(demo.out())
+                .startsWith("{\"passed\":true,\"shards\":2,\"rows\":10,\"rowsMissing\":0,\"duplicates\":0,")
+                .hasLineCount(1);
+    }
+
+    @Test
+    void badSizesAreUsageErrors() {
+        assertThat(Cli.launch("demo", "--shards", "8193").err())
+                .startsWith("error: shards 8193 is out of range 2..8192");
+        assertThat(Cli.launch("demo", "--rows", "1"))
+                .extracting(Cli.Result::exitCode)
+                .isEqualTo(ExitCodes.USAGE);
+    }
+}
