@@ -75,7 +75,9 @@ final class ContainerProvider implements ServerProvider {
             return network;
         } catch (RuntimeException e) {
             throw new PostgresClusterException(
-                    "cannot start containers of " + image + " with Testcontainers: " + DockerEngine.reason(e), e);
+                    "cannot start containers of " + image + " with Testcontainers: " + e.getMessage() + " ("
+                            + DockerEngine.reason(e) + ")",
+                    e);
         }
     }
 }
