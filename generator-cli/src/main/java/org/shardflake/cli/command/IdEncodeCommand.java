@@ -5,7 +5,10 @@
 package org.shardflake.cli.command;
 
 import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import org.shardflake.IdLayout;
+import org.shardflake.Sharding;
 import org.shardflake.cli.CliException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -55,6 +58,17 @@ final class IdEncodeCommand implements Runnable {
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
-        output.print(spec.commandLine().getOut(), DecodedId.facts(layout, id), () -> Long.toString(id));
+        output.print(spec.commandLine().getOut(), facts(layout, id), () -> Long.toString(id));
+    }
+
+    private static Map<String, Object> facts(IdLayout layout, long id) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("id", Long.toString(id));
+        facts.put("time", layout.time(id).toString());
+        facts.put("timeMillis", layout.timeMillis(id));
+        facts.put("shard", IdLayout.shard(id));
+        facts.put("sequence", IdLayout.sequence(id));
+        facts.put("schema", Sharding.schema(IdLayout.shard(id)));
+        return facts;
     }
 }

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.postgresql.PostgreSQLContainer;
 import org.testcontainers.utility.DockerImageName;
 
 /** A server in a container, whose first process is PostgreSQL, so that signals to the container reach it. */
@@ -23,7 +23,7 @@ final class ContainerServer extends ClusterServer {
     private final String host;
     private final int port;
     private final String password;
-    private final GenericContainer<?> container;
+    private final PostgreSQLContainer container;
     private boolean closed;
 
     ContainerServer(
@@ -43,10 +43,12 @@ final class ContainerServer extends ClusterServer {
         this.password = password;
         List<String> command = new ArrayList<>(List.of("postgres", "-c", "port=" + port));
         settings.forEach((setting, value) -> command.addAll(List.of("-c", setting + "=" + value)));
-        this.container = new GenericContainer<>(DockerImageName.parse(image))
-                .withNetworkMode("container:" + networkContainerId)
-                .withEnv("POSTGRES_PASSWORD", password)
+        this.container = new Container(image, port)
+                .withDatabaseName("postgres")
+                .withUsername(user())
+                .withPassword(password)
                 .withEnv("POSTGRES_INITDB_ARGS", "--encoding=UTF8 --no-locale")
+                .withNetworkMode("container:" + networkContainerId)
                 .withSharedMemorySize(SHARED_MEMORY)
                 .withCommand(command.toArray(String[]::new))
                 .waitingFor(new NoWait());
@@ -143,5 +145,21 @@ final class ContainerServer extends ClusterServer {
 
     private DockerClient docker() {
         return container.getDockerClient();
+    }
+
+    /** Publishes no port itself: it is in the network of a container that does. */
+    private static final class Container extends PostgreSQLContainer {
+        private final int port;
+
+        Container(String image, int port) {
+            super(DockerImageName.parse(image).asCompatibleSubstituteFor("postgres"));
+            this.port = port;
+            setExposedPorts(List.of());
+        }
+
+        @Override
+        public Integer getMappedPort(int originalPort) {
+            return port;
+        }
     }
 }
