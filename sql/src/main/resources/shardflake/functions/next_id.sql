@@ -14,8 +14,9 @@ AS $$
  * and no SET clause makes the call slower.
  */
 DECLARE
+    v_last bigint := pg_catalog.pg_sequence_last_value(sequence);
     v_ticks bigint := CASE
-        WHEN shardflake.is_hot(sequence) AND shardflake.is_shard(shard) THEN pg_catalog.nextval(sequence)
+        WHEN shardflake.is_hot(v_last) AND shardflake.is_shard(shard) THEN pg_catalog.nextval(sequence)
         ELSE shardflake.draw_cold(shard, sequence)
     END;
 BEGIN
@@ -24,6 +25,6 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.next_id(integer, regclass) IS
-'A new id: 41 bits of milliseconds since the epoch, 13 bits of shard (0..8191), 10 bits of sequence. Never repeats and always increases for one sequence. The sequence must be in the shard''s schema; needs USAGE on both. Errors: 22023 for a shard out of range or a sequence of another schema, SF002 when the clock is outside the time that ids can hold';
+'A new id: 41 bits of milliseconds since the epoch, 13 bits of shard (0..8191), 10 bits of sequence. Never repeats and always increases for one sequence. The sequence must be in the shard''s schema, which is checked when it lags the clock and not for every id; needs USAGE on both. Errors: 22023 for a shard out of range or a sequence of another schema, SF002 when the clock is outside the time that ids can hold';
 
 --rollback DROP FUNCTION shardflake.next_id(integer, regclass);

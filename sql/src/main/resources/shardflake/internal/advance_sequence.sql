@@ -22,8 +22,9 @@ AS $$
  * the lock, read the clock (now) and then find last < now - hot_lag - S, S being the most sessions the server
  * allows. Whoever reads the clock after A may draw without the lock only when last >= now - hot_lag, that is
  * after more than S further draws. Until then only sessions that looked before A can draw, once each,
- * which is fewer than S. So fewer than S numbers are drawn between the look and setval, however
- * long A stalls and however high the demand, and setval goes more than S further than the last one.
+ * or for the first time in their session (draw_cold), once each before they wait for the lock too: S at most.
+ * So at most S numbers are drawn between the look and setval, however long A stalls and however high the
+ * demand, and setval goes hot_lag + S further than the last one.
  * A sequence that lags by less (hot_lag to hot_lag + S) is drawn from with nextval, under the lock. This assumes
  * that the clock does not step back in the microsecond between look and setval; even then more than hot_lag
  * numbers would have to be drawn in it.
@@ -39,7 +40,8 @@ BEGIN
     -- With search_path pinned as it is here, the text of a regclass always names the schema.
     IF (shardflake.is_shard(shard)
         AND starts_with(sequence::text, shardflake.shard_schema(shard) || '.')
-        AND v_now BETWEEN 0 AND c_last_tick) IS NOT TRUE
+        AND v_now BETWEEN 0 AND c_last_tick
+        AND COALESCE(pg_sequence_last_value(sequence), -1) < c_last_tick) IS NOT TRUE
     THEN
         PERFORM shardflake.refuse_draw(shard, sequence);
     END IF;
@@ -49,19 +51,17 @@ BEGIN
         PERFORM pg_advisory_xact_lock((1397115979::bigint << 32) | sequence::oid::bigint);
         v_now := shardflake.now_ticks();
         v_far_behind := v_now - shardflake.hot_lag()
-            - current_setting('max_connections')::integer - current_setting('max_worker_processes')::integer;
+            - current_setting('max_connections')::integer
+            - current_setting('max_worker_processes')::integer
+            - current_setting('max_wal_senders')::integer;
         v_last := COALESCE(pg_sequence_last_value(sequence), -1); -- NULL after TRUNCATE ... RESTART IDENTITY
         IF v_last < v_far_behind THEN
             v_count := CASE WHEN v_last = drawn THEN drawn ELSE v_last + 1 END & 1023;
             v_ticks := setval(sequence, v_now | v_count);
         ELSIF drawn >= v_far_behind THEN
             v_ticks := drawn;
-        ELSIF v_last < c_last_tick THEN
-            v_ticks := nextval(sequence);
         ELSE
-            RAISE EXCEPTION 'sequence % has reached its last id', sequence
-                USING ERRCODE = 'SF002',
-                      HINT = 'The clock of this server was once far ahead, or this id layout has run out for its epoch.';
+            v_ticks := nextval(sequence);
         END IF;
         RAISE EXCEPTION USING ERRCODE = 'SF009', MESSAGE = 'rolls back to release the lock';
     EXCEPTION

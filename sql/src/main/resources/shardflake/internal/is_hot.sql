@@ -1,11 +1,11 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/is_hot.sql
 
 --changeset shardflake:is_hot runOnChange:true splitStatements:false stripComments:false
-CREATE OR REPLACE FUNCTION shardflake.is_hot(sequence regclass) RETURNS boolean
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE
-    RETURN pg_sequence_last_value(sequence)
-        BETWEEN shardflake.now_ticks() - shardflake.hot_lag() AND 1125899906841599; -- 2^50 - 1025: the last millisecond is drawn under the lock, where its end is an error that explains itself
+CREATE OR REPLACE FUNCTION shardflake.is_hot(last_value bigint) RETURNS boolean
+    LANGUAGE sql VOLATILE PARALLEL SAFE
+    -- 2^50 - 1025: the last millisecond is drawn under the lock, where its end is an error that explains itself
+    RETURN last_value BETWEEN shardflake.now_ticks() - shardflake.hot_lag() AND 1125899906841599;
 
-COMMENT ON FUNCTION shardflake.is_hot(regclass) IS 'Whether the sequence keeps up with the clock, so that an id may be drawn with a plain nextval. NULL for a sequence never drawn from';
+COMMENT ON FUNCTION shardflake.is_hot(bigint) IS 'Whether a sequence with this last value keeps up with the clock, so that an id may be drawn with a plain nextval. NULL for a sequence never drawn from';
 
---rollback DROP FUNCTION shardflake.is_hot(regclass);
+--rollback DROP FUNCTION shardflake.is_hot(bigint);

@@ -7,6 +7,7 @@ CREATE OR REPLACE FUNCTION shardflake.refuse_draw(shard integer, sequence regcla
 AS $$
 DECLARE
     c_last_ms CONSTANT bigint := 1099511627775; -- 2^40 - 1: one more would be the sign bit
+    v_clock_ms bigint := shardflake.clock_ms();
 BEGIN
     PERFORM shardflake.check_shard(shard);
     IF starts_with(sequence::text, shardflake.shard_schema(shard) || '.') IS NOT TRUE THEN
@@ -14,8 +15,13 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = format('Ids of shard %s are drawn from a sequence of its own schema.', shard);
     END IF;
+    IF v_clock_ms - shardflake.epoch_ms() BETWEEN 0 AND c_last_ms THEN
+        RAISE EXCEPTION 'sequence % has reached its last id', sequence
+            USING ERRCODE = 'SF002',
+                  HINT = 'The clock of this server was once far ahead, or this id layout has run out for its epoch.';
+    END IF;
     RAISE EXCEPTION 'the clock says % UTC, but ids have times from % to % UTC',
-            to_timestamp(shardflake.clock_ms() / 1000.0) AT TIME ZONE 'UTC',
+            to_timestamp(v_clock_ms / 1000.0) AT TIME ZONE 'UTC',
             to_timestamp(shardflake.epoch_ms() / 1000.0) AT TIME ZONE 'UTC',
             to_timestamp((shardflake.epoch_ms() + c_last_ms) / 1000.0) AT TIME ZONE 'UTC'
         USING ERRCODE = 'SF002',

@@ -57,6 +57,9 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     }
 
     int explain(Exception e) {
+        if (isEnding()) {
+            return ExitCodes.INTERRUPTED; // What fails while Ctrl-C takes everything down is no news.
+        }
         if (e instanceof StandardOutput.WriteFailedException failed) {
             return failed.isBrokenPipe()
                     ? ExitCodes.BROKEN_PIPE
@@ -84,6 +87,17 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             e.printStackTrace(err);
         }
         return exitCode;
+    }
+
+    private static boolean isEnding() {
+        Thread probe = new Thread(() -> {});
+        try {
+            Runtime.getRuntime().addShutdownHook(probe);
+            Runtime.getRuntime().removeShutdownHook(probe);
+            return false;
+        } catch (IllegalStateException e) {
+            return true;
+        }
     }
 
     private static String lowerCaseFirst(String text) {

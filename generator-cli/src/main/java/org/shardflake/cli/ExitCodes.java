@@ -14,6 +14,9 @@ public final class ExitCodes {
     public static final int PRECONDITION = 4;
     public static final int VERIFICATION = 5;
 
+    /** What a shell reports for a program that Ctrl-C ended. */
+    static final int INTERRUPTED = 128 + 2;
+
     /** What a shell reports for a program that SIGPIPE ended, as when {@code head} has read enough. */
     static final int BROKEN_PIPE = 128 + 13;
 

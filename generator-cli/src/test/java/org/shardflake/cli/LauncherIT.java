@@ -207,6 +207,7 @@ class LauncherIT {
                 .redirectInput(Path.of("/dev/null").toFile())
                 .redirectOutput(out.toFile())
                 .redirectError(err.toFile());
+        builder.environment().remove("JAVA_TOOL_OPTIONS"); // Java would say that it picked them up
         builder.environment().putAll(environment);
         builder.environment().put("LAUNCHER", launcher.toString());
         Process process = builder.start();

