@@ -17,7 +17,6 @@ import org.shardflake.cli.demo.DemoReport;
 import org.shardflake.cli.demo.DemoSettings;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.TableWriter;
-import org.shardflake.cluster.PostgresClusterException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -66,17 +65,9 @@ public final class DemoCommand implements Callable<Integer> {
     public Integer call() throws SQLException, InterruptedException {
         DemoSettings settings = settings();
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
-        DemoReport report = run(new Demo(settings, progress));
+        DemoReport report = new Demo(settings, progress).run();
         output.print(spec.commandLine().getOut(), facts(report), () -> text(report));
         return report.passed() ? ExitCodes.OK : ExitCodes.FAILURE;
-    }
-
-    private static DemoReport run(Demo demo) throws SQLException, InterruptedException {
-        try {
-            return demo.run();
-        } catch (PostgresClusterException e) {
-            throw new CliException(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null).causedBy(e);
-        }
     }
 
     private DemoSettings settings() {

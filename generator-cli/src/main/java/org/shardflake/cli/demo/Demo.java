@@ -8,8 +8,11 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.shardflake.Sharding;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.cluster.PostgresProvider;
 
 /**
@@ -47,6 +50,8 @@ public final class Demo {
                     .start();
             starting.advance(DemoSettings.SERVERS);
             return cluster;
+        } catch (PostgresClusterException e) {
+            throw new CliException(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null).causedBy(e);
         }
     }
 
