@@ -6,6 +6,7 @@ package org.shardflake.cluster;
 
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -16,18 +17,19 @@ final class AutoProvider {
 
     private AutoProvider() {}
 
-    static PostgresCluster start(int servers, int version, Map<String, String> settings, List<String> urls) {
+    static PostgresCluster start(int servers, OptionalInt version, Map<String, String> settings, List<String> urls) {
         if (!urls.isEmpty()) {
             PostgresCluster cluster = PostgresCluster.start(new ExternalProvider(urls), servers);
             say("servers given by postgres.urls");
             return cluster;
         }
-        String image = ContainerProvider.image(version);
+        int wanted = version.orElse(SystemProperties.LATEST);
+        String image = ContainerProvider.image(wanted);
         String problem = dockerProblem(image);
         if (problem == null) {
             try {
                 PostgresCluster cluster =
-                        PostgresCluster.start(new ContainerProvider(version, settings, servers), servers);
+                        PostgresCluster.start(new ContainerProvider(wanted, settings, servers), servers);
                 say("containers of " + image + ", since a Docker engine has the image");
                 return cluster;
             } catch (PostgresClusterException e) {

@@ -8,16 +8,17 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /** Starts the unpacked PostgreSQL binaries, with all data below one temporary directory per cluster. */
 final class EmbeddedProvider implements ServerProvider {
-    private final int version;
+    private final OptionalInt version;
     private final Map<String, String> settings;
     private @Nullable EmbeddedBinaries binaries;
     private @Nullable Path directory;
 
-    EmbeddedProvider(int version, Map<String, String> settings) {
+    EmbeddedProvider(OptionalInt version, Map<String, String> settings) {
         this.version = version;
         this.settings = settings;
     }

@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** A server of this machine, controlled through {@code pg_ctl}: a daemon that a Ctrl-C in the terminal cannot reach. */
 final class EmbeddedServer extends ClusterServer {
@@ -23,11 +24,12 @@ final class EmbeddedServer extends ClusterServer {
     private final Path log;
     private final Path output;
     private final int port;
-    private final int version;
+    private final OptionalInt version;
     private final Map<String, String> settings;
     private boolean closed;
 
-    EmbeddedServer(String name, EmbeddedBinaries binaries, Path directory, int version, Map<String, String> settings) {
+    EmbeddedServer(
+            String name, EmbeddedBinaries binaries, Path directory, OptionalInt version, Map<String, String> settings) {
         super(name);
         this.binaries = binaries;
         this.directory = directory;
@@ -57,8 +59,8 @@ final class EmbeddedServer extends ClusterServer {
     @Override
     void open() {
         start();
-        requireVersion(
-                version, "build with -Dpostgres.version=" + version + ", which selects postgres.binaries.version");
+        version.ifPresent(wanted -> requireVersion(
+                wanted, "build with -Dpostgres.version=" + wanted + ", which selects postgres.binaries.version"));
     }
 
     @Override

@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutorService;
@@ -169,7 +170,7 @@ public final class PostgresCluster implements AutoCloseable {
         private final Map<String, String> settings = new LinkedHashMap<>();
         private int servers = 2;
         private PostgresProvider provider = SystemProperties.provider();
-        private int version = SystemProperties.version();
+        private OptionalInt version = SystemProperties.version();
         private List<String> urls = SystemProperties.urls();
         private boolean durable;
 
@@ -190,9 +191,12 @@ public final class PostgresCluster implements AutoCloseable {
             return this;
         }
 
-        /** The PostgreSQL major version, instead of {@code postgres.version}. Servers given by URL may differ. */
+        /**
+         * The PostgreSQL major version, instead of {@code postgres.version}. If neither says one, embedded servers are of
+         * the version that is on the class path, and containers of version 18. Servers given by URL may differ.
+         */
         public Builder version(int version) {
-            this.version = SystemProperties.checkVersion(Integer.toString(version));
+            this.version = OptionalInt.of(SystemProperties.checkVersion(Integer.toString(version)));
             return this;
         }
 
@@ -224,7 +228,9 @@ public final class PostgresCluster implements AutoCloseable {
             return switch (provider) {
                 case EMBEDDED -> PostgresCluster.start(new EmbeddedProvider(version, all), servers);
                 case EXTERNAL -> PostgresCluster.start(new ExternalProvider(urls), servers);
-                case TESTCONTAINERS -> PostgresCluster.start(new ContainerProvider(version, all, servers), servers);
+                case TESTCONTAINERS ->
+                    PostgresCluster.start(
+                            new ContainerProvider(version.orElse(SystemProperties.LATEST), all, servers), servers);
                 case AUTO -> AutoProvider.start(servers, version, all, urls);
             };
         }

@@ -7,9 +7,12 @@ package org.shardflake.cluster;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /** What the system properties say about the servers; an empty property counts as none. */
 final class SystemProperties {
+    static final int LATEST = 18;
+
     private static final List<String> VERSIONS = List.of("15", "16", "17", "18");
 
     private SystemProperties() {}
@@ -18,8 +21,11 @@ final class SystemProperties {
         return get("postgres.provider").map(PostgresProvider::parse).orElse(PostgresProvider.AUTO);
     }
 
-    static int version() {
-        return checkVersion(get("postgres.version").orElse("18"));
+    /** Empty if not said: whatever is at hand, or {@link #LATEST} where one must be named. */
+    static OptionalInt version() {
+        return get("postgres.version").stream()
+                .mapToInt(SystemProperties::checkVersion)
+                .findFirst();
     }
 
     static List<String> urls() {

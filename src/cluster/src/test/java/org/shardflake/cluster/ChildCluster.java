@@ -49,7 +49,7 @@ final class ChildCluster implements AutoCloseable {
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.add("-Djava.io.tmpdir=" + temporaryDirectory);
-        command.add("-Dpostgres.version=" + SystemProperties.version());
+        SystemProperties.version().ifPresent(version -> command.add("-Dpostgres.version=" + version));
         for (String property : systemProperties) {
             command.add("-D" + property);
         }
