@@ -38,7 +38,8 @@ public final class FunctionLibrary {
     /**
      * Deploys the library with the epoch that the database has recorded, or else {@link #DEFAULT_EPOCH_MILLIS}.
      *
-     * @param connection a connection of the role that shall own the library; left open, in the mode it came in
+     * @param connection a connection of the role that shall own the library, with no transaction open; left open, in
+     *     the auto-commit mode it came in
      * @throws DeploymentException if the library could not be deployed
      */
     public static void deploy(Connection connection) throws SQLException {
@@ -48,7 +49,8 @@ public final class FunctionLibrary {
     /**
      * Deploys the library with an epoch, which the database then keeps for good.
      *
-     * @param connection a connection of the role that shall own the library; left open, in the mode it came in
+     * @param connection a connection of the role that shall own the library, with no transaction open; left open, in
+     *     the auto-commit mode it came in
      * @param epochMillis where the time of an id begins, in UTC milliseconds since 1970
      * @throws DeploymentException if the database has recorded another epoch, or the library could not be deployed
      */
@@ -57,27 +59,17 @@ public final class FunctionLibrary {
     }
 
     private static void deploy(Connection connection, OptionalLong wanted) throws SQLException {
-        boolean autoCommit = connection.getAutoCommit();
-        connection.setAutoCommit(true);
-        try {
-            // Also what makes a Liquibase lock left by a killed process recognisable: whoever holds this lock is alone.
-            execute(connection, "SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
-            try {
-                execute(connection, "CREATE SCHEMA IF NOT EXISTS shardflake");
-                long epoch = epoch(recordedEpoch(connection), wanted);
-                LiquibaseRun.update(
-                        connection,
-                        new ClassLoaderResourceAccessor(FunctionLibrary.class.getClassLoader()),
-                        CHANGELOG,
-                        "shardflake",
-                        Map.of("shardflake.epoch", Long.toString(epoch)));
-                connection.setAutoCommit(true);
-                verify(connection, epoch);
-            } finally {
-                unlock(connection);
-            }
-        } finally {
-            connection.setAutoCommit(autoCommit);
+        try (DeployLock lock = DeployLock.take(connection)) {
+            execute(connection, "CREATE SCHEMA IF NOT EXISTS shardflake");
+            long epoch = epoch(recordedEpoch(connection), wanted);
+            LiquibaseRun.update(
+                    connection,
+                    new ClassLoaderResourceAccessor(FunctionLibrary.class.getClassLoader()),
+                    CHANGELOG,
+                    "shardflake",
+                    Map.of("shardflake.epoch", Long.toString(epoch)));
+            connection.setAutoCommit(true);
+            verify(connection, epoch);
         }
     }
 
@@ -121,17 +113,34 @@ public final class FunctionLibrary {
         }
     }
 
-    private static void unlock(Connection connection) throws SQLException {
-        if (!connection.getAutoCommit()) {
-            connection.rollback();
-            connection.setAutoCommit(true);
-        }
-        execute(connection, "SELECT pg_advisory_unlock(hashtext('shardflake.deploy'))");
-    }
-
     private static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
+        }
+    }
+
+    /**
+     * Makes deployments to a database wait for each other. That is also what makes a Liquibase lock left by a killed
+     * process recognisable: whoever holds this one is alone.
+     */
+    private record DeployLock(Connection connection, boolean autoCommit) implements AutoCloseable {
+
+        static DeployLock take(Connection connection) throws SQLException {
+            DeployLock lock = new DeployLock(connection, connection.getAutoCommit());
+            connection.setAutoCommit(true);
+            execute(connection, "SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
+            return lock;
+        }
+
+        /** Gives the lock back, and the connection its mode, also after Liquibase failed in a transaction. */
+        @Override
+        public void close() throws SQLException {
+            if (!connection.getAutoCommit()) {
+                connection.rollback();
+                connection.setAutoCommit(true);
+            }
+            execute(connection, "SELECT pg_advisory_unlock(hashtext('shardflake.deploy'))");
+            connection.setAutoCommit(autoCommit);
         }
     }
 }
