@@ -78,7 +78,7 @@ public final class LiquibaseRun {
         }
     }
 
-    private static Map<String, Object> quiet(ResourceAccessor resources) {
+    static Map<String, Object> quiet(ResourceAccessor resources) {
         Logger parent = Logger.getLogger("org.shardflake.sql.liquibase");
         parent.setLevel(Level.WARNING);
         JavaLogService log = new JavaLogService();

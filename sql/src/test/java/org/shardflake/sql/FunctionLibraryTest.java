@@ -20,6 +20,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import liquibase.Liquibase;
+import liquibase.Scope;
 import liquibase.database.core.PostgresDatabase;
 import liquibase.database.jvm.JdbcConnection;
 import liquibase.exception.LiquibaseException;
@@ -154,7 +155,7 @@ class FunctionLibraryTest {
     }
 
     @Test
-    void rollbackRemovesEveryFunction() throws SQLException, LiquibaseException {
+    void rollbackRemovesEveryFunction() throws Exception {
         FunctionLibrary.deploy(connection);
         rollBackEverything();
 
@@ -179,21 +180,14 @@ class FunctionLibraryTest {
         assertThat(queryString(connection, SURFACE)).isEqualTo(surface);
     }
 
-    private void rollBackEverything() throws SQLException, LiquibaseException {
+    private void rollBackEverything() throws Exception {
         int changesets = (int) queryLong(connection, "SELECT count(*) FROM shardflake.databasechangelog");
-        try (Liquibase liquibase = liquibase("shardflake")) {
-            liquibase.rollback(changesets, "");
-        } finally {
-            connection = postgres.database(0).connect(); // Liquibase closes the one it was given
-        }
+        withLiquibase("shardflake", liquibase -> liquibase.rollback(changesets, ""));
     }
 
     @Test
-    void librarysChangelogMayBePartOfTheApplicationsOwn() throws SQLException, LiquibaseException {
-        try (Liquibase liquibase = liquibase("public")) {
-            liquibase.update("");
-        }
-        connection = postgres.database(0).connect();
+    void librarysChangelogMayBePartOfTheApplicationsOwn() throws Exception {
+        withLiquibase("public", liquibase -> liquibase.update(""));
         execute(connection, "SELECT shardflake.create_shard(7)");
         FunctionLibrary.deploy(connection); // under the library's own history now: what is there is taken over
 
@@ -201,11 +195,22 @@ class FunctionLibraryTest {
                 .isEqualTo(7);
     }
 
-    private Liquibase liquibase(String historySchema) throws LiquibaseException {
+    /** What an application does with Liquibase. */
+    private interface Use {
+        void accept(Liquibase liquibase) throws LiquibaseException;
+    }
+
+    /** Liquibase itself, as an application or its command line would run it. */
+    private void withLiquibase(String historySchema, Use use) throws Exception {
+        ClassLoaderResourceAccessor resources = new ClassLoaderResourceAccessor();
         PostgresDatabase database = new PostgresDatabase();
         database.setConnection(new JdbcConnection(connection));
         database.setLiquibaseSchemaName(historySchema);
-        return new Liquibase(FunctionLibrary.CHANGELOG, new ClassLoaderResourceAccessor(), database);
+        try (Liquibase liquibase = new Liquibase(FunctionLibrary.CHANGELOG, resources, database)) {
+            Scope.child(LiquibaseRun.quiet(resources), () -> use.accept(liquibase));
+        } finally {
+            connection = postgres.database(0).connect(); // Liquibase closes the one it was given
+        }
     }
 
     @Test
