@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import liquibase.Liquibase;
 import liquibase.Scope;
+import liquibase.UpdateSummaryEnum;
 import liquibase.database.core.PostgresDatabase;
 import liquibase.database.jvm.JdbcConnection;
 import liquibase.exception.LiquibaseException;
@@ -207,6 +208,7 @@ class FunctionLibraryTest {
         database.setConnection(new JdbcConnection(connection));
         database.setLiquibaseSchemaName(historySchema);
         try (Liquibase liquibase = new Liquibase(FunctionLibrary.CHANGELOG, resources, database)) {
+            liquibase.setShowSummary(UpdateSummaryEnum.OFF);
             Scope.child(LiquibaseRun.quiet(resources), () -> use.accept(liquibase));
         } finally {
             connection = postgres.database(0).connect(); // Liquibase closes the one it was given
