@@ -37,7 +37,9 @@ class CrashIT {
     static void start() throws SQLException {
         cluster = PostgresCluster.start(1);
         server = cluster.server(0);
-        assumeTrue(server.canRestart(), "a server given by URL cannot be crashed");
+        if (!server.canRestart()) {
+            return; // the test says so
+        }
         try (Connection connection = server.connect()) {
             Shards.deployWithPhotos(connection);
         }
@@ -50,6 +52,7 @@ class CrashIT {
 
     @Test
     void neverRepeatsAnIdThatAnyoneSawBeforeTheCrash() throws Exception {
+        assumeTrue(server.canRestart(), "a server given by URL cannot be crashed");
         List<IdLog> seen = new ArrayList<>();
         for (int crash = 0; crash < CRASHES; crash++) {
             seen.addAll(drawUntilCrash());
