@@ -14,8 +14,9 @@ import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.Shardflake;
 import org.shardflake.cli.server.IdSource;
+import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.cli.server.ServerFailure;
-import org.shardflake.cli.server.ServerUrl;
+import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -95,8 +96,8 @@ final class IdNextCommand implements Callable<Integer> {
             throw CliException.usage("count %d is out of range 1..%d".formatted(count, Long.MAX_VALUE));
         }
         Shardflake shardflake = (Shardflake) spec.root().userObject();
-        ServerUrl url = ServerUrl.parse(server, shardflake.environment());
-        try (Connection connection = url.connect()) {
+        ServerUrl url = ServerAccess.parse(server, shardflake.environment());
+        try (Connection connection = ServerAccess.connect(url)) {
             DeployedLayout.read(connection);
             draw(IdSource.find(connection, url, shard, table), url);
         } catch (SQLException e) {

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
+import org.shardflake.server.ServerUrl;
 
 /**
  * Draws ids of one shard on its server, from the sequence of a table or the shard's own.

@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
+import org.shardflake.server.ServerUrl;
 
 /** Says what a server refused or failed to do, which server, and what to look at. */
 public final class ServerFailure {

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli.server;
+package org.shardflake.server;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 

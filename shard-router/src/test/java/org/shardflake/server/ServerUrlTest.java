@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli.server;
+package org.shardflake.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
@@ -13,7 +13,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.ds.PGSimpleDataSource;
-import org.shardflake.cli.CliException;
 
 class ServerUrlTest {
 
@@ -68,7 +67,7 @@ class ServerUrlTest {
     @ValueSource(strings = {"postgresql://db1/app", "jdbc:postgresql://db1/app"})
     void takesUserAndPasswordFromTheEnvironment(String url) {
         PGSimpleDataSource source = ServerUrl.parse(url, Map.of("PGUSER", "ann", "PGPASSWORD", "s3cret"))
-                .source();
+                .dataSource();
 
         assertThat(source.getUser()).isEqualTo("ann");
         assertThat(source.getPassword()).isEqualTo("s3cret");
@@ -79,7 +78,7 @@ class ServerUrlTest {
     @ValueSource(strings = {"postgresql://bob:other@db1/app", "jdbc:postgresql://db1/app?user=bob&password=other"})
     void prefersTheUrlToTheEnvironment(String url) {
         PGSimpleDataSource source = ServerUrl.parse(url, Map.of("PGUSER", "ann", "PGPASSWORD", "s3cret"))
-                .source();
+                .dataSource();
 
         assertThat(source.getUser()).isEqualTo("bob");
         assertThat(source.getPassword()).isEqualTo("other");
@@ -103,12 +102,12 @@ class ServerUrlTest {
                 "jdbc:postgresql://db1:s3cret/app   | the driver cannot read it",
             })
     void refusesAMalformedUrlWithoutRepeatingIt(String url, String reason) {
-        assertThatExceptionOfType(CliException.class)
+        assertThatExceptionOfType(IllegalArgumentException.class)
                 .isThrownBy(() -> ServerUrl.parse(url, Map.of()))
                 .withMessage("the server URL is malformed: " + reason);
     }
 
     private static PGSimpleDataSource source(String url) {
-        return ServerUrl.parse(url, Map.of()).source();
+        return ServerUrl.parse(url, Map.of()).dataSource();
     }
 }

@@ -2,63 +2,74 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli.server;
+package org.shardflake.server;
 
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.postgresql.ds.PGSimpleDataSource;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
 
 /**
  * The URL of a PostgreSQL server, as psql or as JDBC write it.
  *
  * <p>The driver reads neither libpq's URLs nor {@code PGUSER} and {@code PGPASSWORD}, so that happens here; {@code
  * ~/.pgpass} and {@code PGPASSFILE} it reads by itself. The password is never part of a message, nor is any piece of
- * an URL that could not be taken apart.
+ * an URL that could not be taken apart. Immutable.
  */
 public final class ServerUrl {
-
-    private static final String FORMS =
-            "write it as postgresql://user@host:5432/database or jdbc:postgresql://host:5432/database?user=...";
 
     /** What it says comes as exceptions too; in its warnings about URLs are pieces of passwords. */
     private static final Logger DRIVER_LOG = Logger.getLogger("org.postgresql");
 
+    private final String url;
+    private final Map<String, String> environment;
     private final PGSimpleDataSource source;
 
-    private ServerUrl(PGSimpleDataSource source) {
-        this.source = source;
+    private ServerUrl(String url, Map<String, String> environment) {
+        this.url = url;
+        this.environment = Map.copyOf(environment);
+        this.source = dataSource();
     }
 
     /**
-     * Reads an URL, with what it leaves out taken from {@code PGUSER} and {@code PGPASSWORD}.
+     * Reads an URL.
      *
-     * @throws CliException if it is neither a libpq nor a JDBC URL of PostgreSQL
+     * @throws IllegalArgumentException if it is neither a libpq nor a JDBC URL of PostgreSQL
+     */
+    public static ServerUrl parse(String url) {
+        return parse(url, Map.of());
+    }
+
+    /**
+     * Reads an URL, with what it leaves out taken from {@code PGUSER} and {@code PGPASSWORD} of this environment.
+     *
+     * @throws IllegalArgumentException if it is neither a libpq nor a JDBC URL of PostgreSQL
      */
     public static ServerUrl parse(String url, Map<String, String> environment) {
         DRIVER_LOG.setLevel(Level.OFF);
-        PGSimpleDataSource source = new PGSimpleDataSource();
-        source.setApplicationName("shardflake");
+        return new ServerUrl(url, environment);
+    }
+
+    /** A new data source that opens a connection a call, to be configured further. */
+    public PGSimpleDataSource dataSource() {
+        PGSimpleDataSource fresh = new PGSimpleDataSource();
+        fresh.setApplicationName("shardflake");
         if (url.startsWith("jdbc:postgresql:")) {
-            readJdbcUrl(source, url);
+            readJdbcUrl(fresh, url);
         } else if (url.startsWith("postgresql://") || url.startsWith("postgres://")) {
-            LibpqUrl.read(source, url.substring(url.indexOf("://") + 3));
+            LibpqUrl.read(fresh, url.substring(url.indexOf("://") + 3));
         } else {
             throw malformed("it does not start with postgresql:// or jdbc:postgresql://");
         }
-        if (source.getUser() == null) {
-            source.setUser(environment.get("PGUSER"));
+        if (fresh.getUser() == null) {
+            fresh.setUser(environment.get("PGUSER"));
         }
-        if (source.getPassword() == null) {
-            source.setPassword(environment.get("PGPASSWORD"));
+        if (fresh.getPassword() == null) {
+            fresh.setPassword(environment.get("PGPASSWORD"));
         }
-        return new ServerUrl(source);
+        return fresh;
     }
 
     private static void readJdbcUrl(PGSimpleDataSource source, String url) {
@@ -72,24 +83,12 @@ public final class ServerUrl {
         }
     }
 
-    static CliException malformed(String reason) {
-        return new CliException(ExitCodes.USAGE, "the server URL is malformed: " + reason, FORMS);
+    static IllegalArgumentException malformed(String reason) {
+        return new IllegalArgumentException("the server URL is malformed: " + reason);
     }
 
-    /**
-     * Connects, in auto-commit mode. The caller closes the connection.
-     *
-     * @throws CliException if the server cannot be reached or refuses
-     */
-    public Connection connect() {
-        try {
-            return source.getConnection();
-        } catch (SQLException e) {
-            throw ServerFailure.explainConnecting(this, e);
-        }
-    }
-
-    String hosts() {
+    /** Hosts with their ports, separated by commas. */
+    public String hosts() {
         List<String> hosts = new ArrayList<>();
         for (int i = 0; i < source.getServerNames().length; i++) {
             String name = source.getServerNames()[i];
@@ -97,10 +96,6 @@ public final class ServerUrl {
             hosts.add((name.contains(":") ? "[" + name + "]" : name) + ":" + (port == 0 ? 5432 : port));
         }
         return String.join(",", hosts);
-    }
-
-    PGSimpleDataSource source() {
-        return source;
     }
 
     /** The URL in libpq's form, without password and parameters. */

@@ -1,0 +1,53 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+
+/**
+ * A PostgreSQL server that shards can be placed on, as the shard map knows it.
+ *
+ * <p>The URL is libpq's, {@code postgresql://app@db1.example:5432/app?sslmode=verify-full}, and never holds a password:
+ * the map is read by many. It may name a primary and its replicas, separated by commas; writes go to whichever of them
+ * is the primary.
+ *
+ * @param name 1 to 63 lower-case letters, digits, {@code _ . -}, such as {@code db1}
+ * @param url where it is, without secrets
+ * @param labels whatever its operators want to remember of it, such as its zone
+ */
+public record Server(String name, String url, Map<String, String> labels) {
+
+    private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9_.-]{0,61}[a-z0-9])?");
+    private static final Pattern SECRET =
+            Pattern.compile("://[^/?]*:[^/?@]*@|[?&](ssl)?password=", Pattern.CASE_INSENSITIVE);
+
+    public Server {
+        if (!NAME.matcher(name).matches()) {
+            throw new IllegalArgumentException(
+                    "server name \"%s\" is not 1 to 63 of a-z 0-9 _ . - with a letter or digit at both ends"
+                            .formatted(name));
+        }
+        if (SECRET.matcher(url).find()) {
+            throw new IllegalArgumentException(
+                    "the URL of server %s holds a password; the shard map is read by many, so leave it out and give it"
+                                    .formatted(name)
+                            + " by ~/.pgpass or to the router's builder");
+        }
+        if (!url.startsWith("postgresql://")) {
+            throw new IllegalArgumentException(
+                    "the URL of server %s does not start with postgresql://; write it as postgresql://user@host:5432/database"
+                            .formatted(name));
+        }
+        labels = Collections.unmodifiableMap(new TreeMap<>(labels));
+    }
+
+    /** A server without labels. */
+    public Server(String name, String url) {
+        this(name, url, Map.of());
+    }
+}

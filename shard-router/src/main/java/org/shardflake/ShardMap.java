@@ -1,0 +1,223 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
+
+/**
+ * Which server every shard is on, at one moment.
+ *
+ * <p>Immutable, so a look-up needs no lock and sees one version whole. Looking up a uid or an id allocates nothing.
+ * Every shard has exactly one server; a map that lacks one cannot be made.
+ */
+public final class ShardMap {
+
+    private final long version;
+    private final Sharding sharding;
+    private final IdLayout layout;
+    private final List<Server> servers;
+    private final Server[] serverOfShard;
+    private final long[] epochOfShard;
+
+    private ShardMap(
+            long version,
+            Sharding sharding,
+            IdLayout layout,
+            List<Server> servers,
+            Server[] serverOfShard,
+            long[] epochOfShard) {
+        this.version = version;
+        this.sharding = sharding;
+        this.layout = layout;
+        this.servers = servers;
+        this.serverOfShard = serverOfShard;
+        this.epochOfShard = epochOfShard;
+    }
+
+    /**
+     * The first map of an installation: all shards laid out over the servers, in the order given.
+     *
+     * @throws IllegalArgumentException if there is no server, or two have one name
+     */
+    public static ShardMap initial(Sharding sharding, IdLayout layout, List<Server> servers, Spread spread) {
+        if (servers.isEmpty()) {
+            throw new IllegalArgumentException("a shard map needs at least one server");
+        }
+        int count = sharding.shardCount();
+        return of(
+                1,
+                sharding,
+                layout,
+                servers,
+                shard -> new ShardPlacement(shard, servers.get(spread.server(shard, count, servers.size())), 1));
+    }
+
+    /**
+     * A map of given placements.
+     *
+     * @param version which change made it; a higher one is newer
+     * @param placement gives the placement of each shard from 0 to the shard count - 1
+     * @throws IllegalArgumentException if two servers have one name or one URL
+     * @throws UnknownServerException if a shard is placed on a server that is not among {@code servers}
+     */
+    public static ShardMap of(
+            long version,
+            Sharding sharding,
+            IdLayout layout,
+            List<Server> servers,
+            IntFunction<ShardPlacement> placement) {
+        List<Server> sorted =
+                servers.stream().sorted(Comparator.comparing(Server::name)).toList();
+        Map<String, Server> byName = byName(sorted);
+        int count = sharding.shardCount();
+        Server[] serverOfShard = new Server[count];
+        long[] epochOfShard = new long[count];
+        for (int shard = 0; shard < count; shard++) {
+            ShardPlacement placed = placement.apply(shard);
+            Server server = byName.get(placed.server().name());
+            if (server == null) {
+                throw new UnknownServerException(placed.server().name(), byName.keySet());
+            }
+            serverOfShard[shard] = server;
+            epochOfShard[shard] = placed.epoch();
+        }
+        return new ShardMap(version, sharding, layout, sorted, serverOfShard, epochOfShard);
+    }
+
+    private static Map<String, Server> byName(List<Server> servers) {
+        Map<String, Server> byName = new HashMap<>();
+        Map<String, Server> byUrl = new HashMap<>();
+        for (Server server : servers) {
+            if (byName.put(server.name(), server) != null) {
+                throw new IllegalArgumentException("server %s is there twice".formatted(server.name()));
+            }
+            Server twin = byUrl.put(server.url(), server);
+            if (twin != null) {
+                throw new IllegalArgumentException(
+                        "servers %s and %s have the same URL %s".formatted(twin.name(), server.name(), server.url()));
+            }
+        }
+        return byName;
+    }
+
+    /** Which change made this map; a higher version is newer. */
+    public long version() {
+        return version;
+    }
+
+    /** How uids spread over the shards. */
+    public Sharding sharding() {
+        return sharding;
+    }
+
+    /** What the time in this installation's ids counts from. */
+    public IdLayout layout() {
+        return layout;
+    }
+
+    /** All servers by name, also those without shards. */
+    public List<Server> servers() {
+        return servers;
+    }
+
+    /**
+     * The server of this name.
+     *
+     * @throws UnknownServerException if there is none
+     */
+    public Server server(String name) {
+        return servers.stream()
+                .filter(server -> server.name().equals(name))
+                .findFirst()
+                .orElseThrow(() -> new UnknownServerException(
+                        name, servers.stream().map(Server::name).toList()));
+    }
+
+    /** The shard that rows of this uid live in. */
+    public int shardOfUid(long uid) {
+        return sharding.shard(uid);
+    }
+
+    /**
+     * The shard an id was made in.
+     *
+     * @throws ShardOutOfRangeException if this installation has no such shard, so the id is not one of its own
+     */
+    public int shardOfId(long id) {
+        int shard = IdLayout.shard(id);
+        if (shard >= serverOfShard.length) {
+            throw ShardOutOfRangeException.ofId(id, serverOfShard.length);
+        }
+        return shard;
+    }
+
+    /**
+     * The shard that a key leads to.
+     *
+     * @throws ShardOutOfRangeException if this installation has no such shard
+     */
+    public int shard(ShardKey key) {
+        return key.shard(this);
+    }
+
+    /**
+     * The server of a shard.
+     *
+     * @throws ShardOutOfRangeException if this installation has no such shard
+     */
+    public Server server(int shard) {
+        return serverOfShard[checkShard(shard)];
+    }
+
+    /**
+     * The home of a shard.
+     *
+     * @throws ShardOutOfRangeException if this installation has no such shard
+     */
+    public ShardPlacement placement(int shard) {
+        return new ShardPlacement(shard, server(shard), epochOfShard[shard]);
+    }
+
+    /** The shards of a server, none if it is not in the map. */
+    public ShardSet shards(Server server) {
+        return ShardSet.of(IntStream.range(0, serverOfShard.length)
+                .filter(shard -> serverOfShard[shard].equals(server))
+                .toArray());
+    }
+
+    int checkShard(int shard) {
+        if (shard < 0 || shard >= serverOfShard.length) {
+            throw ShardOutOfRangeException.ofShard(shard, serverOfShard.length);
+        }
+        return shard;
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof ShardMap map
+                && version == map.version
+                && sharding.equals(map.sharding)
+                && layout.equals(map.layout)
+                && servers.equals(map.servers)
+                && Arrays.equals(serverOfShard, map.serverOfShard)
+                && Arrays.equals(epochOfShard, map.epochOfShard);
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * Long.hashCode(version) + Arrays.hashCode(serverOfShard);
+    }
+
+    @Override
+    public String toString() {
+        return "shard map version %d, %d shards on %d servers".formatted(version, serverOfShard.length, servers.size());
+    }
+}

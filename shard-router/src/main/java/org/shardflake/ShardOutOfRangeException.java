@@ -1,0 +1,46 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.io.Serial;
+
+/** A shard that this installation does not have, asked for by number or by an id made elsewhere. */
+public final class ShardOutOfRangeException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final int shard;
+    private final int shardCount;
+
+    private ShardOutOfRangeException(String message, int shard, int shardCount) {
+        super(message);
+        this.shard = shard;
+        this.shardCount = shardCount;
+    }
+
+    static ShardOutOfRangeException ofShard(int shard, int shardCount) {
+        return new ShardOutOfRangeException(
+                "shard %d is out of range 0..%d".formatted(shard, shardCount - 1), shard, shardCount);
+    }
+
+    static ShardOutOfRangeException ofId(long id, int shardCount) {
+        int shard = IdLayout.shard(id);
+        return new ShardOutOfRangeException(
+                "id %d is of shard %d, which is out of range 0..%d, so it was not made here; is it an id?"
+                        .formatted(id, shard, shardCount - 1),
+                shard,
+                shardCount);
+    }
+
+    public int shard() {
+        return shard;
+    }
+
+    /** How many shards there are. */
+    public int shardCount() {
+        return shardCount;
+    }
+}

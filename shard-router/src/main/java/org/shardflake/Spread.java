@@ -1,0 +1,28 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+/** How shards are laid out over servers to begin with. */
+public enum Spread {
+
+    /** Neighbouring shards together: with 2000 shards on two servers, 0 to 999 on the first and the rest on the second. */
+    CONTIGUOUS {
+        @Override
+        int server(int shard, int shards, int servers) {
+            return (int) ((long) shard * servers / shards);
+        }
+    },
+
+    /** In turn: with two servers, even shards on the first and odd ones on the second. */
+    ROUND_ROBIN {
+        @Override
+        int server(int shard, int shards, int servers) {
+            return shard % servers;
+        }
+    };
+
+    /** The position of a shard's server in the list of servers. */
+    abstract int server(int shard, int shards, int servers);
+}

@@ -1,0 +1,28 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.io.Serial;
+import java.util.Collection;
+
+/** A name that no server of the shard map has. */
+public final class UnknownServerException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final String server;
+
+    UnknownServerException(String server, Collection<String> known) {
+        super("there is no server \"%s\" in the shard map; its servers are %s"
+                .formatted(server, String.join(", ", known.stream().sorted().toList())));
+        this.server = server;
+    }
+
+    /** The name. */
+    public String server() {
+        return server;
+    }
+}

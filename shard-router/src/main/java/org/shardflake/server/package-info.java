@@ -1,0 +1,7 @@
+/**
+ * How servers are addressed. Start with {@link org.shardflake.server.ServerUrl}.
+ */
+@NullMarked
+package org.shardflake.server;
+
+import org.jspecify.annotations.NullMarked;
