@@ -193,6 +193,7 @@ public final class ShardMap {
                 .toArray());
     }
 
+    /** The shard, if there is one of this number. */
     int checkShard(int shard) {
         if (shard < 0 || shard >= serverOfShard.length) {
             throw ShardOutOfRangeException.ofShard(shard, serverOfShard.length);

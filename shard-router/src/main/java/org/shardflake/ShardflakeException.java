@@ -5,6 +5,7 @@
 package org.shardflake;
 
 import java.io.Serial;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Something about the state of servers, shards or the catalog kept Shardflake from doing what was asked.
@@ -22,7 +23,7 @@ public class ShardflakeException extends RuntimeException {
         super(message);
     }
 
-    public ShardflakeException(String message, Throwable cause) {
+    public ShardflakeException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
 }

@@ -1,0 +1,19 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.catalog;
+
+import java.io.Serial;
+import org.shardflake.ShardflakeException;
+
+/** The catalog is not what a change was based on, so the change was not made; read the map again first. */
+public final class CatalogConflictException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    CatalogConflictException(String message) {
+        super(message);
+    }
+}

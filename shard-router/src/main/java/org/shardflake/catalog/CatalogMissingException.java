@@ -1,0 +1,31 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.catalog;
+
+import java.io.Serial;
+import java.sql.SQLException;
+import org.shardflake.ShardflakeException;
+
+/** The database answers, but holds no catalog, or one without a shard map yet. */
+public final class CatalogMissingException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private CatalogMissingException(String message) {
+        super(message);
+    }
+
+    static CatalogMissingException noMap() {
+        return new CatalogMissingException("the catalog has no shard map yet; make one with shardflake init");
+    }
+
+    static CatalogMissingException noSchema(ShardCatalog catalog, SQLException cause) {
+        CatalogMissingException missing = new CatalogMissingException(
+                "%s has no schema shardflake_catalog; create it with shardflake init".formatted(catalog));
+        missing.initCause(cause);
+        return missing;
+    }
+}

@@ -1,0 +1,282 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.catalog;
+
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.OffsetDateTime;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.stream.IntStream;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+
+/** Reads and writes the tables of schema {@code shardflake_catalog}, inside the caller's transaction. */
+final class CatalogTables {
+
+    private static final String INSERT_SHARDS = """
+            INSERT INTO shardflake_catalog.shard (shard, server, epoch)
+            SELECT * FROM unnest(?::int[], ?::text[], ?::bigint[])
+            """;
+
+    private CatalogTables() {}
+
+    static boolean isInitialized(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT 1 FROM shardflake_catalog.installation")) {
+            return row.next();
+        }
+    }
+
+    static long readVersion(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT version FROM shardflake_catalog.installation")) {
+            if (!row.next()) {
+                throw CatalogMissingException.noMap();
+            }
+            return row.getLong(1);
+        }
+    }
+
+    /** Makes other changes wait until this transaction has ended. */
+    static void lock(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
+        }
+    }
+
+    static ShardMap readMap(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            Sharding sharding;
+            IdLayout layout;
+            long version;
+            try (ResultSet row = statement.executeQuery(
+                    "SELECT shard_count, epoch_ms, version FROM shardflake_catalog.installation")) {
+                if (!row.next()) {
+                    throw CatalogMissingException.noMap();
+                }
+                sharding = new Sharding(row.getInt(1));
+                layout = new IdLayout(row.getLong(2));
+                version = row.getLong(3);
+            }
+            Map<String, Server> servers = readServers(statement);
+            ShardPlacement[] placements = readPlacements(statement, servers, sharding);
+            return ShardMap.of(version, sharding, layout, List.copyOf(servers.values()), shard -> placements[shard]);
+        }
+    }
+
+    private static Map<String, Server> readServers(Statement statement) throws SQLException {
+        Map<String, Server> servers = new LinkedHashMap<>();
+        // The labels as two arrays: the driver reads those, and JSON it does not.
+        try (ResultSet row = statement.executeQuery("""
+                SELECT name, url,
+                       ARRAY(SELECT key FROM jsonb_each_text(labels) ORDER BY key),
+                       ARRAY(SELECT value FROM jsonb_each_text(labels) ORDER BY key)
+                  FROM shardflake_catalog.server ORDER BY name
+                """)) {
+            while (row.next()) {
+                servers.put(
+                        row.getString(1),
+                        new Server(
+                                row.getString(1),
+                                row.getString(2),
+                                labels(strings(row.getArray(3)), strings(row.getArray(4)))));
+            }
+        }
+        return servers;
+    }
+
+    private static String[] strings(Array array) throws SQLException {
+        return (String[]) array.getArray();
+    }
+
+    private static Map<String, String> labels(String[] keys, String[] values) {
+        Map<String, String> labels = new LinkedHashMap<>();
+        for (int i = 0; i < keys.length; i++) {
+            labels.put(keys[i], values[i]);
+        }
+        return labels;
+    }
+
+    private static ShardPlacement[] readPlacements(Statement statement, Map<String, Server> servers, Sharding sharding)
+            throws SQLException {
+        ShardPlacement[] placements = new ShardPlacement[sharding.shardCount()];
+        try (ResultSet row =
+                statement.executeQuery("SELECT shard, server, epoch FROM shardflake_catalog.shard ORDER BY shard")) {
+            while (row.next()) {
+                int shard = row.getInt(1);
+                Server server = servers.get(row.getString(2));
+                if (server == null) {
+                    throw new IllegalStateException("the catalog's foreign key from shard to server does not hold");
+                }
+                placements[shard] = new ShardPlacement(shard, server, row.getLong(3));
+            }
+        }
+        return placements;
+    }
+
+    static void insertMap(Connection connection, ShardMap map) throws SQLException {
+        for (Server server : map.servers()) {
+            insertServer(connection, server);
+        }
+        try (PreparedStatement installation = connection.prepareStatement(
+                "INSERT INTO shardflake_catalog.installation (shard_count, epoch_ms) VALUES (?, ?)")) {
+            installation.setInt(1, map.sharding().shardCount());
+            installation.setLong(2, map.layout().epochMillis());
+            installation.execute();
+        }
+        List<ShardPlacement> placements = IntStream.range(0, map.sharding().shardCount())
+                .mapToObj(map::placement)
+                .toList();
+        try (PreparedStatement shards = connection.prepareStatement(INSERT_SHARDS)) {
+            setPlacements(connection, shards, placements);
+            shards.execute();
+        }
+    }
+
+    private static void setPlacements(
+            Connection connection, PreparedStatement statement, List<ShardPlacement> placements) throws SQLException {
+        statement.setArray(
+                1,
+                connection.createArrayOf(
+                        "int4", placements.stream().map(ShardPlacement::shard).toArray()));
+        statement.setArray(
+                2,
+                connection.createArrayOf(
+                        "text",
+                        placements.stream()
+                                .map(placement -> placement.server().name())
+                                .toArray()));
+        statement.setArray(
+                3,
+                connection.createArrayOf(
+                        "int8", placements.stream().map(ShardPlacement::epoch).toArray()));
+    }
+
+    static void insertServer(Connection connection, Server server) throws SQLException {
+        writeServer(
+                connection,
+                server,
+                "INSERT INTO shardflake_catalog.server (url, labels, name) VALUES (?, jsonb_object(?, ?), ?)");
+    }
+
+    static void updateServer(Connection connection, Server server) throws SQLException {
+        writeServer(
+                connection,
+                server,
+                "UPDATE shardflake_catalog.server SET url = ?, labels = jsonb_object(?, ?) WHERE name = ?");
+    }
+
+    private static void writeServer(Connection connection, Server server, String sql) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setString(1, server.url());
+            statement.setArray(
+                    2, connection.createArrayOf("text", server.labels().keySet().toArray()));
+            statement.setArray(
+                    3, connection.createArrayOf("text", server.labels().values().toArray()));
+            statement.setString(4, server.name());
+            statement.execute();
+        }
+    }
+
+    static void deleteServer(Connection connection, String server) throws SQLException {
+        try (PreparedStatement statement =
+                connection.prepareStatement("DELETE FROM shardflake_catalog.server WHERE name = ?")) {
+            statement.setString(1, server);
+            statement.execute();
+        }
+    }
+
+    static void placeShards(Connection connection, ShardSet shards, String server) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(
+                "UPDATE shardflake_catalog.shard SET server = ? WHERE shard = ANY (?) AND server <> ?")) {
+            statement.setString(1, server);
+            statement.setArray(
+                    2, connection.createArrayOf("int4", shards.stream().boxed().toArray()));
+            statement.setString(3, server);
+            statement.execute();
+        }
+    }
+
+    /** Whether the shard still had this epoch, and so was placed. */
+    static boolean placeShard(Connection connection, int shard, long epoch, String server) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(
+                "UPDATE shardflake_catalog.shard SET server = ? WHERE shard = ? AND epoch = ?")) {
+            statement.setString(1, server);
+            statement.setInt(2, shard);
+            statement.setLong(3, epoch);
+            return statement.executeUpdate() == 1;
+        }
+    }
+
+    /** Servers that come first, then shards, then servers that go, so that every shard has a server all along. */
+    static void replaceMap(Connection connection, ShardMap current, ShardMap wanted) throws SQLException {
+        Map<String, Server> old = new LinkedHashMap<>();
+        current.servers().forEach(server -> old.put(server.name(), server));
+        for (Server server : wanted.servers()) {
+            Server before = old.remove(server.name());
+            if (before == null) {
+                insertServer(connection, server);
+            } else if (!before.equals(server)) {
+                updateServer(connection, server);
+            }
+        }
+        for (Server server : wanted.servers()) {
+            ShardSet shards = ShardSet.of(wanted.shards(server).stream()
+                    .filter(shard -> !current.server(shard).name().equals(server.name()))
+                    .toArray());
+            if (!shards.isEmpty()) {
+                placeShards(connection, shards, server.name());
+            }
+        }
+        for (String gone : old.keySet()) {
+            deleteServer(connection, gone);
+        }
+    }
+
+    static List<MapChange> readHistory(Connection connection, int limit) throws SQLException {
+        List<MapChange> changes = new ArrayList<>();
+        try (PreparedStatement statement = connection.prepareStatement("""
+                SELECT version, changed_at, changed_by, change, shard, server, from_server, epoch, reason
+                  FROM shardflake_catalog.history ORDER BY id DESC LIMIT ?
+                """)) {
+            statement.setInt(1, limit);
+            try (ResultSet row = statement.executeQuery()) {
+                while (row.next()) {
+                    changes.add(readChange(row));
+                }
+            }
+        }
+        return changes;
+    }
+
+    private static MapChange readChange(ResultSet row) throws SQLException {
+        Integer shard = row.getObject(5, Integer.class);
+        Long epoch = row.getObject(8, Long.class);
+        return new MapChange(
+                row.getLong(1),
+                row.getObject(2, OffsetDateTime.class).toInstant(),
+                row.getString(3),
+                row.getString(4),
+                shard == null ? OptionalInt.empty() : OptionalInt.of(shard),
+                Optional.ofNullable(row.getString(6)),
+                Optional.ofNullable(row.getString(7)),
+                epoch == null ? OptionalLong.empty() : OptionalLong.of(epoch),
+                row.getString(9));
+    }
+}

@@ -1,0 +1,19 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.catalog;
+
+import java.io.Serial;
+import org.shardflake.ShardflakeException;
+
+/** The catalog could not be asked: it is down, unreachable, or refused to log in. */
+public final class CatalogUnavailableException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    public CatalogUnavailableException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

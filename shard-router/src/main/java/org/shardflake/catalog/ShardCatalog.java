@@ -1,0 +1,272 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.catalog;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * The catalog of one installation: reads the shard map and changes it.
+ *
+ * <p>Thread-safe; each call takes a connection and closes it. Every change is one transaction, which increases the
+ * map's version, writes the history and tells the routers. The catalog itself refuses a change that would make the map
+ * impossible, whoever makes it.
+ *
+ * <p>The schema is deployed by {@code org.shardflake.sql.CatalogSchema}.
+ */
+public final class ShardCatalog {
+
+    /** The channel on which the catalog tells the new version after a change. */
+    public static final String CHANNEL = "shardflake_map";
+
+    private final DataSource source;
+    private final String name;
+
+    private ShardCatalog(DataSource source, String name) {
+        this.source = source;
+        this.name = name;
+    }
+
+    /** The catalog in the database of this URL; nothing is connected yet. */
+    public static ShardCatalog at(ServerUrl url) {
+        return new ShardCatalog(url.dataSource(), url.toString());
+    }
+
+    /**
+     * The catalog that this data source leads to.
+     *
+     * @param name what messages call it
+     */
+    public static ShardCatalog at(DataSource source, String name) {
+        return new ShardCatalog(source, name);
+    }
+
+    /**
+     * The shard map as it is now.
+     *
+     * @throws CatalogUnavailableException if the catalog cannot be reached
+     * @throws CatalogMissingException if there is no shard map yet
+     */
+    public ShardMap load() {
+        return inTransaction(true, CatalogTables::readMap);
+    }
+
+    /** The version of the shard map as it is now, for little cost; throws what {@link #load()} throws. */
+    public long version() {
+        try (Connection connection = connect()) {
+            return CatalogTables.readVersion(connection);
+        } catch (SQLException e) {
+            throw explain(e);
+        }
+    }
+
+    /**
+     * Writes the first shard map.
+     *
+     * @throws CatalogConflictException if there is one already
+     */
+    public ShardMap initialize(ShardMap map, String reason) {
+        return change(reason, connection -> {
+            if (CatalogTables.isInitialized(connection)) {
+                throw new CatalogConflictException(
+                        "%s has a shard map already, and its shard count and epoch never change".formatted(this));
+            }
+            CatalogTables.insertMap(connection, map);
+        });
+    }
+
+    /** Adds a server, without shards. */
+    public ShardMap addServer(Server server, String reason) {
+        return change(reason, connection -> {
+            CatalogTables.readVersion(connection);
+            CatalogTables.insertServer(connection, server);
+        });
+    }
+
+    /**
+     * Changes the URL and labels of a server, as after a failover to another host.
+     *
+     * @throws org.shardflake.UnknownServerException if no server has its name
+     */
+    public ShardMap changeServer(Server server, String reason) {
+        return change(reason, connection -> {
+            CatalogTables.readMap(connection).server(server.name());
+            CatalogTables.updateServer(connection, server);
+        });
+    }
+
+    /**
+     * Removes a server that has no shards.
+     *
+     * @throws org.shardflake.UnknownServerException if no server has this name
+     * @throws CatalogRuleException if it has shards
+     */
+    public ShardMap removeServer(String server, String reason) {
+        return change(reason, connection -> {
+            CatalogTables.readMap(connection).server(server);
+            CatalogTables.deleteServer(connection, server);
+        });
+    }
+
+    /**
+     * Places shards on a server: says where they are, and moves no rows.
+     *
+     * <p>For shards without rows, or whose rows were brought over already.
+     *
+     * @throws org.shardflake.UnknownServerException if no server has this name
+     * @throws org.shardflake.ShardOutOfRangeException if there is no such shard
+     */
+    public ShardMap place(ShardSet shards, String server, String reason) {
+        return change(reason, connection -> {
+            ShardMap map = CatalogTables.readMap(connection);
+            map.server(server);
+            shards.stream().forEach(map::server);
+            CatalogTables.placeShards(connection, shards, server);
+        });
+    }
+
+    /**
+     * Places one shard, if its epoch is still the one given.
+     *
+     * @throws CatalogConflictException if the shard was placed in the meantime
+     */
+    public ShardMap place(int shard, long epoch, String server, String reason) {
+        return change(reason, connection -> {
+            CatalogTables.readMap(connection).server(server);
+            if (!CatalogTables.placeShard(connection, shard, epoch, server)) {
+                throw new CatalogConflictException(
+                        "shard %d of %s was not placed on %s, since its epoch is no longer %d; read the map again"
+                                .formatted(shard, this, server, epoch));
+            }
+        });
+    }
+
+    /**
+     * Makes the catalog equal to a map, in one transaction or not at all: its servers, and where its shards are. No rows
+     * are moved. A catalog without a map yet takes it as its first one.
+     *
+     * @throws CatalogConflictException if the catalog's map has another shard count, epoch or version than this one was
+     *     based on
+     */
+    public ShardMap importMap(ShardMap map, String reason) {
+        return change(reason, connection -> {
+            if (!CatalogTables.isInitialized(connection)) {
+                CatalogTables.insertMap(connection, map);
+                return;
+            }
+            CatalogTables.lock(connection);
+            ShardMap current = CatalogTables.readMap(connection);
+            checkSameInstallation(current, map);
+            if (current.version() != map.version()) {
+                throw new CatalogConflictException(
+                        "the map to import is based on version %d, but %s is at version %d; export again and repeat the edit"
+                                .formatted(map.version(), this, current.version()));
+            }
+            CatalogTables.replaceMap(connection, current, map);
+        });
+    }
+
+    private void checkSameInstallation(ShardMap current, ShardMap map) {
+        if (!current.sharding().equals(map.sharding()) || !current.layout().equals(map.layout())) {
+            throw new CatalogConflictException(
+                    "the map to import has %d shards and epoch %s, but %s has %d shards and epoch %s, which never change"
+                            .formatted(
+                                    map.sharding().shardCount(),
+                                    map.layout().epoch(),
+                                    this,
+                                    current.sharding().shardCount(),
+                                    current.layout().epoch()));
+        }
+    }
+
+    /** The latest changes, newest first. */
+    public List<MapChange> history(int limit) {
+        return inTransaction(true, connection -> CatalogTables.readHistory(connection, limit));
+    }
+
+    /** What messages call it: its URL without secrets. */
+    @Override
+    public String toString() {
+        return "catalog " + name;
+    }
+
+    private ShardMap change(String reason, Change change) {
+        Objects.requireNonNull(reason);
+        return inTransaction(false, connection -> {
+            try (PreparedStatement statement =
+                    connection.prepareStatement("SELECT set_config('shardflake.reason', ?, true)")) {
+                statement.setString(1, reason);
+                statement.execute();
+            }
+            change.apply(connection);
+            return CatalogTables.readMap(connection);
+        });
+    }
+
+    private <T> T inTransaction(boolean readOnly, Query<T> query) {
+        Connection opened = connect();
+        try (Connection connection = opened) {
+            connection.setAutoCommit(false);
+            connection.setReadOnly(readOnly);
+            if (readOnly) {
+                connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+            }
+            try {
+                T result = query.run(connection);
+                connection.commit();
+                return result;
+            } catch (Throwable failure) {
+                rollback(connection, failure);
+                throw failure;
+            }
+        } catch (SQLException e) {
+            throw explain(e);
+        }
+    }
+
+    private Connection connect() {
+        try {
+            return source.getConnection();
+        } catch (SQLException e) {
+            throw new CatalogUnavailableException("cannot connect to %s: %s".formatted(this, e.getMessage()), e);
+        }
+    }
+
+    private static void rollback(Connection connection, Throwable failure) {
+        try {
+            connection.rollback();
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    private RuntimeException explain(SQLException e) {
+        String state = Objects.requireNonNullElse(e.getSQLState(), "");
+        return switch (state) {
+            case "3F000", "42P01" -> CatalogMissingException.noSchema(this, e);
+            case "SF010", "23503", "23505", "23514" ->
+                new CatalogRuleException("%s refused the change: %s".formatted(this, e.getMessage()), e);
+            default -> new CatalogUnavailableException("%s failed: %s".formatted(this, e.getMessage()), e);
+        };
+    }
+
+    @FunctionalInterface
+    private interface Query<T> {
+        T run(Connection connection) throws SQLException;
+    }
+
+    @FunctionalInterface
+    private interface Change {
+        void apply(Connection connection) throws SQLException;
+    }
+}

@@ -1,0 +1,275 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.catalog;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.snakeyaml.engine.v2.api.Dump;
+import org.snakeyaml.engine.v2.api.DumpSettings;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.common.FlowStyle;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+
+/**
+ * The shard map as a YAML file: to look at, to edit and import, to route by without a catalog.
+ *
+ * <pre>
+ * version: 17
+ * shardCount: 2000
+ * epochMillis: 1735689600000
+ * servers:
+ *   db1: {url: postgresql://app@db1.example/app, labels: {zone: a}, shards: 0-999}
+ *   db2: {url: postgresql://app@db2.example/app, shards: 1000-1999}
+ * epochs: {2: '7,1341'}
+ * </pre>
+ *
+ * <p>{@code version} counts from 1 and may be left out, like {@code labels}; {@code shards} takes what {@link
+ * ShardSet#parse} reads; {@code epochs} names the shards whose epoch is not 1.
+ */
+public final class ShardMapFile {
+
+    private ShardMapFile() {}
+
+    /** The map as the text of a file. */
+    public static String format(ShardMap map) {
+        Map<String, Object> servers = new LinkedHashMap<>();
+        for (Server server : map.servers()) {
+            Map<String, Object> properties = new LinkedHashMap<>();
+            properties.put("url", server.url());
+            if (!server.labels().isEmpty()) {
+                properties.put("labels", new LinkedHashMap<>(server.labels()));
+            }
+            properties.put("shards", map.shards(server).toString());
+            servers.put(server.name(), properties);
+        }
+        Map<String, Object> root = new LinkedHashMap<>();
+        root.put("version", map.version());
+        root.put("shardCount", map.sharding().shardCount());
+        root.put("epochMillis", map.layout().epochMillis());
+        root.put("servers", servers);
+        Map<Long, String> epochs = epochs(map);
+        if (!epochs.isEmpty()) {
+            root.put("epochs", epochs);
+        }
+        return new Dump(DumpSettings.builder()
+                        .setDefaultFlowStyle(FlowStyle.BLOCK)
+                        .setWidth(Integer.MAX_VALUE)
+                        .build())
+                .dumpToString(root);
+    }
+
+    private static Map<Long, String> epochs(ShardMap map) {
+        Map<Long, List<Integer>> shards = new TreeMap<>();
+        for (int shard = 0; shard < map.sharding().shardCount(); shard++) {
+            long epoch = map.placement(shard).epoch();
+            if (epoch != 1) {
+                shards.computeIfAbsent(epoch, e -> new ArrayList<>()).add(shard);
+            }
+        }
+        Map<Long, String> epochs = new LinkedHashMap<>();
+        shards.forEach((epoch, list) -> epochs.put(epoch, ShardSet.of(list).toString()));
+        return epochs;
+    }
+
+    /** Writes the file whole or not at all: a reader never sees half of it. */
+    public static void write(ShardMap map, Path file) throws IOException {
+        Path directory = file.toAbsolutePath().getParent();
+        Path written = Files.createTempFile(directory, file.getFileName().toString(), ".tmp");
+        try {
+            Files.writeString(written, format(map));
+            Files.move(written, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+        } finally {
+            Files.deleteIfExists(written);
+        }
+    }
+
+    /**
+     * Reads a file.
+     *
+     * @throws IllegalArgumentException if it is not a shard map, saying what is wrong where
+     */
+    public static ShardMap read(Path file) throws IOException {
+        try {
+            return parse(Files.readString(file, UTF_8));
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("%s: %s".formatted(file, e.getMessage()), e);
+        }
+    }
+
+    /**
+     * Reads the text of a file.
+     *
+     * @throws IllegalArgumentException if it is not a shard map, saying what is wrong where
+     */
+    public static ShardMap parse(String yaml) {
+        Node root = new Node("the file", load(yaml));
+        root.allow("version", "shardCount", "epochMillis", "servers", "epochs");
+        Sharding sharding = new Sharding((int) root.number("shardCount", Integer.MAX_VALUE));
+        IdLayout layout = new IdLayout(root.number("epochMillis", Long.MAX_VALUE));
+        long version = root.has("version") ? root.number("version", Long.MAX_VALUE) : 1;
+
+        long[] epochs = readEpochs(root, sharding);
+        List<Server> servers = new ArrayList<>();
+        ShardPlacement[] placements = new ShardPlacement[sharding.shardCount()];
+        Node all = root.child("servers");
+        for (String name : all.names()) {
+            Node properties = all.child(name);
+            properties.allow("url", "labels", "shards");
+            Server server = new Server(name, properties.text("url"), properties.texts("labels"));
+            servers.add(server);
+            place(properties.shards("shards", sharding), server, epochs, placements);
+        }
+        checkAllPlaced(placements);
+        return ShardMap.of(version, sharding, layout, servers, shard -> placements[shard]);
+    }
+
+    private static @Nullable Object load(String yaml) {
+        try {
+            return new Load(LoadSettings.builder().setLabel("shard map").build()).loadFromString(yaml);
+        } catch (YamlEngineException e) {
+            throw new IllegalArgumentException("it is not YAML: " + e.getMessage(), e);
+        }
+    }
+
+    private static long[] readEpochs(Node root, Sharding sharding) {
+        long[] epochOfShard = new long[sharding.shardCount()];
+        Arrays.fill(epochOfShard, 1);
+        if (root.has("epochs")) {
+            Node epochs = root.child("epochs");
+            for (String epoch : epochs.names()) {
+                long value = Node.number("an epoch", epoch, Long.MAX_VALUE);
+                epochs.shards(epoch, sharding).stream().forEach(shard -> epochOfShard[shard] = value);
+            }
+        }
+        return epochOfShard;
+    }
+
+    private static void place(ShardSet shards, Server server, long[] epochs, ShardPlacement[] placements) {
+        shards.stream().forEach(shard -> {
+            if (placements[shard] != null) {
+                throw new IllegalArgumentException("shard %d is on %s and on %s; every shard has one server"
+                        .formatted(shard, placements[shard].server().name(), server.name()));
+            }
+            placements[shard] = new ShardPlacement(shard, server, epochs[shard]);
+        });
+    }
+
+    private static void checkAllPlaced(ShardPlacement[] placements) {
+        List<Integer> missing = new ArrayList<>();
+        for (int shard = 0; shard < placements.length; shard++) {
+            if (placements[shard] == null) {
+                missing.add(shard);
+            }
+        }
+        if (!missing.isEmpty()) {
+            throw new IllegalArgumentException(
+                    "shards %s have no server; every shard has one".formatted(ShardSet.of(missing)));
+        }
+    }
+
+    /** A mapping in the file, and what messages call it. */
+    private static final class Node {
+
+        private final String name;
+        private final Map<String, @Nullable Object> properties = new LinkedHashMap<>();
+
+        Node(String name, @Nullable Object value) {
+            this.name = name;
+            if (!(value instanceof Map<?, ?> map)) {
+                throw new IllegalArgumentException("%s must be a mapping of names to values".formatted(name));
+            }
+            map.forEach((key, property) -> properties.put(String.valueOf(key), property));
+        }
+
+        void allow(String... known) {
+            for (String property : properties.keySet()) {
+                if (!List.of(known).contains(property)) {
+                    throw new IllegalArgumentException("%s has an unknown property %s; known are %s"
+                            .formatted(name, property, String.join(", ", known)));
+                }
+            }
+        }
+
+        Iterable<String> names() {
+            return properties.keySet();
+        }
+
+        boolean has(String property) {
+            return properties.containsKey(property);
+        }
+
+        private Object required(String property) {
+            Object value = properties.get(property);
+            if (value == null) {
+                throw new IllegalArgumentException("%s has no %s".formatted(name, property));
+            }
+            return value;
+        }
+
+        Node child(String property) {
+            return new Node(property, required(property));
+        }
+
+        String text(String property) {
+            return required(property).toString();
+        }
+
+        long number(String property, long max) {
+            return number(property + " of " + name, text(property), max);
+        }
+
+        static long number(String what, String text, long max) {
+            try {
+                long value = Long.parseLong(text);
+                if (value >= 0 && value <= max) {
+                    return value;
+                }
+            } catch (NumberFormatException e) {
+                // Said below, as for a number out of range.
+            }
+            throw new IllegalArgumentException("%s is %s, not a number in 0..%d".formatted(what, text, max));
+        }
+
+        Map<String, String> texts(String property) {
+            Map<String, String> texts = new LinkedHashMap<>();
+            if (has(property)) {
+                Node child = child(property);
+                child.names().forEach(key -> texts.put(key, child.text(key)));
+            }
+            return texts;
+        }
+
+        ShardSet shards(String property, Sharding sharding) {
+            String text = has(property) ? text(property) : "";
+            ShardSet shards = text.isBlank() ? ShardSet.of() : ShardSet.parse(text);
+            shards.stream()
+                    .filter(shard -> shard >= sharding.shardCount())
+                    .findFirst()
+                    .ifPresent(shard -> {
+                        throw new IllegalArgumentException("%s of %s names shard %d, which is out of range 0..%d"
+                                .formatted(property, name, shard, sharding.shardCount() - 1));
+                    });
+            return shards;
+        }
+    }
+}

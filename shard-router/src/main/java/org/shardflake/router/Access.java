@@ -1,0 +1,17 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+/** What a transaction is for, and so where it may run. */
+enum Access {
+    WRITE,
+    READ,
+    /** A read that may be served by a replica, a little behind. */
+    REPLICA_READ;
+
+    boolean readOnly() {
+        return this != WRITE;
+    }
+}

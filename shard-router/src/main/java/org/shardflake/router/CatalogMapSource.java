@@ -1,0 +1,243 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.catalog.CatalogUnavailableException;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.catalog.ShardMapFile;
+import org.shardflake.server.ServerUrl;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The map of a catalog, followed by LISTEN on a connection of its own and by polling, and kept when the catalog is down.
+ *
+ * <p>A notification only says that it is worth asking. So a lost one costs a poll interval, and servers' fences refuse
+ * writes that go by the old map in the meantime.
+ */
+final class CatalogMapSource implements MapSource {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final int CATALOG_TIMEOUT_SECONDS = 5;
+
+    private final ServerUrl url;
+    private final @Nullable Path cacheFile;
+    private final HikariDataSource pool;
+    private final ShardCatalog catalog;
+    private final MapListener listener;
+
+    /** Held by whoever asks the catalog, so that maps arrive in order. */
+    private final ReentrantLock asking = new ReentrantLock();
+
+    private volatile long lastAskStarted = System.nanoTime();
+
+    /** Guards the wait for a newer map. */
+    private final ReentrantLock waiting = new ReentrantLock();
+
+    private final Condition newer = waiting.newCondition();
+
+    private volatile ShardMap map;
+    private volatile Consumer<ShardMap> onChange = changed -> {};
+    private volatile long confirmed = System.nanoTime();
+    private volatile @Nullable String problem;
+
+    /**
+     * Loads the map, from the catalog or else from the file.
+     *
+     * @param cacheFile where to keep a copy to start from while the catalog is down, or null for none
+     * @throws CatalogUnavailableException if neither gives a map
+     */
+    CatalogMapSource(ServerUrl url, Duration pollInterval, @Nullable Path cacheFile) {
+        this.url = url;
+        this.cacheFile = cacheFile;
+        this.pool = pool(url);
+        this.catalog = ShardCatalog.at(pool, url.toString());
+        try {
+            this.map = loadFirst();
+        } catch (RuntimeException e) {
+            pool.close();
+            throw e;
+        }
+        this.listener = new MapListener(this, url, pollInterval);
+    }
+
+    /** Begins to follow the catalog. */
+    void start(Consumer<ShardMap> changed) {
+        onChange = changed;
+        listener.start();
+    }
+
+    private static HikariDataSource pool(ServerUrl url) {
+        PGSimpleDataSource source = url.dataSource();
+        source.setApplicationName("shardflake router");
+        source.setSocketTimeout(CATALOG_TIMEOUT_SECONDS);
+        source.setConnectTimeout(CATALOG_TIMEOUT_SECONDS);
+        HikariConfig config = new HikariConfig();
+        config.setPoolName("shardflake catalog");
+        config.setDataSource(source);
+        config.setMaximumPoolSize(1);
+        config.setMinimumIdle(0);
+        config.setIdleTimeout(TimeUnit.MINUTES.toMillis(1));
+        config.setConnectionTimeout(TimeUnit.SECONDS.toMillis(CATALOG_TIMEOUT_SECONDS));
+        config.setInitializationFailTimeout(-1);
+        return new HikariDataSource(config);
+    }
+
+    private ShardMap loadFirst() {
+        try {
+            ShardMap loaded = catalog.load();
+            writeCache(loaded);
+            return loaded;
+        } catch (CatalogUnavailableException e) {
+            if (cacheFile == null || !Files.exists(cacheFile)) {
+                throw e;
+            }
+            return readCache(cacheFile, e);
+        }
+    }
+
+    private ShardMap readCache(Path file, CatalogUnavailableException e) {
+        try {
+            ShardMap cached = ShardMapFile.read(file);
+            confirmed = System.nanoTime() - ageOf(file).toNanos();
+            problem = e.getMessage();
+            LOG.warn("starting with {} from {}: {}", cached, file, e.getMessage());
+            return cached;
+        } catch (IOException | IllegalArgumentException unreadable) {
+            e.addSuppressed(unreadable);
+            throw e;
+        }
+    }
+
+    private static Duration ageOf(Path file) throws IOException {
+        return Duration.ofMillis(Math.max(
+                0, System.currentTimeMillis() - Files.getLastModifiedTime(file).toMillis()));
+    }
+
+    private void writeCache(ShardMap loaded) {
+        if (cacheFile == null) {
+            return;
+        }
+        try {
+            ShardMapFile.write(loaded, cacheFile);
+        } catch (IOException e) {
+            LOG.warn("could not keep a copy of the shard map in {}: {}", cacheFile, e.toString());
+        }
+    }
+
+    @Override
+    public ShardMap map() {
+        return map;
+    }
+
+    @Override
+    public void refresh() {
+        long called = System.nanoTime();
+        asking.lock();
+        try {
+            if (lastAskStarted - called >= 0) {
+                return; // Somebody has asked since.
+            }
+            lastAskStarted = System.nanoTime();
+            ask();
+        } finally {
+            asking.unlock();
+        }
+    }
+
+    private void ask() {
+        long started = System.nanoTime();
+        try {
+            long version = catalog.version();
+            if (version > map.version()) {
+                accept(catalog.load());
+            }
+            confirmed = started;
+            reportProblem(
+                    version < map.version()
+                            ? "the catalog went back from version %d to %d; restart the router if that is meant"
+                                    .formatted(map.version(), version)
+                            : null);
+        } catch (ShardflakeException e) {
+            reportProblem(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** Logs a problem when it begins and when it ends, not at every poll. */
+    private void reportProblem(@Nullable String now) {
+        if (pool.isClosed()) {
+            return;
+        }
+        if (now != null && problem == null) {
+            LOG.warn("routing by version {} of the shard map: {}", map.version(), now);
+        } else if (now == null && problem != null) {
+            LOG.info("the catalog is back; routing by version {} of the shard map", map.version());
+        }
+        problem = now;
+    }
+
+    private void accept(ShardMap loaded) {
+        if (!loaded.sharding().equals(map.sharding()) || !loaded.layout().equals(map.layout())) {
+            throw new ShardflakeException(
+                    "the catalog at %s is of another installation: its shard count or epoch differs from this router's map"
+                            .formatted(url));
+        }
+        onChange.accept(loaded);
+        map = loaded;
+        waiting.lock();
+        try {
+            newer.signalAll();
+        } finally {
+            waiting.unlock();
+        }
+        writeCache(loaded);
+        LOG.info("routing by {}", loaded);
+    }
+
+    @Override
+    public void hint() {
+        listener.wake();
+    }
+
+    @Override
+    public void awaitNewerThan(long version, Duration timeout) throws InterruptedException {
+        long left = timeout.toNanos();
+        waiting.lockInterruptibly();
+        try {
+            while (map.version() <= version && left > 0) {
+                left = newer.awaitNanos(left);
+            }
+        } finally {
+            waiting.unlock();
+        }
+    }
+
+    @Override
+    public MapHealth health() {
+        return new MapHealth(
+                map.version(), Duration.ofNanos(System.nanoTime() - confirmed), Optional.ofNullable(problem));
+    }
+
+    @Override
+    public void close() {
+        listener.close();
+        pool.close();
+    }
+}

@@ -1,0 +1,184 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+
+/** Reads over many shards, with a task per server or, for a scatter, per shard. Thread-safe. */
+final class ManyShards implements AutoCloseable {
+
+    private static final int PROBE_TIMEOUT_SECONDS = 5;
+
+    private final ShardRouter router;
+    private final ExecutorService executor;
+    private final boolean ownsExecutor;
+
+    ManyShards(ShardRouter router, @Nullable ExecutorService executor) {
+        this.router = router;
+        this.ownsExecutor = executor == null;
+        this.executor = executor != null ? executor : Executors.newCachedThreadPool(ManyShards::daemon);
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work, "shardflake-read");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    <T> Map<Long, T> fetch(Collection<Long> ids, ShardQuery<T> query) {
+        Set<Long> asked = new LinkedHashSet<>(ids);
+        ShardMap map = router.map();
+        Map<Integer, List<Long>> idsByShard = new TreeMap<>();
+        for (long id : asked) {
+            idsByShard
+                    .computeIfAbsent(map.shardOfId(id), shard -> new ArrayList<>())
+                    .add(id);
+        }
+        IdLookUp<T> lookUp = new IdLookUp<>(query, idsByShard);
+        Map<Long, T> found = new HashMap<>();
+        readShards(idsByShard.keySet(), query, lookUp::read).forEach(found::putAll);
+
+        Map<Long, T> inOrder = new LinkedHashMap<>();
+        for (long id : asked) {
+            T row = found.get(id);
+            if (row != null) {
+                inOrder.put(id, row);
+            }
+        }
+        return inOrder;
+    }
+
+    <T> List<T> newest(long before, int limit, ShardQuery<T> query) {
+        if (limit < 1) {
+            throw new IllegalArgumentException("limit is %d, allowed: 1 or more".formatted(limit));
+        }
+        List<Integer> all =
+                IntStream.range(0, router.map().sharding().shardCount()).boxed().toList();
+        NewestRows<T> newest = new NewestRows<>(query, before, limit);
+        readShards(all, query, newest::read);
+        return newest.inOrder();
+    }
+
+    /** Reads some shards of one server. */
+    @FunctionalInterface
+    private interface ServerRead<R> {
+        R run(Connection connection, List<Integer> shards, int timeoutSeconds) throws SQLException;
+    }
+
+    /** Reads shards, a task per server; those that moved meanwhile are read again where they are now. */
+    private <R> List<R> readShards(Collection<Integer> shards, ShardQuery<?> query, ServerRead<R> read) {
+        long end = System.nanoTime() + query.deadline().toNanos();
+        Retry retry = router.newRetry();
+        List<R> results = new ArrayList<>();
+        Collection<Integer> left = shards;
+        while (!left.isEmpty()) {
+            Routes routes = router.routes();
+            Map<ServerPool, List<Integer>> shardsByPool = new LinkedHashMap<>();
+            left.forEach(shard -> shardsByPool
+                    .computeIfAbsent(routes.pool(shard), pool -> new ArrayList<>())
+                    .add(shard));
+            Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
+            shardsByPool.forEach((pool, some) -> running.put(pool, executor.submit(() -> {
+                try (Connection connection = pool.connection(query.access())) {
+                    return read.run(connection, some, secondsUntil(end));
+                }
+            })));
+            List<Integer> moved = new ArrayList<>();
+            running.forEach((pool, task) -> {
+                try {
+                    results.add(task.get(end - System.nanoTime(), TimeUnit.NANOSECONDS));
+                } catch (ExecutionException e) {
+                    if (!(e.getCause() instanceof Exception failure)) {
+                        throw new IllegalStateException("a read failed", e.getCause());
+                    }
+                    if (!retry.againRead(failure, routes.map().version())) {
+                        throw asServerFailure(pool, failure);
+                    }
+                    moved.addAll(shardsByPool.get(pool));
+                } catch (TimeoutException e) {
+                    throw ScatterException.late("the read", pool.server().name(), query.deadline());
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new IllegalStateException("interrupted while reading many shards", e);
+                }
+            });
+            left = moved;
+        }
+        return results;
+    }
+
+    private static int secondsUntil(long end) {
+        return (int) Math.max(1, Math.ceil((end - System.nanoTime()) / 1e9));
+    }
+
+    private static RuntimeException asServerFailure(ServerPool pool, Exception failure) {
+        return failure instanceof ServerUnavailableException || failure instanceof PoolExhaustedException
+                ? (RuntimeException) failure
+                : ScatterException.ofServer(pool.server().name(), failure);
+    }
+
+    <T, X extends Exception> Stream<ShardResult<T>> scatter(Scatter scatter, ShardWork<T, X> work) {
+        return new ScatterRun<>(router, scatter, work).start(executor);
+    }
+
+    List<ServerHealth> probe(List<ServerPool> pools) {
+        List<Future<ServerHealth>> probes =
+                pools.stream().map(pool -> executor.submit(() -> probe(pool))).toList();
+        List<ServerHealth> health = new ArrayList<>();
+        for (Future<ServerHealth> probe : probes) {
+            try {
+                health.add(probe.get());
+            } catch (ExecutionException e) {
+                throw new IllegalStateException("a probe failed", e.getCause());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted while probing servers", e);
+            }
+        }
+        return health;
+    }
+
+    private static ServerHealth probe(ServerPool pool) {
+        long start = System.nanoTime();
+        Optional<String> problem = Optional.empty();
+        try (Connection connection = pool.connection(Access.READ)) {
+            if (!connection.isValid(PROBE_TIMEOUT_SECONDS)) {
+                problem = Optional.of("no answer within %d s".formatted(PROBE_TIMEOUT_SECONDS));
+            }
+        } catch (SQLException | RuntimeException e) {
+            problem = Optional.of(String.valueOf(e.getMessage()));
+        }
+        return new ServerHealth(pool.server().name(), Duration.ofNanos(System.nanoTime() - start), problem);
+    }
+
+    @Override
+    public void close() {
+        if (ownsExecutor) {
+            executor.shutdownNow();
+        }
+    }
+}

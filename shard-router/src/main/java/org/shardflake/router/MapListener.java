@@ -1,0 +1,144 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Refreshes a map when the catalog notifies, at every poll interval, and when woken.
+ *
+ * <p>Two daemon threads: one blocks in LISTEN on a connection of its own, the other polls. A LISTEN connection that dies
+ * silently therefore costs nothing but time.
+ */
+final class MapListener implements AutoCloseable {
+
+    private static final int CONNECT_TIMEOUT_SECONDS = 5;
+    private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(1);
+    /** How long one wait for a notification is; then the connection is checked and the wait begins anew. */
+    private static final int WAIT_MILLIS = 10_000;
+
+    private final MapSource maps;
+    private final ServerUrl url;
+    private final Duration pollInterval;
+    private final Semaphore wake = new Semaphore(0);
+    private final Thread poller = thread("shardflake-map-poll", this::poll);
+    private final Thread listener = thread("shardflake-map-listen", this::listen);
+    private volatile @Nullable Connection listening;
+    private volatile boolean closed;
+
+    MapListener(MapSource maps, ServerUrl url, Duration pollInterval) {
+        this.maps = maps;
+        this.url = url;
+        this.pollInterval = pollInterval;
+    }
+
+    private static Thread thread(String name, Runnable work) {
+        Thread thread = new Thread(work, name);
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    void start() {
+        poller.start();
+        listener.start();
+    }
+
+    void wake() {
+        wake.release();
+    }
+
+    private void poll() {
+        try {
+            while (!closed) {
+                if (wake.tryAcquire(pollInterval.toMillis(), TimeUnit.MILLISECONDS)) {
+                    wake.drainPermits();
+                }
+                if (!closed) {
+                    maps.refresh();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // Closed.
+        }
+    }
+
+    private void listen() {
+        while (!closed) {
+            try (Connection connection = connect()) {
+                listening = connection;
+                wake(); // What happened while nobody listened.
+                waitForNotifications(connection);
+            } catch (SQLException e) {
+                // The poller finds out whether the catalog is down, and says so.
+                pause();
+            } finally {
+                listening = null;
+            }
+        }
+    }
+
+    private Connection connect() throws SQLException {
+        PGSimpleDataSource source = url.dataSource();
+        source.setApplicationName("shardflake router, listening");
+        source.setConnectTimeout(CONNECT_TIMEOUT_SECONDS);
+        source.setTcpKeepAlive(true);
+        Connection connection = source.getConnection();
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("LISTEN " + ShardCatalog.CHANNEL);
+            return connection;
+        } catch (SQLException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    private void waitForNotifications(Connection connection) throws SQLException {
+        PGConnection notified = connection.unwrap(PGConnection.class);
+        while (!closed) {
+            PGNotification[] notifications = notified.getNotifications(WAIT_MILLIS);
+            if (notifications != null && notifications.length > 0) {
+                wake();
+            } else if (!closed && !connection.isValid(CONNECT_TIMEOUT_SECONDS)) {
+                return;
+            }
+        }
+    }
+
+    private void pause() {
+        try {
+            Thread.sleep(RECONNECT_PAUSE.toMillis());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            closed = true;
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        poller.interrupt();
+        listener.interrupt();
+        Connection connection = listening;
+        if (connection != null) {
+            try {
+                // close() would wait for the lock that the blocked read holds.
+                connection.abort(Runnable::run);
+            } catch (SQLException e) {
+                // It is gone, which is all we want.
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Sharding;
+
+/**
+ * The newest rows of all shards, found some shards at a time.
+ *
+ * <p>An id begins with its time, so the order of ids is the order of time across shards too. Once enough rows are known,
+ * shards are only asked for newer ones than the oldest of those, which most have none of.
+ */
+final class NewestRows<T> {
+
+    /**
+     * So many shards a statement: few enough for the later statements to gain from the earlier ones, and for the planner,
+     * whose work grows with each; many enough to spare round trips.
+     */
+    private static final int SHARDS_A_STATEMENT = 100;
+
+    private record Row<T>(long id, T value) {}
+
+    private final ShardQuery<T> query;
+    private final long before;
+    private final int limit;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final PriorityQueue<Row<T>> newest = new PriorityQueue<>(Comparator.comparingLong(Row<T>::id));
+
+    NewestRows(ShardQuery<T> query, long before, int limit) {
+        this.query = query;
+        this.before = before;
+        this.limit = limit;
+    }
+
+    /** Reads some shards of one server; returns how many statements that took. */
+    int read(Connection connection, List<Integer> shards, int timeoutSeconds) throws SQLException {
+        int statements = 0;
+        for (int from = 0; from < shards.size(); from += SHARDS_A_STATEMENT) {
+            List<Integer> some = shards.subList(from, Math.min(from + SHARDS_A_STATEMENT, shards.size()));
+            add(readSome(connection, some, timeoutSeconds));
+            statements++;
+        }
+        return statements;
+    }
+
+    private List<Row<T>> readSome(Connection connection, List<Integer> shards, int timeoutSeconds) throws SQLException {
+        // The same text for the same shards each time, so that the server need not plan it anew.
+        String sql = "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %d"
+                .formatted(shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL ")), limit);
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setQueryTimeout(timeoutSeconds);
+            long oldest = oldestNeeded();
+            int position = 1;
+            for (int arm = 0; arm < shards.size(); arm++) {
+                for (@Nullable Object value : query.parameters()) {
+                    statement.setObject(position++, value);
+                }
+                statement.setLong(position++, oldest);
+                statement.setLong(position++, before);
+            }
+            List<Row<T>> rows = new ArrayList<>();
+            try (ResultSet row = statement.executeQuery()) {
+                while (row.next()) {
+                    rows.add(new Row<>(row.getLong("id"), query.mapper().map(row)));
+                }
+            }
+            return rows;
+        }
+    }
+
+    private String arm(int shard) {
+        return "(SELECT * FROM (%s) AS rows WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT %d)"
+                .formatted(query.sql(Sharding.schema(shard)), limit);
+    }
+
+    private long oldestNeeded() {
+        lock.lock();
+        try {
+            Row<T> oldest = newest.size() < limit ? null : newest.peek();
+            return oldest == null ? Long.MIN_VALUE : oldest.id();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void add(List<Row<T>> rows) {
+        lock.lock();
+        try {
+            for (Row<T> row : rows) {
+                if (newest.stream().noneMatch(known -> known.id() == row.id())) {
+                    newest.add(row);
+                }
+                if (newest.size() > limit) {
+                    newest.remove();
+                }
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The newest first. */
+    List<T> inOrder() {
+        return newest.stream()
+                .sorted(Comparator.comparingLong(Row<T>::id).reversed())
+                .map(Row::value)
+                .toList();
+    }
+}

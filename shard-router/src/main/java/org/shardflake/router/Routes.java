@@ -1,0 +1,68 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+
+/** One version of the map with the pools that go with it. Immutable, and swapped as a whole. */
+final class Routes {
+
+    private final ShardMap map;
+    private final Map<String, ServerPool> poolByServer;
+    private final ServerPool[] poolByShard;
+
+    private Routes(ShardMap map, Map<String, ServerPool> poolByServer) {
+        this.map = map;
+        this.poolByServer = poolByServer;
+        this.poolByShard = new ServerPool[map.sharding().shardCount()];
+        Arrays.setAll(
+                poolByShard,
+                shard -> Objects.requireNonNull(
+                        poolByServer.get(map.server(shard).name())));
+    }
+
+    static Routes of(ShardMap map, Function<Server, ServerPool> newPool) {
+        Map<String, ServerPool> pools = new LinkedHashMap<>();
+        map.servers().forEach(server -> pools.put(server.name(), newPool.apply(server)));
+        return new Routes(map, pools);
+    }
+
+    /** The routes of a newer map, which keep the pools of servers that are still where they were. */
+    Routes next(ShardMap newer, Function<Server, ServerPool> newPool) {
+        Map<String, ServerPool> pools = new LinkedHashMap<>();
+        for (Server server : newer.servers()) {
+            ServerPool old = poolByServer.get(server.name());
+            pools.put(server.name(), old != null && old.serves(server) ? old : newPool.apply(server));
+        }
+        return new Routes(newer, pools);
+    }
+
+    /** The pools that these routes have and the others have not. */
+    List<ServerPool> without(Routes others) {
+        Map<String, ServerPool> gone = new HashMap<>(poolByServer);
+        gone.values().removeAll(others.poolByServer.values());
+        return List.copyOf(gone.values());
+    }
+
+    ShardMap map() {
+        return map;
+    }
+
+    ServerPool pool(int shard) {
+        return poolByShard[shard];
+    }
+
+    List<ServerPool> pools() {
+        return List.copyOf(poolByServer.values());
+    }
+}

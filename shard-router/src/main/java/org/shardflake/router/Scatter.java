@@ -1,0 +1,76 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
+
+/**
+ * How {@link ShardRouter#scatter} goes about reading many shards. Immutable.
+ *
+ * <p>Unless said otherwise it runs 8 reads at a time, for 30 seconds at most, and fails as soon as one shard fails.
+ */
+public final class Scatter {
+
+    private static final int DEFAULT_PARALLELISM = 8;
+
+    private final @Nullable ShardSet shards;
+    private final int parallelism;
+    private final Duration deadline;
+    private final boolean collectsFailures;
+
+    private Scatter(@Nullable ShardSet shards, int parallelism, Duration deadline, boolean collectsFailures) {
+        this.shards = shards;
+        this.parallelism = parallelism;
+        this.deadline = deadline;
+        this.collectsFailures = collectsFailures;
+    }
+
+    /** Over all shards. */
+    public static Scatter allShards() {
+        return new Scatter(null, DEFAULT_PARALLELISM, Duration.ofSeconds(30), false);
+    }
+
+    /** Over some shards. */
+    public static Scatter over(ShardSet shards) {
+        return new Scatter(shards, DEFAULT_PARALLELISM, Duration.ofSeconds(30), false);
+    }
+
+    /** How many shards are read at a time, over all servers; each takes a connection. */
+    public Scatter parallelism(int reads) {
+        if (reads < 1) {
+            throw new IllegalArgumentException("parallelism is %d, allowed: 1 or more".formatted(reads));
+        }
+        return new Scatter(shards, reads, deadline, collectsFailures);
+    }
+
+    /** When to give up: shards that have no result by then have failed, and what still runs is cancelled. */
+    public Scatter deadline(Duration duration) {
+        return new Scatter(shards, parallelism, duration, collectsFailures);
+    }
+
+    /** Goes on when a shard fails, with a {@link ShardResult.Failure} among the results. */
+    public Scatter collectFailures() {
+        return new Scatter(shards, parallelism, deadline, true);
+    }
+
+    @Nullable
+    ShardSet shards() {
+        return shards;
+    }
+
+    int parallelism() {
+        return parallelism;
+    }
+
+    Duration deadline() {
+        return deadline;
+    }
+
+    boolean collectsFailures() {
+        return collectsFailures;
+    }
+}

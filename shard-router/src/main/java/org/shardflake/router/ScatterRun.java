@@ -1,0 +1,141 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.Spliterator;
+import java.util.Spliterators;
+import java.util.TreeSet;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+
+/** One read over many shards: workers that take shards from a queue, and the stream that hands out their results. */
+final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpliterator<ShardResult<T>> {
+
+    private final ShardRouter router;
+    private final Scatter scatter;
+    private final ShardWork<T, X> work;
+    private final Queue<Integer> waiting;
+    /** Shards whose result was not handed out yet; of the thread that reads the stream. */
+    private final Set<Integer> outstanding;
+
+    private final BlockingQueue<ShardResult<T>> results;
+    private final RunningReads running = new RunningReads();
+    private final long end;
+
+    ScatterRun(ShardRouter router, Scatter scatter, ShardWork<T, X> work) {
+        super(Long.MAX_VALUE, Spliterator.NONNULL);
+        this.router = router;
+        this.scatter = scatter;
+        this.work = work;
+        this.waiting = new ConcurrentLinkedQueue<>(interleaved(router.map(), scatter.shards()));
+        this.outstanding = new TreeSet<>(waiting);
+        // Workers wait for a slow reader rather than filling the memory.
+        this.results = new LinkedBlockingQueue<>(2 * scatter.parallelism());
+        this.end = System.nanoTime() + scatter.deadline().toNanos();
+    }
+
+    /** Shards of different servers in turn, so that all servers have work from the beginning. */
+    private static List<Integer> interleaved(ShardMap map, @Nullable ShardSet shards) {
+        Map<String, Deque<Integer>> byServer = new LinkedHashMap<>();
+        IntStream all = shards == null ? IntStream.range(0, map.sharding().shardCount()) : shards.stream();
+        all.forEach(shard -> byServer.computeIfAbsent(map.server(shard).name(), server -> new ArrayDeque<>())
+                .add(shard));
+        List<Integer> order = new ArrayList<>();
+        while (!byServer.isEmpty()) {
+            byServer.values().forEach(queue -> order.add(queue.remove()));
+            byServer.values().removeIf(Deque::isEmpty);
+        }
+        return order;
+    }
+
+    Stream<ShardResult<T>> start(ExecutorService executor) {
+        for (int i = 0; i < Math.min(scatter.parallelism(), outstanding.size()); i++) {
+            executor.execute(this::readShards);
+        }
+        return StreamSupport.stream(this, false).onClose(running::cancel);
+    }
+
+    private void readShards() {
+        try {
+            Integer shard = waiting.poll();
+            while (shard != null && !running.isCancelled()) {
+                ShardResult<T> result = read(shard);
+                while (!running.isCancelled() && !results.offer(result, 100, TimeUnit.MILLISECONDS)) {
+                    // The reader is slow, or has gone; the deadline ends the wait in any case.
+                    if (System.nanoTime() - end > 0) {
+                        return;
+                    }
+                }
+                shard = waiting.poll();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private ShardResult<T> read(int shard) {
+        try {
+            T value = router.inTransaction(shard, Access.READ, tx -> running.run(tx, work));
+            return new ShardResult.Value<>(shard, value);
+        } catch (Exception e) {
+            return new ShardResult.Failure<>(shard, ScatterException.ofShard(shard, server(shard), e));
+        }
+    }
+
+    private String server(int shard) {
+        return router.map().server(shard).name();
+    }
+
+    @Override
+    public boolean tryAdvance(Consumer<? super ShardResult<T>> action) {
+        if (outstanding.isEmpty()) {
+            return false;
+        }
+        ShardResult<T> result = next();
+        outstanding.remove(result.shard());
+        if (result instanceof ShardResult.Failure<T> failure && !scatter.collectsFailures()) {
+            running.cancel();
+            throw failure.cause();
+        }
+        action.accept(result);
+        return true;
+    }
+
+    private ShardResult<T> next() {
+        try {
+            ShardResult<T> result = results.poll(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+            return result != null ? result : late();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            running.cancel();
+            throw new IllegalStateException("interrupted while reading many shards", e);
+        }
+    }
+
+    private ShardResult<T> late() {
+        running.cancel();
+        int shard = outstanding.iterator().next();
+        return new ShardResult.Failure<>(
+                shard, ScatterException.late("shard " + shard, server(shard), scatter.deadline()));
+    }
+}

@@ -1,0 +1,17 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.time.Duration;
+import java.util.Optional;
+
+/**
+ * Whether a server answers.
+ *
+ * @param server the server's name
+ * @param latency how long it took to get a connection and an answer, or to fail
+ * @param problem why it does not answer
+ */
+public record ServerHealth(String server, Duration latency, Optional<String> problem) {}

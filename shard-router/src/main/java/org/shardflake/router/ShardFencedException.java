@@ -1,0 +1,58 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.io.Serial;
+import java.time.Duration;
+import org.shardflake.ShardPlacement;
+import org.shardflake.ShardflakeException;
+
+/**
+ * A server went on refusing writes to a shard that the map places there, until tries or time ran out. None of the work
+ * was done.
+ *
+ * <p>Either the shard is being moved and the move is stuck, or this router's map is older than the server's fence and the
+ * catalog cannot be reached to get the new one.
+ */
+public final class ShardFencedException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final int shard;
+    private final String server;
+    private final long epoch;
+
+    ShardFencedException(ShardPlacement placement, long mapVersion, int tries, Duration waited, Throwable cause) {
+        super(
+                ("shard %d takes no writes on server %s, where map version %d has it (epoch %d); tried %d times in %d ms."
+                                + " Look at the shard's move, and at the router's health for the age of its map")
+                        .formatted(
+                                placement.shard(),
+                                placement.server().name(),
+                                mapVersion,
+                                placement.epoch(),
+                                tries,
+                                waited.toMillis()),
+                cause);
+        this.shard = placement.shard();
+        this.server = placement.server().name();
+        this.epoch = placement.epoch();
+    }
+
+    public int shard() {
+        return shard;
+    }
+
+    /** The server that refused. */
+    public String server() {
+        return server;
+    }
+
+    /** The epoch of the placement that the router knew. */
+    public long epoch() {
+        return epoch;
+    }
+}

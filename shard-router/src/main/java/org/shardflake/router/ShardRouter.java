@@ -1,0 +1,413 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Stream;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
+import org.shardflake.Sharding;
+
+/**
+ * Runs work on the server that has its shard.
+ *
+ * <pre>{@code
+ * try (ShardRouter router = ShardRouter.builder().catalog("postgresql://app@db1/app").build()) {
+ *     long id = router.write(uid, tx -> {
+ *         try (PreparedStatement insert = tx.connection().prepareStatement(
+ *                 tx.sql("INSERT INTO ${shard.schema}.photo (uid) VALUES (?) RETURNING id"))) { ... }
+ *     });
+ *     String title = router.read(ShardKey.id(id), tx -> ...);
+ * }
+ * }</pre>
+ *
+ * <p>One for an application; thread-safe, also for virtual threads. It keeps a pool of connections per server, made on
+ * first use, and follows the catalog's shard map; when the catalog is down it goes on with the map it has. Whoever built
+ * it closes it.
+ *
+ * <p>When a shard moves, its old server refuses writes. Work given to {@link #write} is then run again on the new one, so
+ * the application does not notice. A read sees the map's server: until this router has heard of a move, which takes
+ * milliseconds or, if the catalog's notification was lost, the poll interval, it may read rows as they were at the move.
+ *
+ * <p>A transaction belongs to one shard. What begins inside the work of another joins that one's transaction if it is
+ * of the same shard, and is refused with {@link CrossShardException} otherwise.
+ */
+public final class ShardRouter implements AutoCloseable {
+
+    private final MapSource maps;
+    private final PoolSettings poolSettings;
+    private final RetryPolicy retryPolicy;
+    private final RouterListener listener;
+    private final Duration drainTimeout;
+    private final OpenTransactions open = new OpenTransactions();
+    private final ReentrantLock changingRoutes = new ReentrantLock();
+    private final ManyShards manyShards;
+    private volatile Routes routes;
+    private volatile boolean closed;
+
+    ShardRouter(
+            MapSource maps,
+            PoolSettings poolSettings,
+            RetryPolicy retryPolicy,
+            RouterListener listener,
+            Duration drainTimeout,
+            @Nullable ExecutorService executor) {
+        this.maps = maps;
+        this.poolSettings = poolSettings;
+        this.retryPolicy = retryPolicy;
+        this.listener = listener;
+        this.drainTimeout = drainTimeout;
+        this.routes = Routes.of(maps.map(), this::newPool);
+        this.manyShards = new ManyShards(this, executor);
+    }
+
+    /** Begins a router. */
+    public static ShardRouterBuilder builder() {
+        return new ShardRouterBuilder();
+    }
+
+    private ServerPool newPool(Server server) {
+        return new ServerPool(server, poolSettings, maps::hint);
+    }
+
+    /** The map that this router routes by now. */
+    public ShardMap map() {
+        return routes.map();
+    }
+
+    /**
+     * Where the shard of a key is now.
+     *
+     * @throws org.shardflake.ShardOutOfRangeException if there is no such shard
+     */
+    public ShardPlacement locate(ShardKey key) {
+        ShardMap map = map();
+        return map.placement(map.shard(key));
+    }
+
+    /** The schema of the shard of a key, to qualify tables with: {@code shard_0007}. */
+    public String schema(ShardKey key) {
+        return Sharding.schema(map().shard(key));
+    }
+
+    /**
+     * Runs work in a transaction on the shard of a uid, and returns what it returns.
+     *
+     * <p>When it returns, the transaction commits; when it throws, that is rolled back and thrown on. When the shard is
+     * moving or has moved, the work is run again.
+     *
+     * @throws X what the work throws, after which nothing of it is left
+     * @throws ShardFencedException if the shard's server refused writes until tries or time ran out
+     * @throws CrossShardException inside a transaction of another shard
+     * @throws ServerUnavailableException if the server cannot be connected to
+     * @throws PoolExhaustedException if no connection to it became free in time
+     * @throws ShardSqlException if the server refused to commit, as for a deferred constraint
+     * @throws CommitOutcomeUnknownException if the connection broke while committing; the only case in which the work may
+     *     have been done although this throws
+     */
+    public <T extends @Nullable Object, X extends Exception> T write(long uid, ShardWork<T, X> work) throws X {
+        return inTransaction(map().shardOfUid(uid), Access.WRITE, work);
+    }
+
+    /** Runs work in a transaction on the shard of a key; else as {@link #write(long, ShardWork)}. */
+    public <T extends @Nullable Object, X extends Exception> T write(ShardKey key, ShardWork<T, X> work) throws X {
+        return inTransaction(map().shard(key), Access.WRITE, work);
+    }
+
+    /**
+     * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what {@link
+     * #write(long, ShardWork)} throws.
+     */
+    public <T extends @Nullable Object, X extends Exception> T read(long uid, ShardWork<T, X> work) throws X {
+        return inTransaction(map().shardOfUid(uid), Access.READ, work);
+    }
+
+    /** Runs work in a read-only transaction on the shard of a key; else as {@link #read(long, ShardWork)}. */
+    public <T extends @Nullable Object, X extends Exception> T read(ShardKey key, ShardWork<T, X> work) throws X {
+        return inTransaction(map().shard(key), Access.READ, work);
+    }
+
+    /**
+     * Runs work in a read-only transaction that may be a little behind: on a replica if the server's URL names several
+     * hosts and one of them is a replica, else on the primary.
+     */
+    public <T extends @Nullable Object, X extends Exception> T readReplica(ShardKey key, ShardWork<T, X> work)
+            throws X {
+        return inTransaction(map().shard(key), Access.REPLICA_READ, work);
+    }
+
+    <T extends @Nullable Object, X extends Exception> T inTransaction(int shard, Access access, ShardWork<T, X> work)
+            throws X {
+        ShardTransaction outer = open.current();
+        if (outer != null) {
+            return join(outer, shard, access, work);
+        }
+        Retry retry = null;
+        while (true) {
+            checkOpen();
+            Routes tried = routes;
+            try {
+                return attempt(tried, shard, access, work);
+            } catch (Exception e) {
+                if (retry == null) {
+                    retry = new Retry(retryPolicy, maps, listener);
+                }
+                if (!retry.again(e, tried.map().placement(shard), tried.map().version())) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private static <T extends @Nullable Object, X extends Exception> T join(
+            ShardTransaction outer, int shard, Access access, ShardWork<T, X> work) throws X {
+        outer.require(ShardKey.shard(shard));
+        if (outer.isReadOnly() && !access.readOnly()) {
+            throw new IllegalStateException(
+                    "a write inside a read of shard %d; make the outer one a write".formatted(shard));
+        }
+        return work.run(outer);
+    }
+
+    private <T extends @Nullable Object, X extends Exception> T attempt(
+            Routes route, int shard, Access access, ShardWork<T, X> work) throws X {
+        ServerPool pool = route.pool(shard);
+        long start = System.nanoTime();
+        boolean committed = false;
+        Connection connection = pool.connection(access);
+        try {
+            begin(connection, access, pool);
+            ShardTransaction tx = new ShardTransaction(route.map(), shard, access, pool, connection);
+            T result = run(tx, work, connection);
+            commit(tx, connection, pool);
+            committed = true;
+            return result;
+        } finally {
+            close(connection);
+            listener.transactionEnded(
+                    pool.server(), access.readOnly(), committed, Duration.ofNanos(System.nanoTime() - start));
+        }
+    }
+
+    private static void begin(Connection connection, Access access, ServerPool pool) {
+        try {
+            if (access.readOnly()) {
+                connection.setReadOnly(true);
+            }
+            connection.setAutoCommit(false);
+        } catch (SQLException e) {
+            throw new ShardSqlException("begin a transaction", pool.server().name(), e);
+        }
+    }
+
+    private <T extends @Nullable Object, X extends Exception> T run(
+            ShardTransaction tx, ShardWork<T, X> work, Connection connection) throws X {
+        open.enter(tx);
+        try {
+            return work.run(tx);
+        } catch (Throwable failure) {
+            rollback(connection, failure);
+            throw failure;
+        } finally {
+            open.leave();
+        }
+    }
+
+    private static void rollback(Connection connection, Throwable failure) {
+        try {
+            connection.rollback();
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    private static void commit(ShardTransaction tx, Connection connection, ServerPool pool) {
+        try {
+            connection.commit();
+        } catch (SQLException e) {
+            rollback(connection, e);
+            if (tx.isReadOnly() || SqlFailure.isRolledBack(e)) {
+                throw new ShardSqlException("commit", pool.server().name(), e);
+            }
+            throw new CommitOutcomeUnknownException(tx.shard(), pool.server().name(), e);
+        }
+    }
+
+    private static void close(Connection connection) {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            // The pool has dropped it; what the work did is decided by now.
+        }
+    }
+
+    /**
+     * A pooled connection to the server of a key's shard, in auto-commit mode. The caller closes it.
+     *
+     * <p>For code that cannot be given as a lambda: when the shard moves, its statements fail with SQLSTATE {@code SF001}
+     * and are for the caller to repeat on a new connection. Tables need the shard's {@link #schema schema}.
+     *
+     * @throws CrossShardException inside a transaction of another shard
+     */
+    public Connection connection(ShardKey key) {
+        int shard = map().shard(key);
+        ShardTransaction outer = open.current();
+        if (outer != null) {
+            outer.require(key);
+        }
+        return connection(shard, Access.WRITE);
+    }
+
+    Connection connection(int shard, Access access) {
+        while (true) {
+            try {
+                return routes.pool(shard).connection(access);
+            } catch (PoolClosedException e) {
+                checkOpen();
+            }
+        }
+    }
+
+    /**
+     * A data source whose connections are asked for with a {@link ShardKey} as JDBC's sharding key, for frameworks such as
+     * Spring's {@code ShardingKeyDataSourceAdapter}. Without a key it refuses.
+     */
+    public DataSource dataSource() {
+        return new ShardDataSource(this);
+    }
+
+    /**
+     * Reads the rows of many ids, with one statement per server.
+     *
+     * @return the rows by id, in the order of {@code ids}; an id without a row is left out
+     */
+    public <T> Map<Long, T> fetch(Collection<Long> ids, ShardQuery<T> query) {
+        requireNoTransaction();
+        return manyShards.fetch(ids, query);
+    }
+
+    /**
+     * Reads the newest rows of all shards: those with the highest ids, the newest first.
+     *
+     * @param limit how many: 1 or more
+     */
+    public <T> List<T> newest(int limit, ShardQuery<T> query) {
+        return newestBefore(Long.MAX_VALUE, limit, query);
+    }
+
+    /** Reads the newest rows of all shards below an id, as the next page after that id. */
+    public <T> List<T> newestBefore(long id, int limit, ShardQuery<T> query) {
+        requireNoTransaction();
+        return manyShards.newest(id, limit, query);
+    }
+
+    /**
+     * Runs a read on many shards at once, each in a transaction of its own.
+     *
+     * @return the results as they come in, in no order; to close it before its end stops what still runs
+     */
+    public <T, X extends Exception> Stream<ShardResult<T>> scatter(Scatter scatter, ShardWork<T, X> work) {
+        requireNoTransaction();
+        return manyShards.scatter(scatter, work);
+    }
+
+    private void requireNoTransaction() {
+        ShardTransaction outer = open.current();
+        if (outer != null) {
+            throw new IllegalStateException(
+                    "a read over many shards inside the transaction of shard %d; end the transaction first"
+                            .formatted(outer.shard()));
+        }
+    }
+
+    /** Asks the catalog for a newer map now, and returns the map. Where the catalog is down, that is the one in use. */
+    public ShardMap refresh() {
+        maps.refresh();
+        return map();
+    }
+
+    /** Connects to every server, and says how they and the map are. Takes as long as the slowest server. */
+    public RouterHealth health() {
+        return new RouterHealth(maps.health(), manyShards.probe(routes.pools()));
+    }
+
+    /** How good the map is, without connecting to anything. */
+    public MapHealth mapHealth() {
+        return maps.health();
+    }
+
+    /** What the pools are doing, without connecting to anything. */
+    public List<PoolStatus> pools() {
+        return routes.pools().stream().map(ServerPool::status).toList();
+    }
+
+    Routes routes() {
+        return routes;
+    }
+
+    MapSource maps() {
+        return maps;
+    }
+
+    Retry newRetry() {
+        return new Retry(retryPolicy, maps, listener);
+    }
+
+    /** Routes by a new map, and lets go of servers that it lacks once their work is done. */
+    void mapChanged(ShardMap map) {
+        changingRoutes.lock();
+        try {
+            if (closed) {
+                return;
+            }
+            Routes old = routes;
+            Routes next = old.next(map, this::newPool);
+            routes = next;
+            old.without(next).forEach(this::drain);
+        } finally {
+            changingRoutes.unlock();
+        }
+        listener.mapChanged(map);
+    }
+
+    private void drain(ServerPool pool) {
+        Thread thread = new Thread(
+                () -> pool.drain(drainTimeout),
+                "shardflake-drain-" + pool.server().name());
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void checkOpen() {
+        if (closed) {
+            throw new IllegalStateException("the router is closed");
+        }
+    }
+
+    /** Closes all connections; work that still runs fails. */
+    @Override
+    public void close() {
+        changingRoutes.lock();
+        try {
+            closed = true;
+        } finally {
+            changingRoutes.unlock();
+        }
+        maps.close();
+        manyShards.close();
+        routes.pools().forEach(ServerPool::close);
+    }
+}

@@ -1,0 +1,98 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.postgresql.PGConnection;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
+import org.shardflake.Sharding;
+
+/**
+ * A transaction on one shard, for as long as the work given to {@link ShardRouter#write} or {@link ShardRouter#read}
+ * runs.
+ *
+ * <p>Not thread-safe: it is one connection. The router begins it, commits it and gives the connection back.
+ */
+public final class ShardTransaction {
+
+    /** What stands for the shard's schema in SQL given to {@link #sql}. */
+    static final String SCHEMA_PLACEHOLDER = "${shard.schema}";
+
+    private final ShardMap map;
+    private final int shard;
+    private final Access access;
+    private final ServerPool pool;
+    private final Connection pooled;
+    private final Connection connection;
+
+    ShardTransaction(ShardMap map, int shard, Access access, ServerPool pool, Connection pooled) {
+        this.map = map;
+        this.shard = shard;
+        this.access = access;
+        this.pool = pool;
+        this.pooled = pooled;
+        this.connection = TransactionConnection.guard(pooled);
+    }
+
+    /** The logical shard: 0..8191. */
+    public int shard() {
+        return shard;
+    }
+
+    /** The PostgreSQL schema that is this shard, to qualify tables with: {@code shard_0007}. */
+    public String schema() {
+        return Sharding.schema(shard);
+    }
+
+    /** Where the shard is, as the map had it when the transaction began. */
+    public ShardPlacement placement() {
+        return map.placement(shard);
+    }
+
+    /** Whether this is a read, in which PostgreSQL refuses to write. */
+    public boolean isReadOnly() {
+        return access.readOnly();
+    }
+
+    /**
+     * The connection of this transaction. It refuses to commit, to roll back and to leave the transaction; closing it does
+     * nothing.
+     */
+    public Connection connection() {
+        return connection;
+    }
+
+    /** SQL with the shard's schema in place of every <code>${shard.schema}</code>. */
+    public String sql(String template) {
+        return template.replace(SCHEMA_PLACEHOLDER, schema());
+    }
+
+    /**
+     * Returns when the key is in this transaction's shard.
+     *
+     * @throws CrossShardException if it is in another shard, so that a statement about it would find nothing here, or
+     *     write a row where nobody looks for it
+     */
+    public void require(ShardKey key) {
+        int other = map.shard(key);
+        if (other != shard) {
+            throw new CrossShardException(shard, other, key);
+        }
+    }
+
+    /** Cancels the statement that runs now; for another thread. The connection is not used again. */
+    void cancel() {
+        try {
+            // PostgreSQL acts on a cancel some time after it was sent, so whatever comes next here is in danger too.
+            pool.evict(pooled, access);
+            pooled.unwrap(PGConnection.class).cancelQuery();
+        } catch (SQLException e) {
+            // A server that cannot be reached to cancel will not go on for long either.
+        }
+    }
+}
