@@ -127,6 +127,19 @@ public final class ShardRouter implements AutoCloseable {
         return inTransaction(map().shard(key), Access.WRITE, work);
     }
 
+    /** Runs work that returns nothing in a transaction on the shard of a uid; else as {@link #write(long, ShardWork)}. */
+    public <X extends Exception> void run(long uid, ShardAction<X> action) throws X {
+        run(ShardKey.uid(uid), action);
+    }
+
+    /** Runs work that returns nothing in a transaction on the shard of a key; else as {@link #write(long, ShardWork)}. */
+    public <X extends Exception> void run(ShardKey key, ShardAction<X> action) throws X {
+        this.<Boolean, X>write(key, tx -> {
+            action.run(tx);
+            return true;
+        });
+    }
+
     /**
      * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what {@link
      * #write(long, ShardWork)} throws.
