@@ -60,7 +60,7 @@ public final class FunctionLibrary {
 
     private static void deploy(Connection connection, OptionalLong wanted) throws SQLException {
         try (DeployLock lock = DeployLock.take(connection)) {
-            execute(connection, "CREATE SCHEMA IF NOT EXISTS shardflake");
+            lock.execute("CREATE SCHEMA IF NOT EXISTS shardflake");
             long epoch = epoch(recordedEpoch(connection), wanted);
             LiquibaseRun.update(
                     connection,
@@ -110,37 +110,6 @@ public final class FunctionLibrary {
                             + " reported success: look at shardflake.databasechangelog and shardflake.layout");
                 }
             }
-        }
-    }
-
-    private static void execute(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
-    }
-
-    /**
-     * Makes deployments to a database wait for each other. That is also what makes a Liquibase lock left by a killed
-     * process recognisable: whoever holds this one is alone.
-     */
-    private record DeployLock(Connection connection, boolean autoCommit) implements AutoCloseable {
-
-        static DeployLock take(Connection connection) throws SQLException {
-            DeployLock lock = new DeployLock(connection, connection.getAutoCommit());
-            connection.setAutoCommit(true);
-            execute(connection, "SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
-            return lock;
-        }
-
-        /** Gives the lock back, and the connection its mode, also after Liquibase failed in a transaction. */
-        @Override
-        public void close() throws SQLException {
-            if (!connection.getAutoCommit()) {
-                connection.rollback();
-                connection.setAutoCommit(true);
-            }
-            execute(connection, "SELECT pg_advisory_unlock(hashtext('shardflake.deploy'))");
-            connection.setAutoCommit(autoCommit);
         }
     }
 }

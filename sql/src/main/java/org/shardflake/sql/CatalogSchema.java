@@ -1,0 +1,69 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.sql;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import liquibase.resource.ClassLoaderResourceAccessor;
+
+/**
+ * The schema {@code shardflake_catalog}: tables for the shard map of one installation, in a database of its own or of one
+ * of its servers. Deploying it again brings changed functions up to date and does nothing otherwise.
+ *
+ * <p>Its Liquibase history is in that schema too. All methods are static and safe to call from many threads; deployments to
+ * one database wait for each other.
+ */
+public final class CatalogSchema {
+
+    /** The changelog, on the class path. */
+    public static final String CHANGELOG = "shardflake/catalog.changelog.xml";
+
+    private static final String SCHEMA = "shardflake_catalog";
+
+    /** What the last changesets make, and without which the rules of the map do not hold. */
+    private static final String COMPLETE = """
+            SELECT to_regprocedure('shardflake_catalog.grant_read(name)') IS NOT NULL
+               AND (SELECT count(*) FROM pg_trigger t
+                     WHERE NOT t.tgisinternal AND t.tgenabled = 'O'
+                       AND t.tgrelid::regclass::text LIKE 'shardflake_catalog.%') = 10
+            """;
+
+    private CatalogSchema() {}
+
+    /**
+     * Deploys the schema; the shard map is still to be written.
+     *
+     * @param connection a connection of the role that shall own the catalog, with no transaction open; left open, in the
+     *     auto-commit mode it came in
+     * @throws DeploymentException if the schema could not be deployed
+     */
+    public static void deploy(Connection connection) throws SQLException {
+        try (DeployLock lock = DeployLock.take(connection)) {
+            lock.execute("CREATE SCHEMA IF NOT EXISTS " + SCHEMA);
+            LiquibaseRun.update(
+                    connection,
+                    new ClassLoaderResourceAccessor(CatalogSchema.class.getClassLoader()),
+                    CHANGELOG,
+                    SCHEMA,
+                    Map.of());
+            connection.setAutoCommit(true);
+            verify(connection);
+        }
+    }
+
+    /** Asks the catalog, since Liquibase's success is no proof that the objects are there. */
+    private static void verify(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet complete = statement.executeQuery(COMPLETE)) {
+            if (!complete.next() || !complete.getBoolean(1)) {
+                throw new DeploymentException("schema shardflake_catalog is not what was deployed, though Liquibase"
+                        + " reported success: look at shardflake_catalog.databasechangelog and at disabled triggers");
+            }
+        }
+    }
+}

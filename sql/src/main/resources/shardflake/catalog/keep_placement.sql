@@ -1,0 +1,29 @@
+--liquibase formatted sql logicalFilePath:shardflake/catalog/keep_placement.sql
+
+--changeset shardflake:catalog_keep_placement runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake_catalog.keep_placement() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_epoch bigint := OLD.epoch + (NEW.server <> OLD.server)::integer;
+BEGIN
+    IF NEW.shard <> OLD.shard THEN
+        RAISE EXCEPTION 'shard % cannot become shard %', OLD.shard, NEW.shard
+            USING ERRCODE = 'SF010', HINT = 'Its number is in the ids of its rows. To move it, update its server.';
+    END IF;
+    IF NEW.epoch NOT IN (OLD.epoch, v_epoch) THEN
+        RAISE EXCEPTION 'epoch % of shard % cannot become %', OLD.epoch, OLD.shard, NEW.epoch
+            USING ERRCODE = 'SF010', HINT = 'Leave the epoch alone: it goes up by one when the server changes.';
+    END IF;
+    NEW.epoch := v_epoch;
+    RETURN NEW;
+END
+$$;
+
+COMMENT ON FUNCTION shardflake_catalog.keep_placement() IS
+'Internal: increases the epoch of a shard whose server changes, and refuses other changes of number and epoch. Error: SF010';
+
+REVOKE EXECUTE ON FUNCTION shardflake_catalog.keep_placement() FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake_catalog.keep_placement();
