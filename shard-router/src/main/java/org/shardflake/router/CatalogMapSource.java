@@ -213,7 +213,7 @@ final class CatalogMapSource implements MapSource {
             waiting.unlock();
         }
         writeCache(loaded);
-        LOG.info("routing by {}", loaded);
+        LOG.debug("routing by {}", loaded);
     }
 
     @Override
