@@ -12,7 +12,12 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.LayoutMismatchException;
 import org.shardflake.LibraryNotDeployedException;
+import org.shardflake.ShardOutOfRangeException;
 import org.shardflake.ShardflakeException;
+import org.shardflake.UnknownServerException;
+import org.shardflake.catalog.CatalogConflictException;
+import org.shardflake.catalog.CatalogMissingException;
+import org.shardflake.catalog.CatalogRuleException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -68,14 +73,29 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (e instanceof CliException cli) {
             return print(cli.exitCode(), String.valueOf(e.getMessage()), cli.hint(), e);
         }
-        if (e instanceof LayoutMismatchException || e instanceof LibraryNotDeployedException) {
-            return print(ExitCodes.PRECONDITION, String.valueOf(e.getMessage()), null, e);
+        if (e instanceof ShardflakeException) {
+            return explainOurs(e);
         }
-        if (e instanceof ShardflakeException || e instanceof SQLException) {
+        if (e instanceof SQLException) {
             return print(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null, e);
         }
         String hint = stacktrace.getAsBoolean() ? null : "run it again with --stacktrace and report what it shows";
         return print(ExitCodes.FAILURE, "unexpected: " + e, hint, e);
+    }
+
+    private int explainOurs(Exception e) {
+        String message = String.valueOf(e.getMessage());
+        if (e instanceof UnknownServerException || e instanceof ShardOutOfRangeException) {
+            return print(ExitCodes.USAGE, message, null, e);
+        }
+        if (e instanceof CatalogMissingException) {
+            return print(ExitCodes.PRECONDITION, message, "shardflake init --catalog URL --server NAME=URL ...", e);
+        }
+        boolean precondition = e instanceof LayoutMismatchException
+                || e instanceof LibraryNotDeployedException
+                || e instanceof CatalogConflictException
+                || e instanceof CatalogRuleException;
+        return print(precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE, message, null, e);
     }
 
     private int print(int exitCode, String message, @Nullable String hint, Exception e) {
