@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.LayoutMismatchException;
 import org.shardflake.LibraryNotDeployedException;
@@ -84,7 +85,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     }
 
     private int explainOurs(Exception e) {
-        String message = String.valueOf(e.getMessage());
+        String message = withoutHint(String.valueOf(e.getMessage()));
         if (e instanceof UnknownServerException || e instanceof ShardOutOfRangeException) {
             return print(ExitCodes.USAGE, message, null, e);
         }
@@ -95,7 +96,26 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 || e instanceof LibraryNotDeployedException
                 || e instanceof CatalogConflictException
                 || e instanceof CatalogRuleException;
-        return print(precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE, message, null, e);
+        int exitCode = precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE;
+        return print(exitCode, message, hint(String.valueOf(e.getMessage())), e);
+    }
+
+    /** What a server says comes with detail, hint and place as lines of their own. */
+    private static String withoutHint(String message) {
+        return message.lines()
+                .map(String::strip)
+                .filter(line -> !line.startsWith("Hint: ") && !line.startsWith("Where: "))
+                .map(line -> line.replaceFirst("^Detail: ", "").replaceFirst(": (ERROR|FATAL): ", ": "))
+                .collect(Collectors.joining("; "));
+    }
+
+    private static @Nullable String hint(String message) {
+        return message.lines()
+                .map(String::strip)
+                .filter(line -> line.startsWith("Hint: "))
+                .map(line -> line.substring("Hint: ".length()))
+                .findFirst()
+                .orElse(null);
     }
 
     private int print(int exitCode, String message, @Nullable String hint, Exception e) {

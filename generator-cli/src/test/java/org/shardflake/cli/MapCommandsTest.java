@@ -129,10 +129,11 @@ class MapCommandsTest {
     @Test
     void saysThatTheFileCannotBeWritten() {
         Path file = directory.resolve("nowhere/map.yaml");
-        Result result = installation.launch("map", "export", "--file", file.toString());
 
-        assertThat(result.exitCode()).isEqualTo(1);
-        assertThat(result.err()).startsWith("error: cannot write " + file + ": ");
+        assertThat(installation.launch("map", "export", "--file", file.toString()))
+                .isEqualTo(new Result(1, "", "error: cannot write %s: no such file or directory\n".formatted(file)));
+        assertThat(installation.launch("map", "export", "--file", "/"))
+                .isEqualTo(new Result(2, "", "error: / is a directory; --file names a file\n"));
     }
 
     @Test
@@ -231,11 +232,30 @@ class MapCommandsTest {
 
     @Test
     void saysThatTheFileCannotBeRead() {
-        Result result = installation.launch(
-                "map", "import", directory.resolve("none.yaml").toString());
+        Path file = directory.resolve("none.yaml");
 
-        assertThat(result.exitCode()).isEqualTo(1);
-        assertThat(result.err()).startsWith("error: cannot read ");
+        assertThat(installation.launch("map", "import", file.toString()))
+                .isEqualTo(new Result(1, "", "error: cannot read %s: no such file or directory\n".formatted(file)));
+    }
+
+    @Test
+    void passesOnWhatTheCatalogRefuses() throws SQLException {
+        installation.execute(0, """
+                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    RAISE EXCEPTION 'not today' USING ERRCODE = 'SF010', DETAIL = 'It is Sunday.', HINT = 'Wait.';
+                END $$;
+                CREATE TRIGGER never BEFORE UPDATE ON shardflake_catalog.server EXECUTE FUNCTION public.refuse()
+                """);
+        try {
+            assertThat(installation.launch("server", "change", "db1", "--label=zone=a"))
+                    .isEqualTo(new Result(4, "", """
+                                    error: catalog %s refused the change: not today; It is Sunday.
+                                    hint: Wait.
+                                    """.formatted(installation.url(0))));
+        } finally {
+            installation.execute(0, "DROP FUNCTION public.refuse CASCADE");
+        }
     }
 
     @Test

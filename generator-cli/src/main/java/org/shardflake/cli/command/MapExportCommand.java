@@ -6,12 +6,12 @@ package org.shardflake.cli.command;
 
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -47,6 +47,9 @@ final class MapExportCommand implements Runnable {
 
     @Override
     public void run() {
+        if (file != null && Files.isDirectory(file)) {
+            throw CliException.usage("%s is a directory; --file names a file".formatted(file));
+        }
         ShardMap map = catalog.catalog().load();
         PrintWriter out = spec.commandLine().getOut();
         if (file == null) {
@@ -56,7 +59,7 @@ final class MapExportCommand implements Runnable {
         try {
             ShardMapFile.write(map, file);
         } catch (IOException e) {
-            throw new CliException(ExitCodes.FAILURE, "cannot write %s: %s".formatted(file, e), null).causedBy(e);
+            throw FileFailure.explain("write", file.toString(), e);
         }
         out.printf("exported version %d to %s%n", map.version(), file);
     }

@@ -82,14 +82,16 @@ final class MapImportCommand implements Runnable {
         if (!dryRun && !yes) {
             throw new CliException(
                     ExitCodes.USAGE,
-                    "the file puts %d shards on other servers, and import moves no rows: a shard whose rows are not"
-                                    .formatted(shards)
+                    "the file puts %s on other servers, and import moves no rows: a shard whose rows are not"
+                                    .formatted(ShardMapView.count(shards))
                             + " there already would be empty to its users",
                     "see which with --dry-run; if their rows are there, or there are none yet, add --yes");
         }
         spec.commandLine()
                 .getErr()
-                .printf("import moves no rows: those of %d shards must be on their new servers already%n", shards);
+                .printf(
+                        "import moves no rows: those of %s must be on their new servers already%n",
+                        ShardMapView.count(shards));
     }
 
     private ShardMap read() {
@@ -100,7 +102,7 @@ final class MapImportCommand implements Runnable {
             Shardflake shardflake = (Shardflake) spec.root().userObject();
             return ShardMapFile.parse(new String(shardflake.in().readAllBytes(), UTF_8));
         } catch (IOException e) {
-            throw new CliException(ExitCodes.FAILURE, "cannot read %s: %s".formatted(file, e), null).causedBy(e);
+            throw FileFailure.explain("read", file, e);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }

@@ -53,7 +53,7 @@ final class ServerRemoveCommand implements Runnable {
         if (shards > 0) {
             throw new CliException(
                     ExitCodes.PRECONDITION,
-                    "server %s has %d %s".formatted(name, shards, shards == 1 ? "shard" : "shards"),
+                    "server %s has %s".formatted(name, ShardMapView.count(shards)),
                     "shards have to be on other servers before theirs can go");
         }
         long version = shardCatalog.removeServer(name, reason.reason()).version();

@@ -57,6 +57,11 @@ final class ShardMapView {
                         map.version(), map.sharding().shardCount(), map.layout().epoch(), table);
     }
 
+    /** A number of shards, in words. */
+    static String count(int shards) {
+        return shards == 1 ? "1 shard" : shards + " shards";
+    }
+
     /** The shards as a table has room for them. */
     static String shorten(ShardSet shards) {
         String text = shards.toString();
