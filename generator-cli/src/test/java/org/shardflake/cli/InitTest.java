@@ -115,6 +115,17 @@ class InitTest {
     }
 
     @Test
+    void goesOnWhereItStopped() throws SQLException {
+        init();
+        installation.execute(0, "DROP SCHEMA shardflake_catalog CASCADE");
+        installation.execute(1, "DROP SCHEMA shardflake CASCADE");
+
+        assertThat(init().exitCode()).isZero();
+        assertThat(installation.query(1, "SELECT shardflake.epoch_ms()")).isEqualTo("1735689600000");
+        assertThat(installation.launch("map", "show").exitCode()).isZero();
+    }
+
+    @Test
     void changesNothingWhenAServerCannotBeReached() throws SQLException {
         String nowhere = installation.url(1).replaceFirst("/[^/]*$", "/nowhere");
 
