@@ -85,13 +85,9 @@ final class CatalogMapSource implements MapSource {
     }
 
     private static HikariDataSource pool(ServerUrl url) {
-        PGSimpleDataSource source = url.dataSource();
-        source.setApplicationName("shardflake router");
-        source.setSocketTimeout(CATALOG_TIMEOUT_SECONDS);
-        source.setConnectTimeout(CATALOG_TIMEOUT_SECONDS);
         HikariConfig config = new HikariConfig();
         config.setPoolName("shardflake catalog");
-        config.setDataSource(source);
+        config.setDataSource(source(url));
         config.setMaximumPoolSize(1);
         config.setMinimumIdle(0);
         config.setIdleTimeout(TimeUnit.MINUTES.toMillis(1));
@@ -100,9 +96,18 @@ final class CatalogMapSource implements MapSource {
         return new HikariDataSource(config);
     }
 
+    private static PGSimpleDataSource source(ServerUrl url) {
+        PGSimpleDataSource source = url.dataSource();
+        source.setApplicationName("shardflake router");
+        source.setSocketTimeout(CATALOG_TIMEOUT_SECONDS);
+        source.setConnectTimeout(CATALOG_TIMEOUT_SECONDS);
+        return source;
+    }
+
     private ShardMap loadFirst() {
         try {
-            ShardMap loaded = catalog.load();
+            // Not by way of the pool, which would go on trying for a while when the catalog is down.
+            ShardMap loaded = ShardCatalog.at(source(url), url.toString()).load();
             writeCache(loaded);
             return loaded;
         } catch (CatalogUnavailableException e) {

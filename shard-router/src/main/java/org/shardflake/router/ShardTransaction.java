@@ -88,9 +88,10 @@ public final class ShardTransaction {
     /** Cancels the statement that runs now; for another thread. The connection is not used again. */
     void cancel() {
         try {
-            // PostgreSQL acts on a cancel some time after it was sent, so whatever comes next here is in danger too.
-            pool.evict(pooled, access);
             pooled.unwrap(PGConnection.class).cancelQuery();
+            // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger
+            // too.
+            pool.evict(pooled, access);
         } catch (SQLException e) {
             // A server that cannot be reached to cancel will not go on for long either.
         }

@@ -16,8 +16,11 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.CatalogSchema;
 
 /** Shards with a table photo, laid out in turn over the test databases of a {@link PostgresExtension}. */
 final class PhotoShards {
@@ -56,7 +59,7 @@ final class PhotoShards {
             for (int i = 0; i < numbers.length; i++) {
                 String schema = Sharding.schema(numbers[i]);
                 statement.execute(
-                        "SELECT shardflake.create_shard(%d); CREATE TABLE %2$s.photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text); SELECT shardflake.add_id_sequence('%2$s.photo')"
+                        "SELECT shardflake.create_shard(%d); CREATE TABLE %2$s.photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text); SELECT shardflake.add_id_sequence('%2$s.photo'); SELECT shardflake.add_fence('%2$s.photo')"
                                 .formatted(numbers[i], schema));
                 if (i % SHARDS_A_TRANSACTION == 0) {
                     connection.commit();
@@ -69,6 +72,16 @@ final class PhotoShards {
     /** A test database as a server of the map, its URL without password; named by its position. */
     static Server server(TestDatabase database) {
         return new Server(database.server().name(), database.jdbcUrl().replaceFirst("^jdbc:", ""));
+    }
+
+    /** Puts the map into a catalog and returns it. */
+    ShardCatalog catalogIn(TestDatabase database) throws SQLException {
+        try (Connection connection = database.connect()) {
+            CatalogSchema.deploy(connection);
+        }
+        ShardCatalog catalog = ShardCatalog.at(ServerUrl.parse(database.uri()));
+        catalog.initialize(map, "a test");
+        return catalog;
     }
 
     ShardMap map() {

@@ -6,7 +6,6 @@ package org.shardflake.cli.demo;
 
 import java.sql.SQLException;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.shardflake.Sharding;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
@@ -14,6 +13,7 @@ import org.shardflake.cli.output.Progress;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.router.ShardRouter;
 
 /**
  * Starts two embedded servers, deploys two tables to every shard, fills them and checks what the servers then hold.
@@ -33,11 +33,10 @@ public final class Demo {
     public DemoReport run() throws SQLException, InterruptedException {
         Sharding sharding = new Sharding(settings.shards());
         try (PostgresCluster cluster = startServers()) {
-            List<DemoServer> servers = IntStream.range(0, DemoSettings.SERVERS)
-                    .mapToObj(i -> new DemoServer(cluster.server(i), "postgres", shardsOf(i)))
-                    .toList();
+            DemoInstallation installation = new DemoInstallation(cluster.servers(), "postgres", sharding);
+            List<DemoServer> servers = installation.servers();
             new DemoSchema(progress).deploy(servers);
-            DemoLoad.Written written = new DemoLoad(sharding, progress).write(servers, settings.rows());
+            DemoLoad.Written written = write(installation);
             return new DemoChecks(sharding, progress).read(servers, written);
         }
     }
@@ -55,10 +54,9 @@ public final class Demo {
         }
     }
 
-    private List<Integer> shardsOf(int server) {
-        return IntStream.range(0, settings.shards())
-                .filter(shard -> shard % DemoSettings.SERVERS == server)
-                .boxed()
-                .toList();
+    private DemoLoad.Written write(DemoInstallation installation) throws SQLException, InterruptedException {
+        try (ShardRouter router = installation.router()) {
+            return new DemoLoad(router, progress).write(installation.servers(), settings.rows());
+        }
     }
 }

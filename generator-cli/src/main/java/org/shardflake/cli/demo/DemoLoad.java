@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.demo;
 
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -17,19 +16,21 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
-import org.shardflake.Sharding;
+import org.shardflake.ShardKey;
 import org.shardflake.cli.output.Progress;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
 
-/** Writes photos of random users, each with a like, to the shard that uid mod shard count names. */
+/** Writes photos of random users, each with a like, through a router. */
 final class DemoLoad {
 
     private static final int PHOTOS_A_BATCH = 5;
 
-    private final Sharding sharding;
+    private final ShardRouter router;
     private final Progress.Factory progress;
 
-    DemoLoad(Sharding sharding, Progress.Factory progress) {
-        this.sharding = sharding;
+    DemoLoad(ShardRouter router, Progress.Factory progress) {
+        this.router = router;
         this.progress = progress;
     }
 
@@ -46,7 +47,7 @@ final class DemoLoad {
                 for (int thread = 0; thread < DemoSettings.THREADS_PER_SERVER; thread++) {
                     List<Integer> shards = everyNth(server.shards(), thread);
                     writers.add(threads.submit(() -> {
-                        writeShards(server, shards, uidsByShard, writing);
+                        writeShards(shards, uidsByShard, writing);
                         return null;
                     }));
                 }
@@ -65,7 +66,7 @@ final class DemoLoad {
         for (int i = 0; i < count; i++) {
             long uid = ThreadLocalRandom.current().nextLong(1, 1_000_000_000);
             uidsByShard
-                    .computeIfAbsent(sharding.shard(uid), shard -> new ArrayList<>())
+                    .computeIfAbsent(router.map().shardOfUid(uid), shard -> new ArrayList<>())
                     .add(uid);
         }
         return uidsByShard;
@@ -81,32 +82,30 @@ final class DemoLoad {
     }
 
     /** Goes round the shards, a batch each time, until all uids are written. */
-    private static void writeShards(
-            DemoServer server, List<Integer> shards, Map<Integer, List<Long>> uidsByShard, Progress writing)
+    private void writeShards(List<Integer> shards, Map<Integer, List<Long>> uidsByShard, Progress writing)
             throws SQLException {
-        try (Connection connection = server.connect()) {
-            connection.setAutoCommit(false);
-            boolean more = true;
-            for (int from = 0; more; from += PHOTOS_A_BATCH) {
-                more = false;
-                for (int shard : shards) {
-                    List<Long> uids = uidsByShard.getOrDefault(shard, List.of());
-                    if (from < uids.size()) {
-                        List<Long> batch = uids.subList(from, Math.min(from + PHOTOS_A_BATCH, uids.size()));
-                        writeBatch(connection, Sharding.schema(shard), batch);
-                        writing.advance(batch.size() * 2L);
-                        more = true;
-                    }
+        boolean more = true;
+        for (int from = 0; more; from += PHOTOS_A_BATCH) {
+            more = false;
+            for (int shard : shards) {
+                List<Long> uids = uidsByShard.getOrDefault(shard, List.of());
+                if (from < uids.size()) {
+                    List<Long> batch = uids.subList(from, Math.min(from + PHOTOS_A_BATCH, uids.size()));
+                    router.run(batch.get(0), tx -> writeBatch(tx, batch));
+                    writing.advance(batch.size() * 2L);
+                    more = true;
                 }
             }
         }
     }
 
-    private static void writeBatch(Connection connection, String schema, List<Long> uids) throws SQLException {
+    private static void writeBatch(ShardTransaction tx, List<Long> uids) throws SQLException {
         List<Long> photoIds = new ArrayList<>();
-        try (PreparedStatement photo = connection.prepareStatement(
-                "INSERT INTO " + schema + ".photo (uid, title) VALUES (?, ?)", new String[] {"id"})) {
+        try (PreparedStatement photo = tx.connection()
+                .prepareStatement(
+                        tx.sql("INSERT INTO ${shard.schema}.photo (uid, title) VALUES (?, ?)"), new String[] {"id"})) {
             for (long uid : uids) {
+                tx.require(ShardKey.uid(uid));
                 photo.setLong(1, uid);
                 photo.setString(2, "a photo of user " + uid);
                 photo.addBatch();
@@ -118,8 +117,8 @@ final class DemoLoad {
                 }
             }
         }
-        try (PreparedStatement like =
-                connection.prepareStatement("INSERT INTO " + schema + ".\"like\" (uid, photo_id) VALUES (?, ?)")) {
+        try (PreparedStatement like = tx.connection()
+                .prepareStatement(tx.sql("INSERT INTO ${shard.schema}.\"like\" (uid, photo_id) VALUES (?, ?)"))) {
             for (int i = 0; i < uids.size(); i++) {
                 like.setLong(1, uids.get(i));
                 like.setLong(2, photoIds.get(i));
@@ -127,7 +126,6 @@ final class DemoLoad {
             }
             like.executeBatch();
         }
-        connection.commit();
     }
 
     private static void waitFor(Future<?> writer) throws SQLException, InterruptedException {

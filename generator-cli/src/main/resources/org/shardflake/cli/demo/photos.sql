@@ -8,6 +8,7 @@ CREATE TABLE ${shard.schema}.photo (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 SELECT shardflake.add_id_sequence('${shard.schema}.photo');
+SELECT shardflake.add_fence('${shard.schema}.photo');
 
 CREATE TABLE ${shard.schema}."like" (
     id bigint PRIMARY KEY,
@@ -16,4 +17,5 @@ CREATE TABLE ${shard.schema}."like" (
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 SELECT shardflake.add_id_sequence('${shard.schema}."like"');
+SELECT shardflake.add_fence('${shard.schema}."like"');
 --rollback DROP TABLE ${shard.schema}."like", ${shard.schema}.photo;

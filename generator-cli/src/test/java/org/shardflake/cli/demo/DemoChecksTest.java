@@ -12,7 +12,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -20,6 +19,7 @@ import org.shardflake.Sharding;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
+import org.shardflake.router.ShardRouter;
 
 /** The demo's checks find what they look for. */
 class DemoChecksTest {
@@ -36,16 +36,17 @@ class DemoChecksTest {
 
     @BeforeEach
     void deployAndLoad() throws SQLException, InterruptedException {
-        servers = IntStream.range(0, 2).mapToObj(DemoChecksTest::server).toList();
-        execute("DROP SCHEMA IF EXISTS shardflake, shard_0000, shard_0001, shard_0002, shard_0003 CASCADE");
+        TestDatabase first = postgres.database(0);
+        DemoInstallation installation = new DemoInstallation(
+                List.of(first.server(), postgres.database(1).server()), first.name(), new Sharding(SHARDS));
+        servers = installation.servers();
+        execute(
+                "DROP SCHEMA IF EXISTS shardflake, shardflake_catalog, shard_0000, shard_0001, shard_0002, shard_0003 CASCADE");
         execute("DROP TABLE IF EXISTS databasechangelog, databasechangeloglock");
         new DemoSchema(SILENT).deploy(servers);
-        new DemoLoad(new Sharding(SHARDS), SILENT).write(servers, ROWS);
-    }
-
-    private static DemoServer server(int index) {
-        TestDatabase database = postgres.database(index);
-        return new DemoServer(database.server(), database.name(), List.of(index, index + 2));
+        try (ShardRouter router = installation.router()) {
+            new DemoLoad(router, SILENT).write(servers, ROWS);
+        }
     }
 
     @Test

@@ -1,0 +1,63 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.demo;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.CatalogSchema;
+
+/** The demo's shard map, in a catalog on its first server, and the router that reads it there. */
+final class DemoInstallation {
+
+    private final List<PostgresServer> servers;
+    private final String database;
+    private final ShardMap map;
+
+    /** Lays the shards out in turn over the servers. */
+    DemoInstallation(List<PostgresServer> servers, String database, Sharding sharding) {
+        this.servers = servers;
+        this.database = database;
+        this.map = ShardMap.initial(
+                sharding, IdLayout.DEFAULT, servers.stream().map(this::entry).toList(), Spread.ROUND_ROBIN);
+    }
+
+    private Server entry(PostgresServer server) {
+        return new Server(server.name(), server.jdbcUrl(database).replaceFirst("^jdbc:", ""));
+    }
+
+    /** The servers with the shards they get. */
+    List<DemoServer> servers() {
+        return servers.stream()
+                .map(server -> new DemoServer(
+                        server,
+                        database,
+                        map.shards(entry(server)).stream().boxed().toList()))
+                .toList();
+    }
+
+    /** Writes the map to the catalog and makes a router of it; the caller closes that. */
+    ShardRouter router() throws SQLException {
+        PostgresServer first = servers.get(0);
+        try (Connection connection = first.connect(database)) {
+            CatalogSchema.deploy(connection);
+        }
+        ServerUrl catalog = ServerUrl.parse(first.uri(database));
+        ShardCatalog.at(catalog).initialize(map, "the demo");
+        return ShardRouter.builder()
+                .catalog(catalog)
+                .credentials(first.user(), first.password())
+                .build();
+    }
+}

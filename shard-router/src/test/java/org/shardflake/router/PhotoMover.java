@@ -1,0 +1,103 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.io.StringWriter;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyManager;
+import org.shardflake.ShardPlacement;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.catalog.ShardCatalog;
+
+/**
+ * Moves a small shard the simple way: fence it, copy its rows, change the map, open the copy.
+ *
+ * <p>It keeps to the order that any move must keep to; its write pause is as long as the copy.
+ */
+final class PhotoMover {
+
+    private static final String LOCK_NOT_AVAILABLE = "55P03";
+
+    private final PhotoShards shards;
+    private final ShardCatalog catalog;
+
+    PhotoMover(PhotoShards shards, ShardCatalog catalog) {
+        this.shards = shards;
+        this.catalog = catalog;
+    }
+
+    /** Moves a shard to the server at a position, and empties the copy it leaves behind, which stays fenced. */
+    void move(int shard, int to) throws SQLException {
+        ShardPlacement placement = catalog.load().placement(shard);
+        int from = position(placement.server().name());
+        fence(from, shard);
+        copy(shard, from, to);
+        catalog.place(
+                shard,
+                placement.epoch(),
+                PhotoShards.server(shards.database(to)).name(),
+                "a test move");
+        shards.execute(to, "SELECT shardflake.unfence_shard(%d)".formatted(shard));
+        shards.execute(
+                from, "SET session_replication_role = replica; DELETE FROM %s.photo".formatted(Sharding.schema(shard)));
+    }
+
+    void fence(int server, int shard) throws SQLException {
+        while (true) {
+            try {
+                // Within bounds, or writers would queue behind a fence that waits for a long transaction.
+                shards.execute(server, "SET lock_timeout = '30ms'; SELECT shardflake.fence_shard(%d)".formatted(shard));
+                return;
+            } catch (SQLException e) {
+                if (!LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    private void copy(int shard, int from, int to) throws SQLException {
+        String schema = Sharding.schema(shard);
+        if (shards.number(to, "SELECT count(*) FROM pg_namespace WHERE nspname = '%s'".formatted(schema)) == 0) {
+            PhotoShards.createShards(shards.database(to), ShardSet.of(shard));
+        }
+        shards.execute(to, "SELECT shardflake.fence_shard(%d)".formatted(shard));
+        try (Connection source = shards.database(from).connect();
+                Connection target = shards.database(to).connect();
+                Statement statement = target.createStatement()) {
+            statement.execute("SET session_replication_role = replica");
+            CopyManager rows = target.unwrap(PGConnection.class).getCopyAPI();
+            StringWriter copied = new StringWriter();
+            source.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY %s.photo TO STDOUT".formatted(schema), copied);
+            rows.copyIn("COPY %s.photo FROM STDIN".formatted(schema), new StringReader(copied.toString()));
+            statement.execute("SELECT setval('%s.photo_id_seq', %d)".formatted(schema, lastValue(source, schema)));
+        } catch (IOException e) {
+            throw new IllegalStateException("memory does not fail", e);
+        }
+    }
+
+    private static long lastValue(Connection source, String schema) throws SQLException {
+        try (Statement statement = source.createStatement();
+                ResultSet row = statement.executeQuery("SELECT last_value FROM %s.photo_id_seq".formatted(schema))) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    private int position(String server) {
+        for (int i = 0; ; i++) {
+            if (PhotoShards.server(shards.database(i)).name().equals(server)) {
+                return i;
+            }
+        }
+    }
+}

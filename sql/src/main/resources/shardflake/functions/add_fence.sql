@@ -1,0 +1,39 @@
+--liquibase formatted sql logicalFilePath:shardflake/functions/add_fence.sql
+
+--changeset shardflake:add_fence runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.add_fence(table_name regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+/*
+ * A statement trigger costs nothing while it is disabled. It is there from the beginning because to enable a
+ * trigger takes a weaker lock than to create one, for a shorter time.
+ */
+DECLARE
+    v_schema name := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = table_name);
+    v_shard integer;
+BEGIN
+    IF v_schema !~ '^shard_[0-9]{4}$' IS NOT FALSE THEN
+        RAISE EXCEPTION 'table % is not in the schema of a shard', table_name
+            USING ERRCODE = 'invalid_parameter_value',
+                  HINT = 'Create the table in a schema made by shardflake.create_shard, shard_0007 for instance.';
+    END IF;
+    v_shard := right(v_schema, 4)::integer;
+    IF EXISTS (SELECT FROM shardflake.fences(v_shard) WHERE target = table_name AND present) THEN
+        RETURN;
+    END IF;
+    EXECUTE format(
+        'CREATE TRIGGER shardflake_fence BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s
+         FOR EACH STATEMENT EXECUTE FUNCTION shardflake.fence_write()', table_name);
+    IF NOT EXISTS (SELECT FROM shardflake.fences(v_shard) WHERE target <> table_name AND fenced) THEN
+        EXECUTE format('ALTER TABLE %s DISABLE TRIGGER shardflake_fence', table_name);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION shardflake.add_fence(regclass) IS
+'Gives a table of a shard the trigger by which fence_shard refuses writes, disabled unless the shard is fenced now; does nothing when it is there. Error: 22023 for a table outside a shard';
+
+REVOKE EXECUTE ON FUNCTION shardflake.add_fence(regclass) FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake.add_fence(regclass);

@@ -1,0 +1,16 @@
+--liquibase formatted sql logicalFilePath:shardflake/functions/fence_shard.sql
+
+--changeset shardflake:fence_shard runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.fence_shard(shard integer) RETURNS integer
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT shardflake.set_fence(shard, true)
+$$;
+
+COMMENT ON FUNCTION shardflake.fence_shard(integer) IS
+'Makes this server refuse writes to a shard (0..8191), from everybody but logical replication, and returns how many tables it has. Waits for transactions that have written to them, so set lock_timeout. Errors: 3F000 when the shard is not here, 55000 for a table without a fence; who writes then gets SF001';
+
+REVOKE EXECUTE ON FUNCTION shardflake.fence_shard(integer) FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake.fence_shard(integer);

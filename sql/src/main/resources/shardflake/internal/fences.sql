@@ -1,0 +1,21 @@
+--liquibase formatted sql logicalFilePath:shardflake/internal/fences.sql
+
+--changeset shardflake:fences runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.fences(shard integer) RETURNS TABLE (target regclass, present boolean, fenced boolean)
+    LANGUAGE sql STABLE PARALLEL SAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+    -- By name, so that all who lock a shard's tables do it in one order.
+    SELECT c.oid::regclass, t.oid IS NOT NULL, COALESCE(t.tgenabled <> 'D', false)
+      FROM pg_class c
+      LEFT JOIN pg_trigger t ON t.tgrelid = c.oid AND t.tgfoid = 'shardflake.fence_write'::regproc
+     WHERE c.relnamespace = to_regnamespace(shardflake.shard_schema(shard)) AND c.relkind IN ('r', 'p')
+     ORDER BY c.relname COLLATE "C"
+$$;
+
+COMMENT ON FUNCTION shardflake.fences(integer) IS
+'Internal: the tables of a shard, whether each has a fence, and whether that is up';
+
+REVOKE EXECUTE ON FUNCTION shardflake.fences(integer) FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake.fences(integer);

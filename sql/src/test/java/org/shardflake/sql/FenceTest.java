@@ -1,0 +1,211 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.shardflake.sql.Shards.execute;
+import static org.shardflake.sql.Shards.queryLong;
+import static org.shardflake.sql.Shards.queryString;
+
+import java.io.StringReader;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
+import org.postgresql.util.PSQLException;
+import org.shardflake.cluster.PostgresExtension;
+
+class FenceTest {
+
+    private static final String COUNT = "SELECT count(*) FROM shard_0007.photo";
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
+
+    private Connection connection;
+
+    @BeforeEach
+    void addFence() throws SQLException {
+        connection = postgres.database(0).connect();
+        execute(
+                connection,
+                "SELECT shardflake.add_fence('shard_0007.photo')",
+                "SELECT shardflake.unfence_shard(7)",
+                "TRUNCATE shard_0007.photo",
+                "INSERT INTO shard_0007.photo DEFAULT VALUES");
+    }
+
+    @AfterEach
+    void close() throws SQLException {
+        if (!connection.getAutoCommit()) {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        }
+        execute(connection, "DROP TABLE IF EXISTS shard_0007.comment, public.elsewhere");
+        connection.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "INSERT INTO shard_0007.photo DEFAULT VALUES",
+                "UPDATE shard_0007.photo SET uid = 8",
+                "UPDATE shard_0007.photo SET uid = 8 WHERE false",
+                "DELETE FROM shard_0007.photo",
+                "TRUNCATE shard_0007.photo",
+                "MERGE INTO shard_0007.photo p USING (SELECT 1) AS s ON false WHEN NOT MATCHED THEN INSERT (id) VALUES (1)",
+                "INSERT INTO shard_0007.photo (id) VALUES (1) ON CONFLICT DO NOTHING"
+            })
+    void refusesWritesEvenToASuperuser(String sql) throws SQLException {
+        execute(connection, "SELECT shardflake.fence_shard(7)");
+
+        assertThatThrownBy(() -> execute(connection, sql))
+                .hasMessageContaining("shard 7 takes no writes on this server")
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        assertThat(queryLong(connection, COUNT)).isEqualTo(1);
+    }
+
+    @Test
+    void refusesCopy() throws SQLException {
+        execute(connection, "SELECT shardflake.fence_shard(7)");
+
+        assertThatThrownBy(() -> connection
+                        .unwrap(PGConnection.class)
+                        .getCopyAPI()
+                        .copyIn("COPY shard_0007.photo FROM STDIN", new StringReader("1\t7\n")))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+    }
+
+    @Test
+    void refusesAStatementThatWasPreparedBefore() throws SQLException {
+        try (PreparedStatement insert = connection.prepareStatement("INSERT INTO shard_0007.photo (uid) VALUES (?)")) {
+            insert.setLong(1, 7);
+            for (int i = 0; i < 10; i++) {
+                insert.execute();
+            }
+            try (Connection other = postgres.database(0).connect()) {
+                execute(other, "SELECT shardflake.fence_shard(7)");
+            }
+
+            assertThatThrownBy(insert::execute).isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"})
+    void refusesATransactionThatBeganBefore(String isolation) throws SQLException {
+        execute(connection, "BEGIN ISOLATION LEVEL " + isolation, "SELECT 1 FROM pg_class LIMIT 1");
+        try (Connection other = postgres.database(0).connect()) {
+            execute(other, "SELECT shardflake.fence_shard(7)");
+        }
+
+        assertThatThrownBy(() -> execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        execute(connection, "ROLLBACK");
+    }
+
+    @Test
+    void waitsForTransactionsThatHaveWrittenAndGivesUpInTime() throws SQLException {
+        connection.setAutoCommit(false);
+        execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES");
+
+        try (Connection other = postgres.database(0).connect()) {
+            execute(other, "SET lock_timeout = '50ms'");
+            assertThatThrownBy(() -> execute(other, "SELECT shardflake.fence_shard(7)"))
+                    .isInstanceOfSatisfying(
+                            PSQLException.class,
+                            e -> assertThat(e.getSQLState()).isEqualTo("55P03"));
+        }
+        execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES");
+        connection.commit();
+        assertThat(queryLong(connection, COUNT)).isEqualTo(3);
+    }
+
+    @Test
+    void letsReadsAndReplicationPass() throws SQLException {
+        execute(connection, "SELECT shardflake.fence_shard(7)");
+        assertThat(queryLong(connection, COUNT)).isEqualTo(1);
+
+        execute(
+                connection,
+                "SET session_replication_role = replica",
+                "INSERT INTO shard_0007.photo (id) VALUES (1)",
+                "SET session_replication_role = origin");
+        assertThat(queryLong(connection, COUNT)).isEqualTo(2);
+    }
+
+    @Test
+    void comesDownAgain() throws SQLException {
+        assertThat(queryLong(connection, "SELECT shardflake.is_fenced(7)::integer"))
+                .isZero();
+        assertThat(queryLong(connection, "SELECT shardflake.fence_shard(7)")).isEqualTo(1);
+        assertThat(queryLong(connection, "SELECT shardflake.is_fenced(7)::integer"))
+                .isEqualTo(1);
+        assertThat(queryLong(connection, "SELECT shardflake.unfence_shard(7)")).isEqualTo(1);
+
+        execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES");
+        assertThat(queryLong(connection, COUNT)).isEqualTo(2);
+    }
+
+    @Test
+    void aTableAddedToAFencedShardIsFenced() throws SQLException {
+        execute(
+                connection,
+                "SELECT shardflake.fence_shard(7)",
+                "CREATE TABLE shard_0007.comment (id bigint PRIMARY KEY)",
+                "SELECT shardflake.add_fence('shard_0007.comment')",
+                "SELECT shardflake.add_fence('shard_0007.comment')");
+
+        assertThatThrownBy(() -> execute(connection, "INSERT INTO shard_0007.comment VALUES (1)"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        assertThat(queryLong(connection, "SELECT shardflake.unfence_shard(7)")).isEqualTo(2);
+    }
+
+    @Test
+    void refusesToFenceHalfAShard() throws SQLException {
+        execute(connection, "CREATE TABLE shard_0007.comment (id bigint PRIMARY KEY)");
+
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.fence_shard(7)"))
+                .hasMessageContaining("table shard_0007.comment has no fence")
+                .hasMessageContaining("SELECT shardflake.add_fence('shard_0007.comment')");
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(7)")).isEqualTo("f");
+    }
+
+    @Test
+    void refusesAShardThatIsNotHereAndATableOutsideAShard() throws SQLException {
+        execute(connection, "CREATE TABLE public.elsewhere (id bigint)");
+
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.fence_shard(8)"))
+                .hasMessageContaining("shard 8 is not on this server: schema shard_0008 is missing");
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.add_fence('public.elsewhere')"))
+                .hasMessageContaining("table public.elsewhere is not in the schema of a shard");
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(8)")).isEqualTo("f");
+    }
+
+    /** From {@code printf %s alice | sha256sum}, and the same of 16 bytes, the first 16 hexadecimal digits. */
+    @ParameterizedTest
+    @CsvSource({
+        "alice,text,2bd806c97f0e00af",
+        "'',text,e3b0c44298fc1c14",
+        "Zo\u00eb,text,c6a12698582fc110",
+        "00000000-0000-0000-0000-000000000000,uuid,374708fff7719dd5",
+    })
+    void hashesKeysByTheFirstBytesOfTheirSha256(String key, String type, String digits) throws SQLException {
+        assertThat(queryLong(connection, "SELECT shardflake.key_hash('%s'::%s)".formatted(key, type)))
+                .isEqualTo(Long.parseUnsignedLong(digits, 16));
+    }
+
+    private static void isFence(SQLException e) {
+        assertThat(e.getSQLState()).isEqualTo("SF001");
+    }
+}
