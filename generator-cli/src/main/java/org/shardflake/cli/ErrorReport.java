@@ -30,6 +30,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 /** Turns whatever went wrong into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
 final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
+    /** Lines of a server's message that are said elsewhere, or not at all: a row may hold what is secret. */
+    private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ");
+
     private final PrintWriter err;
     private final Ansi ansi;
     private final BooleanSupplier stacktrace;
@@ -104,7 +107,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     private static String withoutHint(String message) {
         return message.lines()
                 .map(String::strip)
-                .filter(line -> !line.startsWith("Hint: ") && !line.startsWith("Where: "))
+                .filter(line -> NOISE.stream().noneMatch(line::startsWith))
                 .map(line -> line.replaceFirst("^Detail: ", "").replaceFirst(": (ERROR|FATAL): ", ": "))
                 .collect(Collectors.joining("; "));
     }

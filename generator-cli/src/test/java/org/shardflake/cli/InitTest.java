@@ -162,7 +162,8 @@ class InitTest {
             strings = {
                 "db1=postgresql://ann:s3cret@db1/app",
                 "db1=postgresql://db1/app?user=ann&password=s3cret",
-                "db1=postgresql://db1/app?user=ann&p%61ssword=s3cret"
+                "db1=postgresql://db1/app?user=ann&p%61ssword=s3cret",
+                "db1=postgresql://db1/app?user=ann&sslp%61ssword=s3cret"
             })
     void refusesAPasswordAndKeepsItToItself(String server) {
         assertThat(installation.launch("init", "--server", server)).isEqualTo(new Result(2, "", """

@@ -225,6 +225,16 @@ class MapCommandsTest {
     }
 
     @Test
+    void importsNoPassword() {
+        String yaml = export() + "  db3: {url: 'postgresql://db3/app?user=ann&p%61ssword=s3cret'}\n";
+
+        assertThat(importMap(yaml)).isEqualTo(new Result(2, "", """
+                                error: the URL of server db3 holds a password, and the shard map is read by many
+                                hint: leave it out of the URL and give it in ~/.pgpass or PGPASSWORD
+                                """));
+    }
+
+    @Test
     void importsOnlyAWholeMap() {
         assertThat(importMap(export().replace("0-3", "0-2")))
                 .isEqualTo(new Result(2, "", "error: shards 3 have no server; every shard has one\n"));

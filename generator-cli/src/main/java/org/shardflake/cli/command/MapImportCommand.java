@@ -14,6 +14,7 @@ import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -64,6 +65,7 @@ final class MapImportCommand implements Runnable {
     @Override
     public void run() {
         ShardMap wanted = read();
+        wanted.servers().forEach(server -> ServerAccess.server(server.name(), server.url(), server.labels()));
         ShardCatalog shardCatalog = catalog.catalog();
         MapDifference difference = MapDifference.between(shardCatalog.load(), wanted);
         if (!difference.moves().isEmpty()) {

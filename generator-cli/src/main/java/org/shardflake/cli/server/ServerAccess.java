@@ -7,6 +7,7 @@ package org.shardflake.cli.server;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
+import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
@@ -56,8 +57,10 @@ public final class ServerAccess {
         }
     }
 
+    /** Asks the driver for it, which also knows parameters whose names are percent-encoded. */
     private static boolean holdsPassword(String url) {
-        return parse(url, Map.of()).dataSource().getPassword() != null;
+        PGSimpleDataSource source = parse(url, Map.of()).dataSource();
+        return source.getPassword() != null || source.getSslPassword() != null;
     }
 
     /**
