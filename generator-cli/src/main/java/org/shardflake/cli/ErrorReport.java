@@ -9,10 +9,16 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.LayoutMismatchException;
 import org.shardflake.LibraryNotDeployedException;
+import org.shardflake.ShardOutOfRangeException;
 import org.shardflake.ShardflakeException;
+import org.shardflake.UnknownServerException;
+import org.shardflake.catalog.CatalogConflictException;
+import org.shardflake.catalog.CatalogMissingException;
+import org.shardflake.catalog.CatalogRuleException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -23,6 +29,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
 
 /** Turns whatever went wrong into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
 final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
+
+    /** Lines of a server's message that are said elsewhere, or not at all: a row may hold what is secret. */
+    private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ");
 
     private final PrintWriter err;
     private final Ansi ansi;
@@ -68,14 +77,48 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (e instanceof CliException cli) {
             return print(cli.exitCode(), String.valueOf(e.getMessage()), cli.hint(), e);
         }
-        if (e instanceof LayoutMismatchException || e instanceof LibraryNotDeployedException) {
-            return print(ExitCodes.PRECONDITION, String.valueOf(e.getMessage()), null, e);
+        if (e instanceof ShardflakeException) {
+            return explainOurs(e);
         }
-        if (e instanceof ShardflakeException || e instanceof SQLException) {
+        if (e instanceof SQLException) {
             return print(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null, e);
         }
         String hint = stacktrace.getAsBoolean() ? null : "run it again with --stacktrace and report what it shows";
         return print(ExitCodes.FAILURE, "unexpected: " + e, hint, e);
+    }
+
+    private int explainOurs(Exception e) {
+        String message = withoutHint(String.valueOf(e.getMessage()));
+        if (e instanceof UnknownServerException || e instanceof ShardOutOfRangeException) {
+            return print(ExitCodes.USAGE, message, null, e);
+        }
+        if (e instanceof CatalogMissingException) {
+            return print(ExitCodes.PRECONDITION, message, "shardflake init --catalog URL --server NAME=URL ...", e);
+        }
+        boolean precondition = e instanceof LayoutMismatchException
+                || e instanceof LibraryNotDeployedException
+                || e instanceof CatalogConflictException
+                || e instanceof CatalogRuleException;
+        int exitCode = precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE;
+        return print(exitCode, message, hint(String.valueOf(e.getMessage())), e);
+    }
+
+    /** What a server says comes with detail, hint and place as lines of their own. */
+    private static String withoutHint(String message) {
+        return message.lines()
+                .map(String::strip)
+                .filter(line -> NOISE.stream().noneMatch(line::startsWith))
+                .map(line -> line.replaceFirst("^Detail: ", "").replaceFirst(": (ERROR|FATAL): ", ": "))
+                .collect(Collectors.joining("; "));
+    }
+
+    private static @Nullable String hint(String message) {
+        return message.lines()
+                .map(String::strip)
+                .filter(line -> line.startsWith("Hint: "))
+                .map(line -> line.substring("Hint: ".length()))
+                .findFirst()
+                .orElse(null);
     }
 
     private int print(int exitCode, String message, @Nullable String hint, Exception e) {

@@ -17,6 +17,9 @@ import java.util.Map;
 import org.shardflake.IdLayout;
 import org.shardflake.cli.command.DemoCommand;
 import org.shardflake.cli.command.IdCommand;
+import org.shardflake.cli.command.InitCommand;
+import org.shardflake.cli.command.MapCommand;
+import org.shardflake.cli.command.ServerCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -35,7 +38,7 @@ import picocli.CommandLine.ScopeType;
         description = "Runs one PostgreSQL database as thousands of logical shards on ordinary servers.",
         versionProvider = Shardflake.Version.class,
         sortOptions = false,
-        subcommands = {DemoCommand.class, IdCommand.class},
+        subcommands = {DemoCommand.class, InitCommand.class, ServerCommand.class, MapCommand.class, IdCommand.class},
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:ok",

@@ -51,7 +51,25 @@ class ShardflakeTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"id", "id decode", "id encode", "id range", "id next"})
+    @CsvSource({
+        "id",
+        "id decode",
+        "id encode",
+        "id range",
+        "id next",
+        "init",
+        "server",
+        "server add",
+        "server list",
+        "server change",
+        "server remove",
+        "map",
+        "map show",
+        "map locate",
+        "map export",
+        "map import",
+        "map history"
+    })
     void helpsWithEachCommand(String command) {
         Result result = Cli.launch((command + " --help").split(" "));
 

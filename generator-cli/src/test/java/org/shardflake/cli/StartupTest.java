@@ -30,6 +30,9 @@ class StartupTest {
         "id range --from 1735689600000 --to 1735689600000",
         "--help",
         "id next --help",
+        "init --help",
+        "server add --help",
+        "map import --help",
         "--version"
     })
     void loadsNoHeavyLibrary(String command) throws Exception {

@@ -6,7 +6,6 @@ package org.shardflake.cli.command;
 
 import java.io.PrintWriter;
 import java.util.Locale;
-import java.util.Map;
 import java.util.function.Supplier;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.OutputFormat;
@@ -30,10 +29,10 @@ final class OutputMixin {
         return format;
     }
 
-    /** Prints one result: these facts as JSON or YAML, or else the text for people. */
-    void print(PrintWriter out, Map<String, ?> facts, Supplier<String> table) {
+    /** Prints one result: these facts, a map or a list of maps, as JSON or YAML, or else the text for people. */
+    void print(PrintWriter out, Object facts, Supplier<String> table) {
         switch (format) {
-            case TABLE -> out.println(table.get());
+            case TABLE -> out.println(table.get().stripTrailing());
             case JSON -> out.println(JsonWriter.write(facts));
             case YAML -> out.print(YamlWriter.write(facts));
         }

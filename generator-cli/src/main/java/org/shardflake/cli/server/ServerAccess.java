@@ -7,6 +7,8 @@ package org.shardflake.cli.server;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.Server;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.server.ServerUrl;
@@ -30,6 +32,35 @@ public final class ServerAccess {
         } catch (IllegalArgumentException e) {
             throw new CliException(ExitCodes.USAGE, String.valueOf(e.getMessage()), FORMS);
         }
+    }
+
+    /**
+     * Reads a server as the shard map shall know it. What is wrong is said without repeating the URL, or a name that may
+     * be one: there may be a password in it.
+     *
+     * @throws CliException if the name or the URL cannot be that of a server, or there is a password in the URL
+     */
+    public static Server server(String name, String url, Map<String, String> labels) {
+        if (name.contains("://")) {
+            throw CliException.usage("the server's name is missing, or comes after its URL; it goes first");
+        }
+        if (holdsPassword(url)) {
+            throw new CliException(
+                    ExitCodes.USAGE,
+                    "the URL of server %s holds a password, and the shard map is read by many".formatted(name),
+                    "leave it out of the URL and give it in ~/.pgpass or PGPASSWORD");
+        }
+        try {
+            return new Server(name, url, labels);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    /** Asks the driver for it, which also knows parameters whose names are percent-encoded. */
+    private static boolean holdsPassword(String url) {
+        PGSimpleDataSource source = parse(url, Map.of()).dataSource();
+        return source.getPassword() != null || source.getSslPassword() != null;
     }
 
     /**

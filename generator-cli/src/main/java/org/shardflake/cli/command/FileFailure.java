@@ -1,0 +1,29 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+
+/** Says why a file could not be read or written: Java's message is often no more than its name. */
+final class FileFailure {
+
+    private FileFailure() {}
+
+    static CliException explain(String verb, String file, IOException e) {
+        return new CliException(ExitCodes.FAILURE, "cannot %s %s: %s".formatted(verb, file, reason(e)), null)
+                .causedBy(e);
+    }
+
+    private static String reason(IOException e) {
+        if (e instanceof NoSuchFileException) {
+            return "no such file or directory";
+        }
+        return e instanceof AccessDeniedException ? "permission denied" : String.valueOf(e.getMessage());
+    }
+}

@@ -1,0 +1,163 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.catalog.CatalogMissingException;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.server.Deployment;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.server.ServerUrl;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake init}: a new installation. */
+@Command(
+        name = "init",
+        description = {
+            "Begins an installation: deploys the function library to every server and the catalog to its database, and"
+                    + " writes the first shard map.",
+            "The number of shards and the epoch never change afterwards. Without a catalog given, it goes into the"
+                    + " database of the first server. Run again after a failure, it goes on where it stopped."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:a server or the catalog cannot be reached, or failed",
+            "2:the command line is wrong",
+            "4:there is a shard map already, or a server makes ids with another epoch; nothing was changed"
+        },
+        footer = {
+            "",
+            "Example: shardflake init --server db1=postgresql://app@db1/app --server db2=postgresql://app@db2/app"
+        })
+public final class InitCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Option(
+            names = "--server",
+            paramLabel = "NAME=URL",
+            required = true,
+            description =
+                    "A server, and where it is: db1=postgresql://user@host:port/database, without a password. Once"
+                            + " for each server.")
+    private List<String> servers;
+
+    @Option(
+            names = "--shards",
+            paramLabel = "N",
+            defaultValue = "" + Sharding.DEFAULT_SHARD_COUNT,
+            description = "How many logical shards, 1..8192 (default: ${DEFAULT-VALUE}).")
+    private int shardCount;
+
+    @Option(
+            names = "--layout",
+            paramLabel = "LAYOUT",
+            defaultValue = "contiguous",
+            converter = SpreadConverter.class,
+            description = "contiguous puts neighbouring shards on one server, round-robin each on the next"
+                    + " (default: ${DEFAULT-VALUE}).")
+    private Spread spread;
+
+    @Mixin
+    private EpochMixin epoch;
+
+    @Mixin
+    private ReasonMixin reason;
+
+    @Option(names = "--dry-run", description = "Check everything, show the map, change nothing.")
+    private boolean dryRun;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        ShardMap map = map(readServers());
+        List<ServerUrl> urls = map.servers().stream()
+                .map(server -> catalog.parse(server.url()))
+                .toList();
+        ServerUrl home = home();
+        requireNoMap(ShardCatalog.at(home));
+        urls.forEach(url -> Deployment.check(url, map.layout()));
+        if (dryRun) {
+            spec.commandLine().getErr().println("dry run: nothing was changed");
+            print(map);
+            return;
+        }
+        urls.forEach(url -> Deployment.deployLibrary(url, map.layout()));
+        Deployment.deployCatalog(home);
+        print(ShardCatalog.at(home).initialize(map, reason.reason()));
+    }
+
+    private List<Server> readServers() {
+        List<Server> read = new ArrayList<>();
+        for (String server : servers) {
+            int equals = server.indexOf('=');
+            if (equals < 0) {
+                throw CliException.usage("--server takes NAME=URL, such as db1=postgresql://app@db1/app");
+            }
+            read.add(ServerAccess.server(server.substring(0, equals), server.substring(equals + 1), Map.of()));
+        }
+        return read;
+    }
+
+    private ShardMap map(List<Server> servers) {
+        IdLayout layout = epoch.layout();
+        try {
+            return ShardMap.initial(new Sharding(shardCount), layout, servers, spread);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    private ServerUrl home() {
+        ServerUrl given = catalog.given();
+        if (given != null) {
+            return given;
+        }
+        String first = servers.get(0);
+        int equals = first.indexOf('=');
+        spec.commandLine()
+                .getErr()
+                .printf("the catalog is in the database of the first server, %s%n", first.substring(0, equals));
+        return catalog.parse(first.substring(equals + 1));
+    }
+
+    private static void requireNoMap(ShardCatalog catalog) {
+        long version;
+        try {
+            version = catalog.version();
+        } catch (CatalogMissingException e) {
+            return;
+        }
+        throw new CliException(
+                ExitCodes.PRECONDITION,
+                "%s has a shard map already, at version %d".formatted(catalog, version),
+                "show it with shardflake map show, add a server with shardflake server add");
+    }
+
+    private void print(ShardMap map) {
+        output.print(spec.commandLine().getOut(), ShardMapView.facts(map), () -> ShardMapView.table(map));
+    }
+}

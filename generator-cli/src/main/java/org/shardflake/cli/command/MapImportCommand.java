@@ -1,0 +1,112 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import org.shardflake.ShardMap;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.catalog.ShardMapFile;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.server.ServerAccess;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake map import}: the shard map made equal to a file. */
+@Command(
+        name = "import",
+        description = {
+            "Makes the shard map equal to a file that was exported and edited, all of it or nothing.",
+            "It moves no rows: what it says of a shard has to be so already. The file's version must be the map's, so"
+                    + " that no change in between is lost."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the catalog cannot be reached, or the file cannot be read",
+            "2:the command line is wrong, the file is no shard map, or --yes is missing",
+            "4:there is no catalog, or its map has another version, shard count or epoch"
+        },
+        footer = {"", "Example: shardflake map import map.yaml --dry-run"})
+final class MapImportCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "FILE", description = "The file, or '-' for standard input.")
+    private String file;
+
+    @Mixin
+    private ReasonMixin reason;
+
+    @Option(names = "--dry-run", description = "Show what would change, change nothing.")
+    private boolean dryRun;
+
+    @Option(names = "--yes", description = "Go ahead although shards change their server.")
+    private boolean yes;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        ShardMap wanted = read();
+        wanted.servers().forEach(server -> ServerAccess.server(server.name(), server.url(), server.labels()));
+        ShardCatalog shardCatalog = catalog.catalog();
+        MapDifference difference = MapDifference.between(shardCatalog.load(), wanted);
+        if (!difference.moves().isEmpty()) {
+            warn(difference.shardCount());
+        }
+        long version = wanted.version();
+        if (dryRun) {
+            spec.commandLine().getErr().println("dry run: nothing was changed");
+        } else {
+            version = shardCatalog.importMap(wanted, reason.reason()).version();
+        }
+        output.print(spec.commandLine().getOut(), difference.facts(version), difference::table);
+    }
+
+    private void warn(int shards) {
+        if (!dryRun && !yes) {
+            throw new CliException(
+                    ExitCodes.USAGE,
+                    "the file puts %s on other servers, and import moves no rows: a shard whose rows are not"
+                                    .formatted(ShardMapView.count(shards))
+                            + " there already would be empty to its users",
+                    "see which with --dry-run; if their rows are there, or there are none yet, add --yes");
+        }
+        spec.commandLine()
+                .getErr()
+                .printf(
+                        "import moves no rows: those of %s must be on their new servers already%n",
+                        ShardMapView.count(shards));
+    }
+
+    private ShardMap read() {
+        try {
+            if (!file.equals("-")) {
+                return ShardMapFile.read(Path.of(file));
+            }
+            Shardflake shardflake = (Shardflake) spec.root().userObject();
+            return ShardMapFile.parse(new String(shardflake.in().readAllBytes(), UTF_8));
+        } catch (IOException e) {
+            throw FileFailure.explain("read", file, e);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import picocli.CommandLine.Option;
+
+/** Why the shard map is changed, for its history. */
+final class ReasonMixin {
+
+    @Option(names = "--reason", paramLabel = "TEXT", defaultValue = "", description = "Why, for the map's history.")
+    private String reason;
+
+    String reason() {
+        return reason;
+    }
+}

@@ -1,0 +1,79 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.server.Deployment;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.server.ServerUrl;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake server add}: one more server. */
+@Command(
+        name = "add",
+        description = {
+            "Adds a server to the shard map, without shards.",
+            "Deploys the function library to it, with the installation's epoch."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the server or the catalog cannot be reached, or failed",
+            "2:the command line is wrong",
+            "4:there is no catalog, the name or URL is taken, or the server makes ids with another epoch"
+        },
+        footer = {"", "Example: shardflake server add db3 postgresql://app@db3/app --label zone=c"})
+final class ServerAddCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "What to call it, such as db3.")
+    private String name;
+
+    @Parameters(
+            index = "1",
+            paramLabel = "URL",
+            description = "postgresql://user@host:port/database, without a password.")
+    private String url;
+
+    @Option(
+            names = "--label",
+            paramLabel = "KEY=VALUE",
+            description = "Something to remember of it, such as zone=c. May be repeated.")
+    private Map<String, String> labels = new LinkedHashMap<>();
+
+    @Mixin
+    private ReasonMixin reason;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        Server server = ServerAccess.server(name, url, labels);
+        ShardCatalog shardCatalog = catalog.catalog();
+        ShardMap map = shardCatalog.load();
+        ServerChange.requireNew(server, map);
+        ServerUrl address = catalog.parse(url);
+        Deployment.check(address, map.layout());
+        Deployment.deployLibrary(address, map.layout());
+        long version = shardCatalog.addServer(server, reason.reason()).version();
+        ServerChange.print(spec, output, "added", name, version);
+    }
+}

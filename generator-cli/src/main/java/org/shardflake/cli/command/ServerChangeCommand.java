@@ -1,0 +1,96 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.server.Deployment;
+import org.shardflake.cli.server.ServerAccess;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake server change}: a server's URL and labels. */
+@Command(
+        name = "change",
+        description = {
+            "Changes the URL or the labels of a server, as after a failover to another host.",
+            "The server at the new URL must be reachable and have the function library: it is the same server, with the"
+                    + " same shards. Labels that are not named stay as they are."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the server or the catalog cannot be reached, or failed",
+            "2:the command line is wrong, or there is no such server",
+            "4:there is no catalog, the URL is another server's, or no function library with this epoch is there"
+        },
+        footer = {"", "Example: shardflake server change db1 --url postgresql://app@db1b/app --reason failover"})
+final class ServerChangeCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "The server, such as db1.")
+    private String name;
+
+    @Option(
+            names = "--url",
+            paramLabel = "URL",
+            description = "Where it is now, postgresql://user@host:port/database, without a password.")
+    private @Nullable String url;
+
+    @Option(
+            names = "--label",
+            paramLabel = "KEY=VALUE",
+            description = "A label to set, or, without a value, to remove. May be repeated.")
+    private Map<String, String> labels = new LinkedHashMap<>();
+
+    @Mixin
+    private ReasonMixin reason;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        if (url == null && labels.isEmpty()) {
+            throw CliException.usage("nothing to change: give --url or --label");
+        }
+        ShardCatalog shardCatalog = catalog.catalog();
+        ShardMap map = shardCatalog.load();
+        Server server = changed(map.server(name));
+        if (url != null) {
+            ServerChange.requireOwnUrl(server, map);
+            Deployment.requireLibrary(catalog.parse(url), map.layout());
+        }
+        long version = shardCatalog.changeServer(server, reason.reason()).version();
+        ServerChange.print(spec, output, "changed", name, version);
+    }
+
+    private Server changed(Server server) {
+        Map<String, String> merged = new LinkedHashMap<>(server.labels());
+        labels.forEach((key, value) -> {
+            if (value.isEmpty()) {
+                merged.remove(key);
+            } else {
+                merged.put(key, value);
+            }
+        });
+        return ServerAccess.server(name, url == null ? server.url() : url, merged);
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import picocli.CommandLine.Command;
+
+/** {@code shardflake server}: the servers that shards can be placed on. */
+@Command(
+        name = "server",
+        description = "Adds, lists, changes and removes the servers of the shard map.",
+        subcommands = {
+            ServerAddCommand.class,
+            ServerListCommand.class,
+            ServerChangeCommand.class,
+            ServerRemoveCommand.class
+        },
+        footer = {"", "Example: shardflake server add db3 postgresql://app@db3/app"})
+public final class ServerCommand {}

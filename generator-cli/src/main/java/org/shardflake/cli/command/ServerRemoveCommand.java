@@ -1,0 +1,62 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import org.shardflake.ShardMap;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake server remove}: one server less. */
+@Command(
+        name = "remove",
+        description = {"Removes a server without shards from the shard map.", "Nothing is changed on the server itself."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the catalog cannot be reached, or failed",
+            "2:the command line is wrong, or there is no such server",
+            "4:there is no catalog, or the server has shards"
+        },
+        footer = {"", "Example: shardflake server remove db3"})
+final class ServerRemoveCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "The server, such as db3.")
+    private String name;
+
+    @Mixin
+    private ReasonMixin reason;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        ShardCatalog shardCatalog = catalog.catalog();
+        ShardMap map = shardCatalog.load();
+        int shards = map.shards(map.server(name)).size();
+        if (shards > 0) {
+            throw new CliException(
+                    ExitCodes.PRECONDITION,
+                    "server %s has %s".formatted(name, ShardMapView.count(shards)),
+                    "shards have to be on other servers before theirs can go");
+        }
+        long version = shardCatalog.removeServer(name, reason.reason()).version();
+        ServerChange.print(spec, output, "removed", name, version);
+    }
+}

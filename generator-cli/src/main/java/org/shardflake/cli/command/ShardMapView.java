@@ -1,0 +1,73 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.output.TableWriter;
+
+/** How a shard map looks: as facts, and as a table. */
+final class ShardMapView {
+
+    private static final int SHARDS_WIDTH = 40;
+
+    private ShardMapView() {}
+
+    /** The whole map. */
+    static Map<String, Object> facts(ShardMap map) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("version", map.version());
+        facts.put("shardCount", map.sharding().shardCount());
+        facts.put("epoch", map.layout().epoch().toString());
+        facts.put("epochMillis", map.layout().epochMillis());
+        facts.put("servers", servers(map));
+        return facts;
+    }
+
+    /** Each of its servers, by name. */
+    static List<Map<String, Object>> servers(ShardMap map) {
+        return map.servers().stream().map(server -> facts(map, server)).toList();
+    }
+
+    private static Map<String, Object> facts(ShardMap map, Server server) {
+        ShardSet shards = map.shards(server);
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("name", server.name());
+        facts.put("url", server.url());
+        facts.put("labels", server.labels());
+        facts.put("shardCount", shards.size());
+        facts.put("shards", shards.toString());
+        return facts;
+    }
+
+    static String table(ShardMap map) {
+        TableWriter table = new TableWriter("SERVER", "COUNT", "SHARDS", "URL");
+        for (Server server : map.servers()) {
+            ShardSet shards = map.shards(server);
+            table.row(server.name(), shards.size(), shorten(shards), server.url());
+        }
+        return "version %d, %d shards, epoch %s\n\n%s"
+                .formatted(
+                        map.version(), map.sharding().shardCount(), map.layout().epoch(), table);
+    }
+
+    /** A number of shards, in words. */
+    static String count(int shards) {
+        return shards == 1 ? "1 shard" : shards + " shards";
+    }
+
+    /** The shards as a table has room for them. */
+    static String shorten(ShardSet shards) {
+        String text = shards.toString();
+        if (text.length() <= SHARDS_WIDTH) {
+            return text;
+        }
+        return text.substring(0, text.lastIndexOf(',', SHARDS_WIDTH - 3) + 1) + "...";
+    }
+}

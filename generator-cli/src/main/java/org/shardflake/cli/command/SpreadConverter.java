@@ -1,0 +1,22 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import org.shardflake.Spread;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
+
+/** How shards are laid out to begin with, as the user writes it. */
+final class SpreadConverter implements ITypeConverter<Spread> {
+
+    @Override
+    public Spread convert(String text) {
+        return switch (text) {
+            case "contiguous" -> Spread.CONTIGUOUS;
+            case "round-robin" -> Spread.ROUND_ROBIN;
+            default -> throw new TypeConversionException("'%s' is not one of contiguous, round-robin".formatted(text));
+        };
+    }
+}

@@ -1,0 +1,74 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayInputStream;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.TestDatabase;
+
+/** The databases of a test class as one installation, whose catalog is in the first of them. */
+record Installation(PostgresExtension postgres) {
+
+    /** The URL of a database, counted from 0, without a password. */
+    String url(int server) {
+        return postgres.database(server).uri().replaceFirst(":[^:@/]*@", "@");
+    }
+
+    /** Runs a command with the catalog and the password in the environment. */
+    Result launch(String... args) {
+        return launchWithInput("", args);
+    }
+
+    Result launchWithInput(String input, String... args) {
+        Map<String, String> environment = Map.of("SHARDFLAKE_CATALOG", url(0), "PGPASSWORD", password());
+        return Cli.launch(new ByteArrayInputStream(input.getBytes(UTF_8)), environment, args);
+    }
+
+    String password() {
+        return postgres.database(0).server().password();
+    }
+
+    /** Begins again: 8 shards on the first two databases, db1 and db2. */
+    void init() throws SQLException {
+        drop();
+        Result result = launch("init", "--shards=8", "--server=db1=" + url(0), "--server=db2=" + url(1));
+        if (result.exitCode() != 0) {
+            throw new AssertionError(result);
+        }
+    }
+
+    /** Takes everything of ours out of the databases. */
+    void drop() throws SQLException {
+        for (int server = 0; server < 3; server++) {
+            execute(server, "DROP SCHEMA IF EXISTS shardflake, shardflake_catalog CASCADE");
+        }
+    }
+
+    void execute(int server, String sql) throws SQLException {
+        try (Connection connection = postgres.database(server).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** The first value of the first row. */
+    String query(int server, String sql) throws SQLException {
+        TestDatabase database = postgres.database(server);
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return String.valueOf(row.getString(1));
+        }
+    }
+}
