@@ -5,6 +5,7 @@
 package org.shardflake.benchmarks;
 
 import java.util.Map;
+import java.util.Objects;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.Runner;
@@ -39,8 +40,8 @@ public final class RouterCosts {
         for (RunResult result : new Runner(options).run()) {
             String name = result.getPrimaryResult().getLabel();
             double nanos = result.getPrimaryResult().getScore();
-            double bytes =
-                    result.getSecondaryResults().get("gc.alloc.rate.norm").getScore();
+            double bytes = Objects.requireNonNull(result.getSecondaryResults().get("gc.alloc.rate.norm"))
+                    .getScore();
             double goal = GOAL_NANOS.getOrDefault(name, Double.POSITIVE_INFINITY);
             System.out.printf(
                     "%-12s %8.2f %8.2f %8.3f %8s  %s%n",

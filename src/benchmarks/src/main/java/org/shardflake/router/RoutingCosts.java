@@ -34,7 +34,7 @@ public class RoutingCosts {
             List.of(
                     new Server("db1", "postgresql://app@127.0.0.1:1/app"),
                     new Server("db2", "postgresql://app@127.0.0.1:2/app")),
-            Spread.values()[0]);
+            Spread.CONTIGUOUS);
     private final ShardRouter router = ShardRouter.builder().map(map).build();
     private long uid;
     private long id = LAYOUT.encode(LAYOUT.epochMillis() + 1_000_000_000L, 1234, 567);
