@@ -4,8 +4,14 @@
  */
 package org.shardflake;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.net.URLDecoder;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 
@@ -23,8 +29,8 @@ import java.util.regex.Pattern;
 public record Server(String name, String url, Map<String, String> labels) {
 
     private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9_.-]{0,61}[a-z0-9])?");
-    private static final Pattern SECRET =
-            Pattern.compile("://[^/?]*:[^/?@]*@|[?&](ssl)?password=", Pattern.CASE_INSENSITIVE);
+    private static final Pattern USER_WITH_PASSWORD = Pattern.compile("://[^/?]*:[^/?@]*@");
+    private static final Set<String> SECRETS = Set.of("password", "sslpassword");
 
     public Server {
         if (!NAME.matcher(name).matches()) {
@@ -32,11 +38,10 @@ public record Server(String name, String url, Map<String, String> labels) {
                     "server name \"%s\" is not 1 to 63 of a-z 0-9 _ . - with a letter or digit at both ends"
                             .formatted(name));
         }
-        if (SECRET.matcher(url).find()) {
+        if (holdsPassword(url)) {
             throw new IllegalArgumentException(
-                    "the URL of server %s holds a password; the shard map is read by many, so leave it out and give it"
-                                    .formatted(name)
-                            + " by ~/.pgpass or to the router's builder");
+                    "the URL of server %s holds a password; the shard map is read by many, so leave it out and give it in ~/.pgpass"
+                            .formatted(name));
         }
         if (!url.startsWith("postgresql://")) {
             throw new IllegalArgumentException(
@@ -44,6 +49,20 @@ public record Server(String name, String url, Map<String, String> labels) {
                             .formatted(name));
         }
         labels = Collections.unmodifiableMap(new TreeMap<>(labels));
+    }
+
+    private static boolean holdsPassword(String url) {
+        return USER_WITH_PASSWORD.matcher(url).find()
+                || Arrays.stream(url.split("[?&]")).skip(1).anyMatch(Server::isSecret);
+    }
+
+    private static boolean isSecret(String parameter) {
+        String name = parameter.split("=", 2)[0];
+        try {
+            return SECRETS.contains(URLDecoder.decode(name, UTF_8).toLowerCase(Locale.ROOT));
+        } catch (IllegalArgumentException e) {
+            return true; // Not to be read, so not to be shown to many either.
+        }
     }
 
     /** A server without labels. */

@@ -123,7 +123,8 @@ class ShardMapTest {
                 "postgresql://ann:s3cret@db1/app",
                 "postgresql://db1/app?password=s3cret",
                 "postgresql://db1/app?sslmode=require&PASSWORD=s3cret",
-                "postgresql://db1/app?sslpassword=s3cret"
+                "postgresql://db1/app?sslpassword=s3cret",
+                "postgresql://db1/app?p%61ssword=s3cret"
             })
     void refusesAServerUrlWithAPasswordWithoutRepeatingIt(String url) {
         assertThatIllegalArgumentException()

@@ -18,9 +18,11 @@ COMMENT ON COLUMN shardflake_catalog.installation.version IS 'Grows with every c
 
 CREATE TABLE shardflake_catalog.server (
     name text PRIMARY KEY CHECK (name ~ '^[a-z0-9]([a-z0-9_.-]{0,61}[a-z0-9])?$'),
-    url text NOT NULL UNIQUE CHECK (url ~ '^postgresql://'),
+    url text NOT NULL CHECK (url ~ '^postgresql://'),
     labels jsonb NOT NULL DEFAULT '{}' CHECK (
         jsonb_typeof(labels) = 'object' AND NOT jsonb_path_exists(labels, '$.* ? (@.type() != "string")')),
+    -- Deferrable, so that two servers can swap their URLs.
+    CONSTRAINT server_url_key UNIQUE (url) DEFERRABLE,
     CONSTRAINT url_holds_no_password CHECK (
         url !~* '://[^/?]*:[^/?@]*@' AND url !~* '[?&](ssl)?(p|%70)(a|%61)(s|%73)(s|%73)(w|%77)(o|%6f)(r|%72)(d|%64)=')
 );

@@ -6,22 +6,25 @@ CREATE OR REPLACE FUNCTION shardflake_catalog.record_change() RETURNS bigint
     SET search_path = pg_catalog, pg_temp
 AS $$
 /*
- * The update locks the one row until the transaction ends, so versions are in the order of commits.
+ * The update locks the one row until the transaction ends, so versions are in the order of commits. A
+ * transaction that has made a version already, and so its row, makes no other.
  */
 DECLARE
     v_version bigint;
 BEGIN
     UPDATE shardflake_catalog.installation SET version = version + 1, changed_at = clock_timestamp()
+        WHERE xmin <> pg_current_xact_id()::xid
         RETURNING version INTO v_version;
-    IF v_version IS NOT NULL THEN
-        PERFORM pg_notify('shardflake_map', v_version::text);
+    IF v_version IS NULL THEN
+        RETURN (SELECT version FROM shardflake_catalog.installation);
     END IF;
+    PERFORM pg_notify('shardflake_map', v_version::text);
     RETURN v_version;
 END
 $$;
 
 COMMENT ON FUNCTION shardflake_catalog.record_change() IS
-'Internal: increases the version of the shard map, tells the routers by NOTIFY shardflake_map, and returns the version; null before there is a map';
+'Internal: increases the version of the shard map, once a transaction, tells the routers by NOTIFY shardflake_map, and returns the version; null before there is a map';
 
 REVOKE EXECUTE ON FUNCTION shardflake_catalog.record_change() FROM PUBLIC;
 

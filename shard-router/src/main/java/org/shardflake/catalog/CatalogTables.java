@@ -226,6 +226,10 @@ final class CatalogTables {
 
     /** Servers that come first, then shards, then servers that go, so that every shard has a server all along. */
     static void replaceMap(Connection connection, ShardMap current, ShardMap wanted) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            // Servers may swap their URLs, or one take over that of another that goes.
+            statement.execute("SET CONSTRAINTS shardflake_catalog.server_url_key DEFERRED");
+        }
         Map<String, Server> old = new LinkedHashMap<>();
         current.servers().forEach(server -> old.put(server.name(), server));
         for (Server server : wanted.servers()) {

@@ -10,6 +10,8 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
 import javax.sql.DataSource;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -172,6 +174,7 @@ public final class ShardCatalog {
                         "the map to import is based on version %d, but %s is at version %d; export again and repeat the edit"
                                 .formatted(map.version(), this, current.version()));
             }
+            checkSameEpochs(current, map);
             CatalogTables.replaceMap(connection, current, map);
         });
     }
@@ -186,6 +189,18 @@ public final class ShardCatalog {
                                     this,
                                     current.sharding().shardCount(),
                                     current.layout().epoch()));
+        }
+    }
+
+    private static void checkSameEpochs(ShardMap current, ShardMap map) {
+        for (int shard = 0; shard < current.sharding().shardCount(); shard++) {
+            long counted = current.placement(shard).epoch();
+            long given = map.placement(shard).epoch();
+            if (given != counted) {
+                throw new CatalogConflictException(
+                        "the map to import says epoch %d of shard %d, but the catalog has counted %d; leave epochs as they were exported"
+                                .formatted(given, shard, counted));
+            }
         }
     }
 
@@ -238,7 +253,7 @@ public final class ShardCatalog {
         try {
             return source.getConnection();
         } catch (SQLException e) {
-            throw new CatalogUnavailableException("cannot connect to %s: %s".formatted(this, e.getMessage()), e);
+            throw new CatalogUnavailableException("cannot connect to %s: %s".formatted(this, message(e)), e);
         }
     }
 
@@ -255,9 +270,18 @@ public final class ShardCatalog {
         return switch (state) {
             case "3F000", "42P01" -> CatalogMissingException.noSchema(this, e);
             case "SF010", "23503", "23505", "23514" ->
-                new CatalogRuleException("%s refused the change: %s".formatted(this, e.getMessage()), e);
-            default -> new CatalogUnavailableException("%s failed: %s".formatted(this, e.getMessage()), e);
+                new CatalogRuleException("%s refused the change: %s".formatted(this, message(e)), e);
+            default -> new CatalogUnavailableException("%s failed: %s".formatted(this, message(e)), e);
         };
+    }
+
+    /** Without the server's DETAIL, which would repeat the row that was refused. */
+    private static String message(SQLException e) {
+        ServerErrorMessage answer = e instanceof PSQLException server ? server.getServerErrorMessage() : null;
+        if (answer == null) {
+            return String.valueOf(e.getMessage());
+        }
+        return answer.getHint() == null ? answer.getMessage() : answer.getMessage() + "; " + answer.getHint();
     }
 
     @FunctionalInterface

@@ -10,12 +10,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
@@ -93,10 +95,15 @@ public final class ShardMapFile {
 
     /** Writes the file whole or not at all: a reader never sees half of it. */
     public static void write(ShardMap map, Path file) throws IOException {
-        Path directory = file.toAbsolutePath().getParent();
-        Path written = Files.createTempFile(directory, file.getFileName().toString(), ".tmp");
+        Path name = file.toAbsolutePath().getFileName();
+        if (name == null || Files.isDirectory(file)) {
+            throw new IOException("%s is a directory, not a file to write a shard map to".formatted(file));
+        }
+        // Not createTempFile, whose files nobody else may read.
+        Path written = file.resolveSibling(
+                ".%s.%08x".formatted(name, ThreadLocalRandom.current().nextInt()));
         try {
-            Files.writeString(written, format(map));
+            Files.writeString(written, format(map), StandardOpenOption.CREATE_NEW);
             Files.move(written, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } finally {
             Files.deleteIfExists(written);

@@ -94,7 +94,7 @@ class ShardMapFileTest {
                 "shardCount: 6       | shardCount: 0         | shard count 0 is out of range 1..8192",
                 "shardCount: 6       | count: 6              | the file has an unknown property count; known are version, shardCount, epochMillis, servers, epochs",
                 "epochMillis: 1735689600000 | version: 18    | it is not YAML",
-                "app@db2/app         | app:pw@db2/app        | the URL of server db2 holds a password; the shard map is read by many, so leave it out and give it by ~/.pgpass or to the router's builder",
+                "app@db2/app         | app:pw@db2/app        | the URL of server db2 holds a password; the shard map is read by many, so leave it out and give it in ~/.pgpass",
                 "app@db2/app         | app@db1/app           | servers db1 and db2 have the same URL postgresql://app@db1/app",
                 "3: '4'              | x: '4'                | an epoch is x, not a number in 0..9223372036854775807",
             })
