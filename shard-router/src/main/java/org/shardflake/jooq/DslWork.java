@@ -1,0 +1,22 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.jooq;
+
+import org.jooq.DSLContext;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.router.ShardWork;
+
+/**
+ * {@link ShardWork} by way of jOOQ: in one transaction on one shard, run again from the start when the shard moved.
+ *
+ * @param <T> what it returns
+ * @param <X> what it may throw besides jOOQ's own, which are unchecked
+ */
+@FunctionalInterface
+public interface DslWork<T extends @Nullable Object, X extends Exception> {
+
+    /** Does the work. To return commits; to throw rolls back. */
+    T run(DSLContext dsl) throws X;
+}

@@ -1,0 +1,165 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.jooq;
+
+import java.sql.ResultSet;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jooq.Configuration;
+import org.jooq.DSLContext;
+import org.jooq.Field;
+import org.jooq.Record;
+import org.jooq.SQLDialect;
+import org.jooq.Table;
+import org.jooq.conf.MappedSchema;
+import org.jooq.conf.RenderMapping;
+import org.jooq.conf.Settings;
+import org.jooq.conf.SettingsTools;
+import org.jooq.impl.DSL;
+import org.jooq.impl.DefaultConfiguration;
+import org.jooq.impl.DefaultConnectionProvider;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardKey;
+import org.shardflake.Sharding;
+import org.shardflake.router.ShardQuery;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
+
+/**
+ * A {@link ShardRouter} for jOOQ: code generated for a template schema, sent to the schema of the right shard.
+ *
+ * <pre>{@code
+ * JooqRouter jooq = new JooqRouter(router, "app");
+ * long id = jooq.write(uid, dsl -> dsl.insertInto(PHOTO, PHOTO.UID).values(uid).returning(PHOTO.ID).fetchOne(PHOTO.ID));
+ * Photo photo = jooq.read(ShardKey.id(id), dsl -> dsl.fetchOne(PHOTO, PHOTO.ID.eq(id)));
+ * }</pre>
+ *
+ * <p>Only what is generated, or named by {@code DSL.name("app", ...)}, is mapped; names in plain SQL are not. Thread-safe.
+ * It holds nothing that needs to be closed.
+ */
+public final class JooqRouter {
+
+    private final ShardRouter router;
+    private final String templateSchema;
+    private final Configuration base;
+    /** Made once a shard: jOOQ keeps reflection and rendering caches in them. */
+    private final AtomicReferenceArray<@Nullable Configuration> configurations;
+
+    /**
+     * Routes with jOOQ's default settings.
+     *
+     * @param templateSchema the schema that the code was generated from
+     */
+    public JooqRouter(ShardRouter router, String templateSchema) {
+        this(router, templateSchema, new DefaultConfiguration());
+    }
+
+    /**
+     * Routes with settings, listeners and converters of a configuration; its connections and dialect are not used.
+     *
+     * @param templateSchema the schema that the code was generated from
+     */
+    public JooqRouter(ShardRouter router, String templateSchema, Configuration base) {
+        this.router = router;
+        this.templateSchema = templateSchema;
+        this.base = base.derive(SQLDialect.POSTGRES);
+        this.configurations = new AtomicReferenceArray<>(router.map().sharding().shardCount());
+    }
+
+    /**
+     * A context whose statements run outside a transaction, each on a pooled connection to the server of the key's shard.
+     *
+     * <p>When the shard moves, a write fails with SQLSTATE {@code SF001} and is for the caller to repeat; {@link #write}
+     * does so by itself.
+     */
+    public DSLContext dsl(ShardKey key) {
+        return DSL.using(configuration(router.map().shard(key)));
+    }
+
+    /** A context whose statements are part of a transaction. */
+    public DSLContext dsl(ShardTransaction tx) {
+        return DSL.using(configuration(tx.shard()).derive(new DefaultConnectionProvider(tx.connection())));
+    }
+
+    /** Runs work in a transaction on the shard of a uid; else as {@link ShardRouter#write(long, org.shardflake.router.ShardWork)}. */
+    public <T extends @Nullable Object, X extends Exception> T write(long uid, DslWork<T, X> work) throws X {
+        return router.write(uid, tx -> work.run(dsl(tx)));
+    }
+
+    /** Runs work in a transaction on the shard of a key; else as {@link ShardRouter#write(ShardKey, org.shardflake.router.ShardWork)}. */
+    public <T extends @Nullable Object, X extends Exception> T write(ShardKey key, DslWork<T, X> work) throws X {
+        return router.write(key, tx -> work.run(dsl(tx)));
+    }
+
+    /** Runs work in a read-only transaction on the shard of a uid. */
+    public <T extends @Nullable Object, X extends Exception> T read(long uid, DslWork<T, X> work) throws X {
+        return router.read(uid, tx -> work.run(dsl(tx)));
+    }
+
+    /** Runs work in a read-only transaction on the shard of a key. */
+    public <T extends @Nullable Object, X extends Exception> T read(ShardKey key, DslWork<T, X> work) throws X {
+        return router.read(key, tx -> work.run(dsl(tx)));
+    }
+
+    /**
+     * The records of many ids, with one statement per server.
+     *
+     * @param table a table with a primary key {@code id} that is an id
+     * @return the records by id, in the order of {@code ids}; an id without a record is left out
+     */
+    public <R extends Record> Map<Long, R> fetch(Collection<Long> ids, Table<R> table) {
+        return router.fetch(ids, everything(table));
+    }
+
+    /** The newest records of all shards, the newest first; the table is as for {@link #fetch}. */
+    public <R extends Record> List<R> newest(int limit, Table<R> table) {
+        return router.newest(limit, everything(table));
+    }
+
+    /** The newest records of all shards below an id, as the next page after that id; the table is as for {@link #fetch}. */
+    public <R extends Record> List<R> newestBefore(long id, int limit, Table<R> table) {
+        return router.newestBefore(id, limit, everything(table));
+    }
+
+    private <R extends Record> ShardQuery<R> everything(Table<R> table) {
+        Field<?> id = table.field("id");
+        if (id == null) {
+            throw new IllegalArgumentException("table %s has no column id, by which rows are found".formatted(table));
+        }
+        // Rendered for a schema of this name, which the query then puts each shard's in place of.
+        String placeholder = "${shard.schema}";
+        String sql = DSL.using(mappedTo(placeholder))
+                .renderInlined(DSL.selectFrom(table))
+                .replace("\"" + placeholder + "\"", placeholder);
+        return ShardQuery.of(sql, row -> record(table, row));
+    }
+
+    private <R extends Record> R record(Table<R> table, ResultSet row) {
+        return DSL.using(base)
+                .fetch(CurrentRow.of(row), table.fields())
+                .into(table)
+                .get(0);
+    }
+
+    private Configuration configuration(int shard) {
+        Configuration made = configurations.get(shard);
+        if (made == null) {
+            made = mappedTo(Sharding.schema(shard)).derive(new ShardConnectionProvider(router, ShardKey.shard(shard)));
+            // Two threads may make it at once; either will do.
+            configurations.set(shard, made);
+        }
+        return made;
+    }
+
+    private Configuration mappedTo(String schema) {
+        Settings settings = SettingsTools.clone(base.settings())
+                .withRenderMapping(new RenderMapping()
+                        .withSchemata(
+                                new MappedSchema().withInput(templateSchema).withOutput(schema)));
+        return base.derive(settings);
+    }
+}
