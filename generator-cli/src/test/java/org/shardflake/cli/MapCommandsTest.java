@@ -229,8 +229,7 @@ class MapCommandsTest {
         String yaml = export() + "  db3: {url: 'postgresql://db3/app?user=ann&p%61ssword=s3cret'}\n";
 
         assertThat(importMap(yaml)).isEqualTo(new Result(2, "", """
-                                error: the URL of server db3 holds a password, and the shard map is read by many
-                                hint: leave it out of the URL and give it in ~/.pgpass or PGPASSWORD
+                                error: the URL of server db3 holds a password; the shard map is read by many, so leave it out and give it in ~/.pgpass
                                 """));
     }
 

@@ -275,13 +275,17 @@ public final class ShardCatalog {
         };
     }
 
-    /** Without the server's DETAIL, which would repeat the row that was refused. */
+    /** What the server said, without the row that it refused, in which there may be a password. */
     private static String message(SQLException e) {
         ServerErrorMessage answer = e instanceof PSQLException server ? server.getServerErrorMessage() : null;
         if (answer == null) {
             return String.valueOf(e.getMessage());
         }
-        return answer.getHint() == null ? answer.getMessage() : answer.getMessage() + "; " + answer.getHint();
+        String detail = Objects.requireNonNullElse(answer.getDetail(), "");
+        String hint = Objects.requireNonNullElse(answer.getHint(), "");
+        return answer.getMessage()
+                + (detail.isEmpty() || detail.startsWith("Failing row") ? "" : "; " + detail)
+                + (hint.isEmpty() ? "" : "\n  Hint: " + hint);
     }
 
     @FunctionalInterface
