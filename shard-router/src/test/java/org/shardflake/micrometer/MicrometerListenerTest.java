@@ -128,6 +128,18 @@ class MicrometerListenerTest {
     }
 
     @Test
+    void bearsAMapChangeBeforeTheRouterHasStarted() {
+        MicrometerListener listener = new MicrometerListener(registry);
+        listener.mapChanged(shards.map());
+        assertThat(registry.getMeters()).isEmpty();
+
+        try (ShardRouter ignored =
+                shards.router().map(shards.map()).listener(listener).build()) {
+            assertThat(serversOfPools()).containsExactlyInAnyOrder("db1", "db2");
+        }
+    }
+
+    @Test
     void belongsToOneRouter() {
         MicrometerListener listener = new MicrometerListener(registry);
         try (ShardRouter ignored =
