@@ -21,20 +21,16 @@ import org.shardflake.router.PhotoShards;
 import org.shardflake.router.ShardRouter;
 
 /** The tables of the example, in every shard. */
-final class PhotoTables {
+public final class PhotoTables {
 
-    /** A shard's own tables; ids are made by sequences of Shardflake's, and fences let the shard move. */
-    private static final String DDL = """
-            SELECT shardflake.create_shard(${shard});
-
+    /** The tables of a shard, or of the template schema that jOOQ's code is generated from. */
+    private static final String TABLES = """
             CREATE TABLE ${shard.schema}.photo (
                 id    bigint PRIMARY KEY,
                 uid   bigint NOT NULL,
                 title text NOT NULL
             );
             CREATE INDEX ON ${shard.schema}.photo (uid, id);
-            SELECT shardflake.add_id_sequence('${shard.schema}.photo');
-            SELECT shardflake.add_fence('${shard.schema}.photo');
 
             CREATE TABLE ${shard.schema}."like" (
                 id       bigint PRIMARY KEY,
@@ -42,14 +38,18 @@ final class PhotoTables {
                 photo_id bigint NOT NULL REFERENCES ${shard.schema}.photo,
                 UNIQUE (photo_id, uid)
             );
-            SELECT shardflake.add_id_sequence('${shard.schema}."like"');
-            SELECT shardflake.add_fence('${shard.schema}."like"');
+            """;
+
+    /** What a shard has besides: ids made by sequences of Shardflake's, and fences that let it move. */
+    private static final String IDS_AND_FENCES = """
+            SELECT shardflake.add_id_sequence('${shard.schema}.photo'), shardflake.add_fence('${shard.schema}.photo');
+            SELECT shardflake.add_id_sequence('${shard.schema}."like"'), shardflake.add_fence('${shard.schema}."like"');
             """;
 
     private PhotoTables() {}
 
     /** Creates 8 shards in turn over two servers, and returns a router to them, which the caller closes. */
-    static ShardRouter create(PostgresExtension postgres) throws SQLException {
+    public static ShardRouter create(PostgresExtension postgres) throws SQLException {
         List<TestDatabase> databases = List.of(postgres.database(0), postgres.database(1));
         List<Server> servers = databases.stream().map(PhotoShards::server).toList();
         ShardMap map = ShardMap.initial(new Sharding(8), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN);
@@ -68,14 +68,23 @@ final class PhotoTables {
         try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {
             for (int shard : shards) {
-                statement.execute(DDL.replace("${shard}", String.valueOf(shard))
-                        .replace("${shard.schema}", Sharding.schema(shard)));
+                statement.execute("SELECT shardflake.create_shard(%d)".formatted(shard));
+                statement.execute(in(Sharding.schema(shard), TABLES + IDS_AND_FENCES));
             }
         }
     }
 
+    /** The tables as SQL for a schema. */
+    public static String tablesIn(String schema) {
+        return in(schema, TABLES);
+    }
+
+    private static String in(String schema, String sql) {
+        return sql.replace("${shard.schema}", schema);
+    }
+
     /** Deletes the rows of all shards. */
-    static void empty(ShardRouter router) throws SQLException {
+    public static void empty(ShardRouter router) throws SQLException {
         for (int shard = 0; shard < router.map().sharding().shardCount(); shard++) {
             router.run(ShardKey.shard(shard), tx -> {
                 try (Statement statement = tx.connection().createStatement()) {
