@@ -4,8 +4,6 @@
  */
 package org.shardflake.router;
 
-import com.zaxxer.hikari.HikariConfig;
-import com.zaxxer.hikari.HikariDataSource;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,10 +34,11 @@ final class CatalogMapSource implements MapSource {
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
     private static final int CATALOG_TIMEOUT_SECONDS = 5;
+    /** How long a failure stands for whoever else would ask. */
+    private static final Duration FAILURE_IS_NEWS = Duration.ofSeconds(1);
 
     private final ServerUrl url;
     private final @Nullable Path cacheFile;
-    private final HikariDataSource pool;
     private final ShardCatalog catalog;
     private final MapListener listener;
 
@@ -55,8 +54,10 @@ final class CatalogMapSource implements MapSource {
 
     private volatile ShardMap map;
     private volatile Consumer<ShardMap> onChange = changed -> {};
+    private volatile long lastFailure = System.nanoTime() - FAILURE_IS_NEWS.toNanos();
     private volatile long confirmed = System.nanoTime();
     private volatile @Nullable String problem;
+    private volatile boolean closed;
 
     /**
      * Loads the map, from the catalog or else from the file.
@@ -67,14 +68,9 @@ final class CatalogMapSource implements MapSource {
     CatalogMapSource(ServerUrl url, Duration pollInterval, @Nullable Path cacheFile) {
         this.url = url;
         this.cacheFile = cacheFile;
-        this.pool = pool(url);
-        this.catalog = ShardCatalog.at(pool, url.toString());
-        try {
-            this.map = loadFirst();
-        } catch (RuntimeException e) {
-            pool.close();
-            throw e;
-        }
+        // A connection for each question: there are few, and one that is refused is refused at once.
+        this.catalog = ShardCatalog.at(source(url), url.toString());
+        this.map = loadFirst();
         this.listener = new MapListener(this, url, pollInterval);
     }
 
@@ -84,30 +80,20 @@ final class CatalogMapSource implements MapSource {
         listener.start();
     }
 
-    private static HikariDataSource pool(ServerUrl url) {
-        HikariConfig config = new HikariConfig();
-        config.setPoolName("shardflake catalog");
-        config.setDataSource(source(url));
-        config.setMaximumPoolSize(1);
-        config.setMinimumIdle(0);
-        config.setIdleTimeout(TimeUnit.MINUTES.toMillis(1));
-        config.setConnectionTimeout(TimeUnit.SECONDS.toMillis(CATALOG_TIMEOUT_SECONDS));
-        config.setInitializationFailTimeout(-1);
-        return new HikariDataSource(config);
-    }
-
     private static PGSimpleDataSource source(ServerUrl url) {
         PGSimpleDataSource source = url.dataSource();
         source.setApplicationName("shardflake router");
         source.setSocketTimeout(CATALOG_TIMEOUT_SECONDS);
         source.setConnectTimeout(CATALOG_TIMEOUT_SECONDS);
+        if (source.getServerNames().length > 1) {
+            source.setTargetServerType("primary"); // A standby may be behind.
+        }
         return source;
     }
 
     private ShardMap loadFirst() {
         try {
-            // Not by way of the pool, which would go on trying for a while when the catalog is down.
-            ShardMap loaded = ShardCatalog.at(source(url), url.toString()).load();
+            ShardMap loaded = catalog.load();
             writeCache(loaded);
             return loaded;
         } catch (CatalogUnavailableException e) {
@@ -155,15 +141,31 @@ final class CatalogMapSource implements MapSource {
     @Override
     public void refresh() {
         long called = System.nanoTime();
-        asking.lock();
+        if (hasFailedSince(called - FAILURE_IS_NEWS.toNanos()) || !lockToAsk()) {
+            return;
+        }
         try {
-            if (lastAskStarted - called >= 0) {
-                return; // Somebody has asked since.
+            // Somebody may have asked since.
+            if (lastAskStarted - called < 0 && !hasFailedSince(called)) {
+                lastAskStarted = System.nanoTime();
+                ask();
             }
-            lastAskStarted = System.nanoTime();
-            ask();
         } finally {
             asking.unlock();
+        }
+    }
+
+    /** Whether the catalog was found to be out of reach lately, so that asking again would only cost time. */
+    private boolean hasFailedSince(long time) {
+        return problem != null && lastFailure - time > 0;
+    }
+
+    private boolean lockToAsk() {
+        try {
+            return asking.tryLock(FAILURE_IS_NEWS.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return false;
         }
     }
 
@@ -180,14 +182,16 @@ final class CatalogMapSource implements MapSource {
                             ? "the catalog went back from version %d to %d; restart the router if that is meant"
                                     .formatted(map.version(), version)
                             : null);
-        } catch (ShardflakeException e) {
+        } catch (RuntimeException e) {
+            // Whatever it is, the router goes on with the map it has, and goes on asking.
+            lastFailure = System.nanoTime();
             reportProblem(String.valueOf(e.getMessage()));
         }
     }
 
     /** Logs a problem when it begins and when it ends, not at every poll. */
     private void reportProblem(@Nullable String now) {
-        if (pool.isClosed()) {
+        if (closed) {
             return;
         }
         if (now != null && problem == null) {
@@ -242,7 +246,7 @@ final class CatalogMapSource implements MapSource {
 
     @Override
     public void close() {
+        closed = true;
         listener.close();
-        pool.close();
     }
 }

@@ -28,12 +28,12 @@ final class IdLookUp<T> {
     }
 
     /** The rows by id. */
-    Map<Long, T> read(Connection connection, List<Integer> shards, int timeoutSeconds) throws SQLException {
+    Map<Long, T> read(Connection connection, List<Integer> shards, long end) throws SQLException {
         String sql = shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL "));
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             // Hardly the same ids again: not worth a prepared statement on the server.
             statement.unwrap(PGStatement.class).setPrepareThreshold(0);
-            statement.setQueryTimeout(timeoutSeconds);
+            statement.setQueryTimeout(ManyShards.secondsUntil(end));
             int position = 1;
             for (int arm = 0; arm < shards.size(); arm++) {
                 for (@Nullable Object value : query.parameters()) {

@@ -6,6 +6,7 @@ package org.shardflake.router;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -86,7 +87,7 @@ final class ManyShards implements AutoCloseable {
     /** Reads some shards of one server. */
     @FunctionalInterface
     private interface ServerRead<R> {
-        R run(Connection connection, List<Integer> shards, int timeoutSeconds) throws SQLException;
+        R run(Connection connection, List<Integer> shards, long end) throws SQLException;
     }
 
     /** Reads shards, a task per server; those that moved meanwhile are read again where they are now. */
@@ -104,35 +105,60 @@ final class ManyShards implements AutoCloseable {
             Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
             shardsByPool.forEach((pool, some) -> running.put(pool, executor.submit(() -> {
                 try (Connection connection = pool.connection(query.access())) {
-                    return read.run(connection, some, secondsUntil(end));
+                    return read.run(connection, some, end);
                 }
             })));
-            List<Integer> moved = new ArrayList<>();
-            running.forEach((pool, task) -> {
-                try {
-                    results.add(task.get(end - System.nanoTime(), TimeUnit.NANOSECONDS));
-                } catch (ExecutionException e) {
-                    if (!(e.getCause() instanceof Exception failure)) {
-                        throw new IllegalStateException("a read failed", e.getCause());
-                    }
-                    if (!retry.againRead(failure, routes.map().version())) {
-                        throw asServerFailure(pool, failure);
-                    }
-                    moved.addAll(shardsByPool.get(pool));
-                } catch (TimeoutException e) {
-                    throw ScatterException.late("the read", pool.server().name(), query.deadline());
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    throw new IllegalStateException("interrupted while reading many shards", e);
-                }
-            });
-            left = moved;
+            try {
+                left = collect(running, shardsByPool, routes, query, end, retry, results);
+            } finally {
+                running.values().forEach(task -> task.cancel(true));
+            }
         }
         return results;
     }
 
-    private static int secondsUntil(long end) {
-        return (int) Math.max(1, Math.ceil((end - System.nanoTime()) / 1e9));
+    /** Waits for the servers' results, and returns the shards that have none since they moved. */
+    private static <R> List<Integer> collect(
+            Map<ServerPool, Future<R>> running,
+            Map<ServerPool, List<Integer>> shardsByPool,
+            Routes routes,
+            ShardQuery<?> query,
+            long end,
+            Retry retry,
+            List<R> results) {
+        List<Integer> moved = new ArrayList<>();
+        running.forEach((pool, task) -> {
+            try {
+                results.add(task.get(end - System.nanoTime(), TimeUnit.NANOSECONDS));
+            } catch (ExecutionException e) {
+                if (!(e.getCause() instanceof Exception failure)) {
+                    throw new IllegalStateException("a read failed", e.getCause());
+                }
+                if (!retry.againRead(failure, routes.map().version())) {
+                    throw asServerFailure(pool, failure);
+                }
+                moved.addAll(shardsByPool.getOrDefault(pool, List.of()));
+            } catch (TimeoutException e) {
+                throw ScatterException.late("the read", pool.server().name(), query.deadline());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new IllegalStateException("interrupted while reading many shards", e);
+            }
+        });
+        return moved;
+    }
+
+    /**
+     * What is left of the time, in whole seconds, as statements take it.
+     *
+     * @throws SQLTimeoutException if none is left
+     */
+    static int secondsUntil(long end) throws SQLTimeoutException {
+        long left = end - System.nanoTime();
+        if (left <= 0) {
+            throw new SQLTimeoutException("the deadline has passed", "57014");
+        }
+        return (int) Math.ceil(left / 1e9);
     }
 
     private static RuntimeException asServerFailure(ServerPool pool, Exception failure) {

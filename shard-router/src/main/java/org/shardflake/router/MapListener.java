@@ -95,6 +95,9 @@ final class MapListener implements AutoCloseable {
         source.setApplicationName("shardflake router, listening");
         source.setConnectTimeout(CONNECT_TIMEOUT_SECONDS);
         source.setTcpKeepAlive(true);
+        if (source.getServerNames().length > 1) {
+            source.setTargetServerType("primary"); // A standby does not take LISTEN.
+        }
         Connection connection = source.getConnection();
         try (Statement statement = connection.createStatement()) {
             statement.execute("LISTEN " + ShardCatalog.CHANNEL);

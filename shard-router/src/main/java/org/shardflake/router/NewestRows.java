@@ -46,22 +46,22 @@ final class NewestRows<T> {
     }
 
     /** Reads some shards of one server; returns how many statements that took. */
-    int read(Connection connection, List<Integer> shards, int timeoutSeconds) throws SQLException {
+    int read(Connection connection, List<Integer> shards, long end) throws SQLException {
         int statements = 0;
         for (int from = 0; from < shards.size(); from += SHARDS_A_STATEMENT) {
             List<Integer> some = shards.subList(from, Math.min(from + SHARDS_A_STATEMENT, shards.size()));
-            add(readSome(connection, some, timeoutSeconds));
+            add(readSome(connection, some, end));
             statements++;
         }
         return statements;
     }
 
-    private List<Row<T>> readSome(Connection connection, List<Integer> shards, int timeoutSeconds) throws SQLException {
+    private List<Row<T>> readSome(Connection connection, List<Integer> shards, long end) throws SQLException {
         // The same text for the same shards each time, so that the server need not plan it anew.
         String sql = "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %d"
                 .formatted(shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL ")), limit);
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            statement.setQueryTimeout(timeoutSeconds);
+            statement.setQueryTimeout(ManyShards.secondsUntil(end));
             long oldest = oldestNeeded();
             int position = 1;
             for (int arm = 0; arm < shards.size(); arm++) {

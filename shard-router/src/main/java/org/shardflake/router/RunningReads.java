@@ -5,6 +5,7 @@
 package org.shardflake.router;
 
 import java.util.HashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.locks.ReentrantLock;
@@ -56,10 +57,25 @@ final class RunningReads {
         try {
             if (!cancelled) {
                 cancelled = true;
-                running.forEach(ShardTransaction::cancel);
+                cancelAll();
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** All at once: a server that does not answer keeps each waiting. */
+    private void cancelAll() {
+        List<Thread> cancelling = running.stream()
+                .map(tx -> new Thread(tx::cancel, "shardflake-cancel"))
+                .toList();
+        cancelling.forEach(Thread::start);
+        try {
+            for (Thread thread : cancelling) {
+                thread.join();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         }
     }
 }

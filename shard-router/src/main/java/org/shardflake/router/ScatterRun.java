@@ -16,6 +16,7 @@ import java.util.Spliterator;
 import java.util.Spliterators;
 import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -39,6 +40,9 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     private final Set<Integer> outstanding;
 
     private final BlockingQueue<ShardResult<T>> results;
+    /** Servers that could not be reached: waiting for them again would use the time of the others. */
+    private final Map<String, ServerUnavailableException> unavailable = new ConcurrentHashMap<>();
+
     private final RunningReads running = new RunningReads();
     private final long end;
 
@@ -94,10 +98,17 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     }
 
     private ShardResult<T> read(int shard) {
+        ServerUnavailableException down = unavailable.get(server(shard));
+        if (down != null) {
+            return new ShardResult.Failure<>(shard, ScatterException.ofShard(shard, server(shard), down));
+        }
         try {
             T value = router.inTransaction(shard, Access.READ, tx -> running.run(tx, work));
             return new ShardResult.Value<>(shard, value);
-        } catch (Exception e) {
+        } catch (Throwable e) {
+            if (e instanceof ServerUnavailableException gone) {
+                unavailable.put(gone.server(), gone);
+            }
             return new ShardResult.Failure<>(shard, ScatterException.ofShard(shard, server(shard), e));
         }
     }
@@ -112,7 +123,9 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
             return false;
         }
         ShardResult<T> result = next();
-        outstanding.remove(result.shard());
+        while (!outstanding.remove(result.shard())) {
+            result = next(); // It was given up as late, and came in after all.
+        }
         if (result instanceof ShardResult.Failure<T> failure && !scatter.collectsFailures()) {
             running.cancel();
             throw failure.cause();

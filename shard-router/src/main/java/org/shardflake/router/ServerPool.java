@@ -29,6 +29,7 @@ final class ServerPool {
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
     private static final long DRAIN_CHECK_MILLIS = 20;
+    private static final int CANCEL_TIMEOUT_SECONDS = 1;
 
     private final Server server;
     private final PoolSettings settings;
@@ -105,14 +106,28 @@ final class ServerPool {
     private HikariConfig config(boolean forReplicas) {
         HikariConfig config = new HikariConfig();
         config.setPoolName("shardflake " + server.name() + (forReplicas ? " replicas" : ""));
-        config.setDataSource(source(forReplicas));
+        PGSimpleDataSource source = source(forReplicas);
+        config.setDataSource(source);
         config.setMaximumPoolSize(settings.size());
         config.setConnectionTimeout(settings.connectionTimeout().toMillis());
         // The server may be down now; other servers' shards are none the worse for it.
         config.setInitializationFailTimeout(-1);
         config.setExceptionOverride(new FenceWatch(onFence));
         settings.customizer().accept(server, config);
+        // HikariCP would set them only on a data source that it makes itself.
+        for (String property : config.getDataSourceProperties().stringPropertyNames()) {
+            setProperty(source, property, config.getDataSourceProperties().getProperty(property));
+        }
         return config;
+    }
+
+    private static void setProperty(PGSimpleDataSource source, String property, String value) {
+        try {
+            source.setProperty(property, value);
+        } catch (SQLException e) {
+            throw new IllegalArgumentException(
+                    "the driver has no property %s, or cannot take \"%s\" for it".formatted(property, value), e);
+        }
     }
 
     private PGSimpleDataSource source(boolean forReplicas) {
@@ -126,6 +141,7 @@ final class ServerPool {
             source.setLoadBalanceHosts(forReplicas);
         }
         source.setTcpKeepAlive(true);
+        source.setCancelSignalTimeout(CANCEL_TIMEOUT_SECONDS);
         // Every statement is there once a shard, so the driver's default of 256 would never see one again.
         if (source.getPreparedStatementCacheQueries()
                 == Integer.parseInt(String.valueOf(PGProperty.PREPARED_STATEMENT_CACHE_QUERIES.getDefaultValue()))) {

@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
@@ -55,6 +57,7 @@ public final class ShardRouter implements AutoCloseable {
     private final OpenTransactions open = new OpenTransactions();
     private final ReentrantLock changingRoutes = new ReentrantLock();
     private final ManyShards manyShards;
+    private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
     private volatile Routes routes;
     private volatile boolean closed;
 
@@ -192,7 +195,12 @@ public final class ShardRouter implements AutoCloseable {
             throw new IllegalStateException(
                     "a write inside a read of shard %d; make the outer one a write".formatted(shard));
         }
-        return work.run(outer);
+        try {
+            return work.run(outer);
+        } catch (Throwable failure) {
+            outer.failed();
+            throw failure;
+        }
     }
 
     private <T extends @Nullable Object, X extends Exception> T attempt(
@@ -249,13 +257,24 @@ public final class ShardRouter implements AutoCloseable {
 
     private static void commit(ShardTransaction tx, Connection connection, ServerPool pool) {
         try {
+            tx.checkCommittable();
             connection.commit();
         } catch (SQLException e) {
+            boolean answered = isAnswer(connection, e);
             rollback(connection, e);
-            if (tx.isReadOnly() || SqlFailure.isRolledBack(e)) {
+            if (tx.isReadOnly() || answered) {
                 throw new ShardSqlException("commit", pool.server().name(), e);
             }
             throw new CommitOutcomeUnknownException(tx.shard(), pool.server().name(), e);
+        }
+    }
+
+    /** Whether the server itself refused to commit, and the connection has survived it. */
+    private static boolean isAnswer(Connection connection, SQLException e) {
+        try {
+            return e instanceof NotCommittableException || (SqlFailure.isAnswer(e) && !connection.isClosed());
+        } catch (SQLException broken) {
+            return false;
         }
     }
 
@@ -271,7 +290,8 @@ public final class ShardRouter implements AutoCloseable {
      * A pooled connection to the server of a key's shard, in auto-commit mode. The caller closes it.
      *
      * <p>For code that cannot be given as a lambda: when the shard moves, its statements fail with SQLSTATE {@code SF001}
-     * and are for the caller to repeat on a new connection. Tables need the shard's {@link #schema schema}.
+     * and are for the caller to repeat on a new connection. Tables need the shard's {@link #schema schema}. Inside a
+     * transaction of the same shard it is that one's connection.
      *
      * @throws CrossShardException inside a transaction of another shard
      */
@@ -280,6 +300,7 @@ public final class ShardRouter implements AutoCloseable {
         ShardTransaction outer = open.current();
         if (outer != null) {
             outer.require(key);
+            return outer.connection();
         }
         return connection(shard, Access.WRITE);
     }
@@ -397,8 +418,12 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     private void drain(ServerPool pool) {
+        draining.add(pool);
         Thread thread = new Thread(
-                () -> pool.drain(drainTimeout),
+                () -> {
+                    pool.drain(drainTimeout);
+                    draining.remove(pool);
+                },
                 "shardflake-drain-" + pool.server().name());
         thread.setDaemon(true);
         thread.start();
@@ -422,5 +447,6 @@ public final class ShardRouter implements AutoCloseable {
         maps.close();
         manyShards.close();
         routes.pools().forEach(ServerPool::close);
+        draining.forEach(ServerPool::close);
     }
 }

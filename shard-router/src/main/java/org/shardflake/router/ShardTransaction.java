@@ -7,6 +7,8 @@ package org.shardflake.router;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.postgresql.PGConnection;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.TransactionState;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
@@ -29,6 +31,7 @@ public final class ShardTransaction {
     private final ServerPool pool;
     private final Connection pooled;
     private final Connection connection;
+    private boolean failed;
 
     ShardTransaction(ShardMap map, int shard, Access access, ServerPool pool, Connection pooled) {
         this.map = map;
@@ -85,6 +88,31 @@ public final class ShardTransaction {
     void requireShard(int other, Object asked) {
         if (other != shard) {
             throw new CrossShardException(shard, other, asked);
+        }
+    }
+
+    /** Work inside this transaction has failed, so that whoever goes on regardless cannot keep the rest. */
+    void failed() {
+        failed = true;
+    }
+
+    /**
+     * Returns when COMMIT would commit. PostgreSQL answers it with ROLLBACK, and the driver is silent about that, when a
+     * statement has failed and the work went on.
+     */
+    void checkCommittable() throws SQLException {
+        if (failed) {
+            throw new NotCommittableException("work that joined this transaction has failed", "25P02");
+        }
+        if (pooled.isClosed()) {
+            throw new NotCommittableException("the connection was lost before the commit", "08003");
+        }
+        TransactionState state = pooled.unwrap(BaseConnection.class).getTransactionState();
+        if (state == TransactionState.FAILED) {
+            throw new NotCommittableException(
+                    "a statement has failed and the work went on, but PostgreSQL has given the transaction up; let the"
+                            + " exception through, or use a savepoint around what may fail",
+                    "25P02");
         }
     }
 

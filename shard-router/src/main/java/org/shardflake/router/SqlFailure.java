@@ -9,7 +9,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.postgresql.util.PSQLException;
-import org.postgresql.util.ServerErrorMessage;
 
 /** What a failure says about the shard, however deep the {@code SQLException} is wrapped. */
 enum SqlFailure {
@@ -40,19 +39,13 @@ enum SqlFailure {
     }
 
     /**
-     * Whether a transaction is certainly not committed, given that its commit failed like this: the server answered with
-     * an error, rather than going away.
+     * Whether the server answered with an error of its own, rather than going away. After FATAL, as from
+     * pg_terminate_backend, it answers too and then closes the connection, and a commit may or may not be on disk.
      */
-    static boolean isRolledBack(SQLException commitFailure) {
-        String state = Objects.requireNonNullElse(commitFailure.getSQLState(), "");
-        if (state.equals("25P02")) {
-            return true; // The driver's word for COMMIT answered with ROLLBACK: an earlier statement had failed.
-        }
-        ServerErrorMessage message =
-                commitFailure instanceof PSQLException answer ? answer.getServerErrorMessage() : null;
-        // After FATAL, as from pg_terminate_backend, the commit may or may not have been on disk already.
-        return message != null
-                && "ERROR".equals(message.getSeverity())
+    static boolean isAnswer(SQLException failure) {
+        String state = Objects.requireNonNullElse(failure.getSQLState(), "");
+        return failure instanceof PSQLException answer
+                && answer.getServerErrorMessage() != null
                 && !state.startsWith("08")
                 && !state.equals("40003");
     }

@@ -46,7 +46,7 @@ final class TransactionConnection implements InvocationHandler {
                 }
                 return null;
             }
-            case "commit", "abort", "setReadOnly", "setTransactionIsolation" -> throw refuse(method.getName());
+            case "commit", "abort", "setReadOnly" -> throw refuse(method.getName());
             case "rollback" -> {
                 if (arguments == null || !(arguments[0] instanceof Savepoint)) {
                     throw refuse("rollback");

@@ -458,6 +458,19 @@ class ShardRouterIT {
         }
     }
 
+    @Test
+    void goesOnAskingAfterAMapThatCannotBeRead() throws SQLException {
+        try (ShardRouter router = router().pollInterval(Duration.ofMillis(200)).build()) {
+            // The catalog's checks are not as strict as a URL's reader.
+            onCatalog("INSERT INTO shardflake_catalog.server (name, url) VALUES ('odd', 'postgresql://a@b/c?x%zz=1')");
+            await().atMost(SOON).until(() -> router.mapHealth().problem().isPresent());
+            onCatalog("DELETE FROM shardflake_catalog.server WHERE name = 'odd'");
+
+            await().atMost(SOON).until(() -> router.map().version() == 3);
+            assertThat(router.mapHealth().problem()).isEmpty();
+        }
+    }
+
     private static long connections(int server) throws SQLException {
         return shards.number(
                 server,

@@ -245,6 +245,80 @@ class ShardRouterTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"23505", "22012", "SF001"})
+    void doesNotTakeAFailureThatWorkSwallowedForSuccess(String state) throws SQLException {
+        AtomicInteger runs = new AtomicInteger();
+
+        ShardSqlException failure = catchThrowableOfType(
+                ShardSqlException.class,
+                () -> router.write(7, tx -> {
+                    runs.incrementAndGet();
+                    Photos.insert(tx, 7, "lost");
+                    try {
+                        raise(tx, state);
+                    } catch (SQLException e) {
+                        return "never mind";
+                    }
+                    return "not reached";
+                }));
+
+        assertThat(failure).hasMessageContaining("a statement has failed and the work went on");
+        assertThat(failure.sqlState()).isEqualTo("25P02");
+        assertThat(runs).hasValue(1);
+        assertThat(shards.number(1, "SELECT count(*) FROM shard_0007.photo")).isZero();
+    }
+
+    @Test
+    void keepsNothingWhenWorkThatJoinedHasFailed() throws SQLException {
+        assertThatExceptionOfType(ShardSqlException.class)
+                .isThrownBy(() -> router.write(7, tx -> {
+                    try {
+                        return router.write(27, same -> {
+                            Photos.insert(same, 27, "half");
+                            throw new IllegalStateException("the other half");
+                        });
+                    } catch (IllegalStateException e) {
+                        return "never mind";
+                    }
+                }))
+                .withMessageContaining("work that joined this transaction has failed");
+
+        assertThat(shards.number(1, "SELECT count(*) FROM shard_0007.photo")).isZero();
+    }
+
+    @Test
+    void givesTheTransactionsOwnConnectionInsideIt() throws SQLException {
+        assertThatIllegalStateException()
+                .isThrownBy(() -> router.run(7, tx -> {
+                    try (Connection same = router.connection(ShardKey.uid(27));
+                            Statement statement = same.createStatement()) {
+                        statement.execute("INSERT INTO shard_0007.photo (uid) VALUES (27)");
+                    }
+                    assertThat(Photos.count(tx, 27)).isEqualTo(1);
+                    throw new IllegalStateException("undone");
+                }));
+
+        assertThat(shards.number(1, "SELECT count(*) FROM shard_0007.photo")).isZero();
+    }
+
+    @Test
+    void saysThatNothingWasCommittedWhenTheConnectionWasLostBefore() throws SQLException {
+        ShardSqlException failure = catchThrowableOfType(
+                ShardSqlException.class,
+                () -> router.write(7, tx -> {
+                    Photos.insert(tx, 7, "lost");
+                    terminate(tx, 1);
+                    try {
+                        return Photos.count(tx, 7);
+                    } catch (SQLException e) {
+                        return -1L;
+                    }
+                }));
+
+        assertThat(failure).hasMessageContaining("the connection was lost before the commit");
+    }
+
     @Test
     void givesUpOnAFencedShardInTime() {
         AtomicInteger runs = new AtomicInteger();
