@@ -6,11 +6,16 @@ package org.shardflake.router;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Consumer;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Tells all listeners. */
 final class RouterListeners implements RouterListener {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
 
     private final RouterListener[] listeners;
 
@@ -19,30 +24,38 @@ final class RouterListeners implements RouterListener {
     }
 
     @Override
-    public void started(ShardRouter router) {
-        for (RouterListener listener : listeners) {
-            listener.started(router);
-        }
-    }
-
-    @Override
     public void mapChanged(ShardMap map) {
-        for (RouterListener listener : listeners) {
-            listener.mapChanged(map);
-        }
+        tell(listener -> listener.mapChanged(map));
     }
 
     @Override
     public void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {
         for (RouterListener listener : listeners) {
-            listener.transactionEnded(server, readOnly, committed, duration);
+            try {
+                listener.transactionEnded(server, readOnly, committed, duration);
+            } catch (RuntimeException e) {
+                report(e);
+            }
         }
     }
 
     @Override
     public void retried(Server server, RetryReason reason) {
+        tell(listener -> listener.retried(server, reason));
+    }
+
+    /** What a listener throws must not hide how the work ended. */
+    private void tell(Consumer<RouterListener> event) {
         for (RouterListener listener : listeners) {
-            listener.retried(server, reason);
+            try {
+                event.accept(listener);
+            } catch (RuntimeException e) {
+                report(e);
+            }
         }
+    }
+
+    private static void report(RuntimeException e) {
+        LOG.warn("a listener failed", e);
     }
 }

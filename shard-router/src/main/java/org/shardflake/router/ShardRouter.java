@@ -187,7 +187,7 @@ public final class ShardRouter implements AutoCloseable {
 
     private static <T extends @Nullable Object, X extends Exception> T join(
             ShardTransaction outer, int shard, Access access, ShardWork<T, X> work) throws X {
-        outer.require(ShardKey.shard(shard));
+        outer.requireShard(shard, "the work");
         if (outer.isReadOnly() && !access.readOnly()) {
             throw new IllegalStateException(
                     "a write inside a read of shard %d; make the outer one a write".formatted(shard));

@@ -181,8 +181,13 @@ public final class ShardRouterBuilder {
     }
 
     private ShardRouter started(ShardRouter router) {
-        listeners.forEach(listener -> listener.started(router));
-        return router;
+        try {
+            listeners.forEach(listener -> listener.started(router));
+            return router;
+        } catch (RuntimeException e) {
+            router.close();
+            throw e;
+        }
     }
 
     private static Duration positive(String what, Duration value) {

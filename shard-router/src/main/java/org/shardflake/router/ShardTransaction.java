@@ -79,9 +79,12 @@ public final class ShardTransaction {
      *     write a row where nobody looks for it
      */
     public void require(ShardKey key) {
-        int other = map.shard(key);
+        requireShard(map.shard(key), key);
+    }
+
+    void requireShard(int other, Object asked) {
         if (other != shard) {
-            throw new CrossShardException(shard, other, key);
+            throw new CrossShardException(shard, other, asked);
         }
     }
 

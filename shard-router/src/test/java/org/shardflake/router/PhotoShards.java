@@ -23,7 +23,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 
 /** Shards with a table photo, laid out in turn over the test databases of a {@link PostgresExtension}. */
-final class PhotoShards {
+public final class PhotoShards {
 
     private static final int SHARDS_A_TRANSACTION = 200;
 
@@ -40,7 +40,7 @@ final class PhotoShards {
     }
 
     /** The shards, with the function library on every server already. */
-    static PhotoShards create(PostgresExtension postgres, int servers, int shards) throws SQLException {
+    public static PhotoShards create(PostgresExtension postgres, int servers, int shards) throws SQLException {
         List<TestDatabase> databases =
                 IntStream.range(0, servers).mapToObj(postgres::database).toList();
         PhotoShards created = new PhotoShards(databases, shards);
@@ -51,7 +51,7 @@ final class PhotoShards {
     }
 
     /** Creates the schemas of shards with their table, some in a transaction, as locks are limited. */
-    static void createShards(TestDatabase database, ShardSet shards) throws SQLException {
+    public static void createShards(TestDatabase database, ShardSet shards) throws SQLException {
         int[] numbers = shards.stream().toArray();
         try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {
@@ -70,12 +70,12 @@ final class PhotoShards {
     }
 
     /** A test database as a server of the map, its URL without password; named by its position. */
-    static Server server(TestDatabase database) {
+    public static Server server(TestDatabase database) {
         return new Server(database.server().name(), database.jdbcUrl().replaceFirst("^jdbc:", ""));
     }
 
     /** Puts the map into a catalog and returns it. */
-    ShardCatalog catalogIn(TestDatabase database) throws SQLException {
+    public ShardCatalog catalogIn(TestDatabase database) throws SQLException {
         try (Connection connection = database.connect()) {
             CatalogSchema.deploy(connection);
         }
@@ -84,16 +84,16 @@ final class PhotoShards {
         return catalog;
     }
 
-    ShardMap map() {
+    public ShardMap map() {
         return map;
     }
 
-    TestDatabase database(int server) {
+    public TestDatabase database(int server) {
         return databases.get(server);
     }
 
     /** A router that may log in, with the map still to be given. */
-    ShardRouterBuilder router() {
+    public ShardRouterBuilder router() {
         return ShardRouter.builder()
                 .credentials(
                         databases.get(0).server().user(),
@@ -101,7 +101,7 @@ final class PhotoShards {
     }
 
     /** The one number that a query gives on a server. */
-    long number(int server, String sql) throws SQLException {
+    public long number(int server, String sql) throws SQLException {
         try (Connection connection = databases.get(server).connect();
                 Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(sql)) {
@@ -110,7 +110,7 @@ final class PhotoShards {
         }
     }
 
-    void execute(int server, String sql) throws SQLException {
+    public void execute(int server, String sql) throws SQLException {
         try (Connection connection = databases.get(server).connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);

@@ -9,12 +9,12 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /** Statements about photos that tests give to a router. */
-final class Photos {
+public final class Photos {
 
     private Photos() {}
 
     /** Inserts a photo and returns its id. */
-    static long insert(ShardTransaction tx, long uid, String title) throws SQLException {
+    public static long insert(ShardTransaction tx, long uid, String title) throws SQLException {
         try (PreparedStatement insert = tx.connection()
                 .prepareStatement(
                         tx.sql("INSERT INTO ${shard.schema}.photo (uid, title) VALUES (?, ?) RETURNING id"))) {
@@ -28,7 +28,7 @@ final class Photos {
     }
 
     /** How many photos a user has. */
-    static long count(ShardTransaction tx, long uid) throws SQLException {
+    public static long count(ShardTransaction tx, long uid) throws SQLException {
         try (PreparedStatement count =
                 tx.connection().prepareStatement(tx.sql("SELECT count(*) FROM ${shard.schema}.photo WHERE uid = ?"))) {
             count.setLong(1, uid);

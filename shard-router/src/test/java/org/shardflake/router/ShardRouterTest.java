@@ -160,7 +160,7 @@ class ShardRouterTest {
 
         assertThat(failure)
                 .hasMessage(
-                        "shard 8 is in shard 8, but this transaction is of shard 7; a transaction belongs to one shard, so end it first");
+                        "the work is in shard 8, but this transaction is of shard 7; a transaction belongs to one shard, so end it first");
         assertThat(failure.shard()).isEqualTo(7);
         assertThat(failure.otherShard()).isEqualTo(8);
         assertThat(shards.number(1, "SELECT count(*) FROM shard_0007.photo")).isZero();

@@ -25,6 +25,7 @@ public class Keys {
     // UNIQUE and PRIMARY KEY definitions
     // -------------------------------------------------------------------------
 
+    public static final UniqueKey<LikeRecord> LIKE_PHOTO_ID_UID_KEY = Internal.createUniqueKey(Like.LIKE, DSL.name("like_photo_id_uid_key"), new TableField[] { Like.LIKE.PHOTO_ID, Like.LIKE.UID }, true);
     public static final UniqueKey<LikeRecord> LIKE_PKEY = Internal.createUniqueKey(Like.LIKE, DSL.name("like_pkey"), new TableField[] { Like.LIKE.ID }, true);
     public static final UniqueKey<PhotoRecord> PHOTO_PKEY = Internal.createUniqueKey(Photo.PHOTO, DSL.name("photo_pkey"), new TableField[] { Photo.PHOTO.ID }, true);
 

@@ -143,6 +143,11 @@ public class Like extends TableImpl<LikeRecord> {
     }
 
     @Override
+    public List<UniqueKey<LikeRecord>> getUniqueKeys() {
+        return Arrays.asList(Keys.LIKE_PHOTO_ID_UID_KEY);
+    }
+
+    @Override
     public List<ForeignKey<LikeRecord, ?>> getReferences() {
         return Arrays.asList(Keys.LIKE__LIKE_PHOTO_ID_FKEY);
     }

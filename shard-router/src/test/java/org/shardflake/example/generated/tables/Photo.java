@@ -4,12 +4,14 @@
 package org.shardflake.example.generated.tables;
 
 
-import java.time.OffsetDateTime;
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.List;
 
 import org.jooq.Condition;
 import org.jooq.Field;
 import org.jooq.ForeignKey;
+import org.jooq.Index;
 import org.jooq.InverseForeignKey;
 import org.jooq.Name;
 import org.jooq.Path;
@@ -28,6 +30,7 @@ import org.jooq.impl.DSL;
 import org.jooq.impl.SQLDataType;
 import org.jooq.impl.TableImpl;
 import org.shardflake.example.generated.App;
+import org.shardflake.example.generated.Indexes;
 import org.shardflake.example.generated.Keys;
 import org.shardflake.example.generated.tables.Like.LikePath;
 import org.shardflake.example.generated.tables.records.PhotoRecord;
@@ -68,16 +71,6 @@ public class Photo extends TableImpl<PhotoRecord> {
      * The column <code>app.photo.title</code>.
      */
     public final TableField<PhotoRecord, String> TITLE = createField(DSL.name("title"), SQLDataType.CLOB.nullable(false), this, "");
-
-    /**
-     * The column <code>app.photo.visible_to</code>.
-     */
-    public final TableField<PhotoRecord, String> VISIBLE_TO = createField(DSL.name("visible_to"), SQLDataType.CLOB.nullable(false).defaultValue(DSL.field(DSL.raw("'everybody'::text"), SQLDataType.CLOB)), this, "");
-
-    /**
-     * The column <code>app.photo.created_at</code>.
-     */
-    public final TableField<PhotoRecord, OffsetDateTime> CREATED_AT = createField(DSL.name("created_at"), SQLDataType.TIMESTAMPWITHTIMEZONE(6).nullable(false).defaultValue(DSL.field(DSL.raw("clock_timestamp()"), SQLDataType.TIMESTAMPWITHTIMEZONE)), this, "");
 
     private Photo(Name alias, Table<PhotoRecord> aliased) {
         this(alias, aliased, (Field<?>[]) null, null);
@@ -144,6 +137,11 @@ public class Photo extends TableImpl<PhotoRecord> {
     @Override
     public Schema getSchema() {
         return aliased() ? null : App.APP;
+    }
+
+    @Override
+    public List<Index> getIndexes() {
+        return Arrays.asList(Indexes.PHOTO_UID_ID_IDX);
     }
 
     @Override

@@ -4,8 +4,6 @@
 package org.shardflake.example.generated.tables.records;
 
 
-import java.time.OffsetDateTime;
-
 import org.jooq.Record1;
 import org.jooq.impl.UpdatableRecordImpl;
 import org.shardflake.example.generated.tables.Photo;
@@ -61,34 +59,6 @@ public class PhotoRecord extends UpdatableRecordImpl<PhotoRecord> {
         return (String) get(2);
     }
 
-    /**
-     * Setter for <code>app.photo.visible_to</code>.
-     */
-    public void setVisibleTo(String value) {
-        set(3, value);
-    }
-
-    /**
-     * Getter for <code>app.photo.visible_to</code>.
-     */
-    public String getVisibleTo() {
-        return (String) get(3);
-    }
-
-    /**
-     * Setter for <code>app.photo.created_at</code>.
-     */
-    public void setCreatedAt(OffsetDateTime value) {
-        set(4, value);
-    }
-
-    /**
-     * Getter for <code>app.photo.created_at</code>.
-     */
-    public OffsetDateTime getCreatedAt() {
-        return (OffsetDateTime) get(4);
-    }
-
     // -------------------------------------------------------------------------
     // Primary key information
     // -------------------------------------------------------------------------
@@ -112,14 +82,12 @@ public class PhotoRecord extends UpdatableRecordImpl<PhotoRecord> {
     /**
      * Create a detached, initialised PhotoRecord
      */
-    public PhotoRecord(Long id, Long uid, String title, String visibleTo, OffsetDateTime createdAt) {
+    public PhotoRecord(Long id, Long uid, String title) {
         super(Photo.PHOTO);
 
         setId(id);
         setUid(uid);
         setTitle(title);
-        setVisibleTo(visibleTo);
-        setCreatedAt(createdAt);
         resetChangedOnNotNull();
     }
 }

@@ -1,0 +1,72 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.micrometer;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.router.RouterListener;
+import org.shardflake.router.ShardRouter;
+
+/**
+ * The meters of a router: its transactions and retries, its map, and its pools.
+ *
+ * <pre>{@code
+ * ShardRouter router = ShardRouter.builder()
+ *         .catalog("postgresql://app@db1/app")
+ *         .listener(new MicrometerListener(registry))
+ *         .build();
+ * }</pre>
+ *
+ * <p>One for a router, since the gauges are those of the router that it was given to. Tagged by server and never by shard:
+ * there may be thousands of shards. Thread-safe. The registry does not keep the router from being collected.
+ */
+public final class MicrometerListener implements RouterListener {
+
+    private final MeterRegistry registry;
+    private final Map<String, WorkMeters> work = new ConcurrentHashMap<>();
+    private @Nullable RouterGauges gauges;
+
+    /** A listener that makes its meters in a registry. */
+    public MicrometerListener(MeterRegistry registry) {
+        this.registry = registry;
+    }
+
+    @Override
+    public synchronized void started(ShardRouter router) {
+        if (gauges != null) {
+            throw new IllegalStateException("this listener belongs to another router; make one for each");
+        }
+        gauges = new RouterGauges(registry, router);
+        gauges.followMap();
+    }
+
+    @Override
+    public synchronized void mapChanged(ShardMap map) {
+        // A change before the router has started is in the map that it starts with.
+        if (gauges != null) {
+            gauges.followMap();
+        }
+    }
+
+    @Override
+    public void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {
+        work(server).transaction(readOnly, committed).record(duration);
+    }
+
+    @Override
+    public void retried(Server server, RetryReason reason) {
+        work(server).retries(reason).increment();
+    }
+
+    private WorkMeters work(Server server) {
+        WorkMeters known = work.get(server.name());
+        return known != null ? known : work.computeIfAbsent(server.name(), name -> new WorkMeters(registry, name));
+    }
+}
