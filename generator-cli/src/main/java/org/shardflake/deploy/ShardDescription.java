@@ -41,7 +41,8 @@ final class ShardDescription {
                 SELECT n.oid, 'column', c.relname || '.' || a.attname,
                        concat_ws(' ', format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'NOT NULL' END,
                                  'DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), NULLIF(a.attidentity, ''), NULLIF(a.attgenerated, ''),
-                                 a.attcollation::regcollation, array_to_string(a.attacl, ' '))
+                                 CASE WHEN a.attcollation <> (SELECT typcollation FROM pg_type WHERE oid = a.atttypid) THEN 'COLLATE ' || a.attcollation::regcollation END,
+                                 array_to_string(a.attacl, ' '))
                   FROM shard n JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p', 'f')
                   JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
                   LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum

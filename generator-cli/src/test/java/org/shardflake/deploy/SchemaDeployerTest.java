@@ -371,7 +371,7 @@ class SchemaDeployerTest {
             assertThat(drift.server()).isEqualTo("db2");
             assertThat(drift.differences())
                     .containsExactly(
-                            "column photo.title is text NOT NULL default, in the other shards text default",
+                            "column photo.title is text NOT NULL, in the other shards text",
                             "index other is not in the other shards: CREATE INDEX other ON photo USING btree (title)",
                             "index photo_uid is missing");
         });
