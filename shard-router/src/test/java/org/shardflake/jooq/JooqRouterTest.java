@@ -14,6 +14,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -172,10 +173,11 @@ class JooqRouterTest {
         assertThat(found.get(ids.get(13)))
                 .returns("photo 13", PhotoRecord::getTitle)
                 .returns(13L, PhotoRecord::getUid);
-        assertThat(jooq.newest(3, PHOTO)).extracting(PhotoRecord::getUid).containsExactly(19L, 18L, 17L);
-        assertThat(jooq.newestBefore(ids.get(17), 2, PHOTO))
-                .extracting(PhotoRecord::getUid)
-                .containsExactly(16L, 15L);
+        List<Long> newestFirst = ids.stream().sorted(Comparator.reverseOrder()).toList();
+        assertThat(jooq.newest(3, PHOTO)).extracting(PhotoRecord::getId).isEqualTo(newestFirst.subList(0, 3));
+        assertThat(jooq.newestBefore(newestFirst.get(2), 2, PHOTO))
+                .extracting(PhotoRecord::getId)
+                .isEqualTo(newestFirst.subList(3, 5));
     }
 
     @Test
