@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
 /** A deployment that could not begin, so nothing was changed. */
-public final class DeployException extends ShardflakeException {
+public class DeployException extends ShardflakeException {
 
     @Serial
     private static final long serialVersionUID = 1L;

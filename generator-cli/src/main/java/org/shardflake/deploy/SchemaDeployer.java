@@ -63,7 +63,7 @@ public final class SchemaDeployer implements AutoCloseable {
                 .flatMap(deployment -> deployment.edited().stream())
                 .toList();
         if (!edited.isEmpty()) {
-            throw new DeployException("%s%s. Write a new changeset instead, or undo the edit"
+            throw new DeployRefusedException("%s%s. Write a new changeset instead, or undo the edit"
                     .formatted(
                             edited.get(0), edited.size() == 1 ? "" : " (and %,d more)".formatted(edited.size() - 1)));
         }

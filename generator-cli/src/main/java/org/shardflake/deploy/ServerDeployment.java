@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
@@ -31,6 +32,8 @@ import org.shardflake.sql.FunctionLibrary;
 final class ServerDeployment implements AutoCloseable {
 
     private static final String LOCK = "SELECT pg_try_advisory_lock(hashtext('shardflake.schema'))";
+
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
 
     private final DeployTarget target;
     private final DeploySettings settings;
@@ -66,15 +69,28 @@ final class ServerDeployment implements AutoCloseable {
         }
     }
 
-    /** A session's lock, so that it goes with whoever is killed. */
+    /** A session's lock, so that it goes with whoever is killed; which takes the server a moment to notice. */
     private void lock() throws SQLException {
+        long end = System.nanoTime() + LOCK_PATIENCE.toNanos();
+        while (!tryLock()) {
+            if (System.nanoTime() > end) {
+                throw new DeployRefusedException(
+                        "another schema deployment works on server %s; wait for it to end".formatted(target.server()));
+            }
+            try {
+                Thread.sleep(100);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new DeployException("interrupted while waiting for another deployment", e);
+            }
+        }
+    }
+
+    private boolean tryLock() throws SQLException {
         try (Statement statement = control.createStatement();
                 ResultSet row = statement.executeQuery(LOCK)) {
             row.next();
-            if (!row.getBoolean(1)) {
-                throw new DeployException(
-                        "another schema deployment works on server %s; wait for it to end".formatted(target.server()));
-            }
+            return row.getBoolean(1);
         }
     }
 
