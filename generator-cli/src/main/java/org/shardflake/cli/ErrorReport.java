@@ -19,6 +19,7 @@ import org.shardflake.UnknownServerException;
 import org.shardflake.catalog.CatalogConflictException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.CatalogRuleException;
+import org.shardflake.deploy.DeployRefusedException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -98,7 +99,8 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         boolean precondition = e instanceof LayoutMismatchException
                 || e instanceof LibraryNotDeployedException
                 || e instanceof CatalogConflictException
-                || e instanceof CatalogRuleException;
+                || e instanceof CatalogRuleException
+                || e instanceof DeployRefusedException;
         int exitCode = precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE;
         return print(exitCode, message, hint(String.valueOf(e.getMessage())), e);
     }

@@ -19,6 +19,7 @@ import org.shardflake.cli.command.DemoCommand;
 import org.shardflake.cli.command.IdCommand;
 import org.shardflake.cli.command.InitCommand;
 import org.shardflake.cli.command.MapCommand;
+import org.shardflake.cli.command.SchemaCommand;
 import org.shardflake.cli.command.ServerCommand;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -38,7 +39,14 @@ import picocli.CommandLine.ScopeType;
         description = "Runs one PostgreSQL database as thousands of logical shards on ordinary servers.",
         versionProvider = Shardflake.Version.class,
         sortOptions = false,
-        subcommands = {DemoCommand.class, InitCommand.class, ServerCommand.class, MapCommand.class, IdCommand.class},
+        subcommands = {
+            DemoCommand.class,
+            InitCommand.class,
+            ServerCommand.class,
+            MapCommand.class,
+            SchemaCommand.class,
+            IdCommand.class
+        },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:ok",

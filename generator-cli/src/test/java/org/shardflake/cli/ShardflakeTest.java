@@ -68,7 +68,10 @@ class ShardflakeTest {
         "map locate",
         "map export",
         "map import",
-        "map history"
+        "map history",
+        "schema",
+        "schema deploy",
+        "schema status"
     })
     void helpsWithEachCommand(String command) {
         Result result = Cli.launch((command + " --help").split(" "));

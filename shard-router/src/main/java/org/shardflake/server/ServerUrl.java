@@ -4,6 +4,8 @@
  */
 package org.shardflake.server;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -70,6 +72,18 @@ public final class ServerUrl {
             fresh.setPassword(environment.get("PGPASSWORD"));
         }
         return fresh;
+    }
+
+    /**
+     * Connects, in auto-commit mode; the caller closes the connection.
+     *
+     * @param applicationName what the server shows of it in {@code pg_stat_activity}
+     */
+    public Connection connect(String applicationName) throws SQLException {
+        PGSimpleDataSource named = dataSource();
+        named.setApplicationName(applicationName);
+        named.setTcpKeepAlive(true);
+        return named.getConnection();
     }
 
     private static void readJdbcUrl(PGSimpleDataSource source, String url) {

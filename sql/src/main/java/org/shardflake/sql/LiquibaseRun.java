@@ -6,6 +6,7 @@ package org.shardflake.sql;
 
 import java.sql.Connection;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -73,6 +74,16 @@ public final class LiquibaseRun {
             });
         } catch (Exception e) {
             throw new DeploymentException("could not deploy " + changelog + ": " + e.getMessage(), e);
+        } finally {
+            ONE_AT_A_TIME.unlock();
+        }
+    }
+
+    /** Work with Liquibase that is no update, under the same conditions. */
+    public static <T> T quietly(ResourceAccessor resources, Callable<T> work) throws Exception {
+        ONE_AT_A_TIME.lock();
+        try {
+            return Scope.child(quiet(resources), work::call);
         } finally {
             ONE_AT_A_TIME.unlock();
         }

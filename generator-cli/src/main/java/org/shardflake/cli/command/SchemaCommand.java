@@ -1,0 +1,15 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import picocli.CommandLine.Command;
+
+/** {@code shardflake schema}: the tables of all shards. */
+@Command(
+        name = "schema",
+        description = "Deploys the application's tables to every shard, and compares what is there.",
+        subcommands = {SchemaDeployCommand.class, SchemaStatusCommand.class},
+        footer = {"", "Example: shardflake schema deploy --changelog db/app.xml"})
+public final class SchemaCommand {}

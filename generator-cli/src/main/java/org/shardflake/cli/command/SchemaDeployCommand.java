@@ -1,0 +1,166 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.output.Progress;
+import org.shardflake.deploy.DeployReport;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.SchemaDeployer;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake schema deploy}: one changelog, to every shard. */
+@Command(
+        name = "deploy",
+        description = {
+            "Deploys a Liquibase changelog to every shard: an ordinary one, for one schema.",
+            "A shard is deployed whole or stays as it was; the others go on. Run again, it does only what is left. Shards"
+                    + " that are missing on their server are created, and new tables get their ids and fences."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:every shard is as the changelog says",
+            "1:a server or the catalog cannot be reached, or the changelog cannot be read; nothing was changed",
+            "2:the command line is wrong",
+            "3:some shards failed, and are as they were",
+            "4:there is no catalog, a changeset was edited, or another deployment is at work; nothing was changed",
+            "5:deployed, but shards differ from each other"
+        },
+        footer = {"", "Example: shardflake schema deploy --changelog db/app.xml --shards 7"})
+final class SchemaDeployCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--changelog",
+            paramLabel = "FILE",
+            required = true,
+            description =
+                    "The changelog: XML, YAML, JSON or formatted SQL. ${shard.schema} in it is the shard's schema.")
+    private Path changelog;
+
+    @Option(
+            names = "--search-path",
+            paramLabel = "DIR",
+            description = "Where the changelog's includes are looked for (default: the working directory).")
+    private @Nullable Path searchPath;
+
+    @Mixin
+    private TargetsMixin targets;
+
+    @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase's contexts.")
+    private String contexts;
+
+    @Option(names = "--labels", paramLabel = "EXPRESSION", defaultValue = "", description = "Liquibase's labels.")
+    private String labels;
+
+    @Option(
+            names = "--parameter",
+            paramLabel = "NAME=VALUE",
+            description = "A parameter of the changelog. May be repeated.")
+    private Map<String, String> parameters = new LinkedHashMap<>();
+
+    @Option(
+            names = "--lock-timeout",
+            paramLabel = "TIME",
+            defaultValue = "1s",
+            converter = DurationConverter.class,
+            description =
+                    "How long a statement waits for a lock, with others waiting behind it (default: ${DEFAULT-VALUE}).")
+    private Duration lockTimeout;
+
+    @Option(
+            names = "--statement-timeout",
+            paramLabel = "TIME",
+            defaultValue = "5m",
+            converter = DurationConverter.class,
+            description = "How long a statement may run (default: ${DEFAULT-VALUE}).")
+    private Duration statementTimeout;
+
+    @Option(
+            names = "--tries",
+            paramLabel = "N",
+            defaultValue = "10",
+            description = "How often a shard is tried that others keep locked (default: ${DEFAULT-VALUE}).")
+    private int tries;
+
+    @Option(
+            names = "--parallel",
+            paramLabel = "N",
+            defaultValue = "2",
+            description = "How many shards of a server are changed at a time (default: ${DEFAULT-VALUE}).")
+    private int parallel;
+
+    @Option(names = "--fail-fast", description = "Begin no other shard after one has failed.")
+    private boolean failFast;
+
+    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many need it, change no shard.")
+    private boolean dryRun;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException, InterruptedException {
+        ShardMap map = catalog.catalog().load();
+        List<DeployTarget> shards = targets.targets(map, catalog);
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings())) {
+            if (dryRun) {
+                spec.commandLine().getErr().println("dry run: no shard was changed");
+                output.print(
+                        spec.commandLine().getOut(),
+                        DeployView.facts(deployer.preview()),
+                        () -> DeployView.table(deployer.preview()));
+                return ExitCodes.OK;
+            }
+            DeployReport report = deploy(deployer);
+            output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.table(report));
+            return exitCode(report);
+        }
+    }
+
+    private DeployReport deploy(SchemaDeployer deployer) throws SQLException, InterruptedException {
+        int pending = deployer.pendingShards();
+        if (pending == 0) {
+            return deployer.deploy(done -> {});
+        }
+        Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
+        try (Progress deploying = progress.start("deploying shards", pending)) {
+            return deployer.deploy(deploying::advance);
+        }
+    }
+
+    private DeploySettings settings() {
+        Path directory = searchPath == null ? Path.of("") : searchPath;
+        return new DeploySettings(
+                directory, contexts, labels, parameters, lockTimeout, statementTimeout, tries, parallel, failFast);
+    }
+
+    private static int exitCode(DeployReport report) {
+        if (!report.failures().isEmpty()) {
+            return ExitCodes.PARTLY_DONE;
+        }
+        return report.differing().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
+    }
+}

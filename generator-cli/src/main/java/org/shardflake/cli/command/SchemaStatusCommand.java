@@ -1,0 +1,100 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.deploy.SchemaStatus;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake schema status}: how far every shard is. */
+@Command(
+        name = "status",
+        description = {
+            "Shows how many shards of each server are at which changeset.",
+            "With --drift also compares the real schemas of all shards, whatever their history says."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:a server or the catalog cannot be reached, or failed",
+            "2:the command line is wrong",
+            "4:there is no catalog",
+            "5:with --drift, shards differ from each other"
+        },
+        footer = {"", "Example: shardflake schema status --drift"})
+final class SchemaStatusCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private TargetsMixin targets;
+
+    @Option(names = "--drift", description = "Compare the real schemas, and name what differs.")
+    private boolean drift;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException {
+        SchemaStatus status =
+                SchemaStatus.read(targets.targets(catalog.catalog().load(), catalog), drift);
+        output.print(spec.commandLine().getOut(), facts(status), () -> table(status));
+        return status.drifts().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
+    }
+
+    private Map<String, Object> facts(SchemaStatus status) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put(
+                "groups",
+                status.groups().stream().map(SchemaStatusCommand::facts).toList());
+        if (drift) {
+            facts.put("differing", DeployView.drifts(status.drifts()));
+        }
+        return facts;
+    }
+
+    private static Map<String, Object> facts(SchemaStatus.Group group) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("server", group.server());
+        facts.put("shardCount", group.shards().size());
+        facts.put("shards", group.shards().toString());
+        facts.put("changeSets", group.changeSets());
+        facts.put("last", group.last());
+        return facts;
+    }
+
+    private String table(SchemaStatus status) {
+        TableWriter table = new TableWriter("SERVER", "COUNT", "SHARDS", "CHANGESETS", "LAST CHANGESET");
+        for (SchemaStatus.Group group : status.groups()) {
+            table.row(
+                    group.server(),
+                    group.shards().size(),
+                    ShardMapView.shorten(group.shards()),
+                    group.changeSets(),
+                    group.last());
+        }
+        if (!drift) {
+            return table.toString();
+        }
+        String differing = status.drifts().isEmpty() ? "all shards have one schema" : DeployView.table(status.drifts());
+        return String.join("\n", List.of(table.toString(), differing));
+    }
+}

@@ -1,0 +1,64 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.CliException;
+import org.shardflake.deploy.DeployTarget;
+import picocli.CommandLine.Option;
+
+/** The shards that a command is about: all of them, or those of some servers, or some by number. */
+final class TargetsMixin {
+
+    @Option(
+            names = "--shards",
+            paramLabel = "SHARDS",
+            description = "Only these, such as 0-99,1341 (default: all of the shard map).")
+    private @Nullable String shards;
+
+    @Option(
+            names = "--servers",
+            paramLabel = "NAMES",
+            split = ",",
+            description = "Only those on these servers, separated by commas (default: all of the shard map).")
+    private List<String> servers = new ArrayList<>();
+
+    /** A target for each server that has some of them. */
+    List<DeployTarget> targets(ShardMap map, CatalogMixin catalog) {
+        ShardSet wanted = wanted(map);
+        servers.forEach(map::server);
+        List<DeployTarget> targets = new ArrayList<>();
+        for (Server server : map.servers()) {
+            ShardSet its = ShardSet.of(
+                    map.shards(server).stream().filter(wanted::contains).toArray());
+            if (!its.isEmpty() && (servers.isEmpty() || servers.contains(server.name()))) {
+                targets.add(new DeployTarget(server.name(), catalog.parse(server.url()), its));
+            }
+        }
+        if (targets.isEmpty()) {
+            throw CliException.usage("none of these shards is on these servers");
+        }
+        return targets;
+    }
+
+    private ShardSet wanted(ShardMap map) {
+        int last = map.sharding().shardCount() - 1;
+        if (shards == null) {
+            return ShardSet.range(0, last);
+        }
+        try {
+            ShardSet wanted = ShardSet.parse(shards);
+            wanted.stream().forEach(map::server);
+            return wanted;
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+}

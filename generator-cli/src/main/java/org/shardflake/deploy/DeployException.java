@@ -1,0 +1,24 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.io.Serial;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
+
+/** A deployment that could not begin, so nothing was changed. */
+public class DeployException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    DeployException(String message) {
+        this(message, null);
+    }
+
+    DeployException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

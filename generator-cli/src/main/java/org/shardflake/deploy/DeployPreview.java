@@ -1,0 +1,48 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.Sharding;
+
+/**
+ * What a deployment would do.
+ *
+ * @param shards how many shards of each server need something
+ * @param example a shard that needs something, or -1 if none does
+ * @param sql what it would be given
+ */
+public record DeployPreview(Map<String, Integer> shards, int example, List<String> sql) {
+
+    static DeployPreview of(List<ServerDeployment> deployments) {
+        Map<String, Integer> shards = new LinkedHashMap<>();
+        for (ServerDeployment deployment : deployments) {
+            shards.put(deployment.target().server(), deployment.pending().size());
+        }
+        return deployments.stream()
+                .flatMap(deployment -> deployment.pending().stream())
+                .findFirst()
+                .map(plan -> new DeployPreview(shards, plan.shard(), sql(plan)))
+                .orElseGet(() -> new DeployPreview(shards, -1, List.of()));
+    }
+
+    private static List<String> sql(ShardPlan plan) {
+        String schema = Sharding.schema(plan.shard());
+        List<String> sql = new ArrayList<>();
+        if (plan.create()) {
+            sql.add("SELECT shardflake.create_shard(%d)".formatted(plan.shard()));
+        }
+        sql.add("SET search_path = %s, public".formatted(schema));
+        for (ShardPlan.Step step : plan.steps()) {
+            sql.add("-- " + step.changeSet().key());
+            step.changeSet().sql().forEach(one -> sql.add(ShardChangeSet.forShard(one, schema)));
+        }
+        sql.add("SELECT shardflake.complete_tables(%d)".formatted(plan.shard()));
+        return sql;
+    }
+}

@@ -1,0 +1,34 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.util.List;
+
+/**
+ * What a deployment did.
+ *
+ * @param changeSets how many changesets the changelog has
+ * @param servers by server
+ * @param failures shards that are as they were before
+ * @param differing shards whose schema, read from PostgreSQL afterwards, differs from that of most others with the same
+ *     history
+ */
+public record DeployReport(
+        int changeSets, List<ServerReport> servers, List<ShardFailure> failures, List<ShardDrift> differing) {
+
+    /**
+     * What was done on a server.
+     *
+     * @param shards how many shards were looked at
+     * @param deployed how many of them were changed
+     * @param upToDate how many needed nothing
+     */
+    public record ServerReport(String server, int shards, int deployed, int upToDate, int failed) {}
+
+    /** Whether every shard is as the changelog says. */
+    public boolean isComplete() {
+        return failures.isEmpty() && differing.isEmpty();
+    }
+}

@@ -1,0 +1,47 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+
+/**
+ * How a changelog is deployed.
+ *
+ * @param searchPath the directory that the changelog and its includes are looked for in
+ * @param contexts Liquibase's contexts, separated by commas; empty selects all changesets
+ * @param labels Liquibase's label expression; empty selects all changesets
+ * @param parameters changelog parameters; {@code shard.schema} is there in any case
+ * @param lockTimeout how long a statement waits for a lock before its shard is tried again later
+ * @param statementTimeout how long a statement may run
+ * @param tries how often a shard is tried that another session's locks keep from being changed: 1 or more
+ * @param connections how many shards of a server are changed at a time: 1 or more
+ * @param stopAtFailure whether the first shard that fails ends the deployment
+ */
+public record DeploySettings(
+        Path searchPath,
+        String contexts,
+        String labels,
+        Map<String, String> parameters,
+        Duration lockTimeout,
+        Duration statementTimeout,
+        int tries,
+        int connections,
+        boolean stopAtFailure) {
+
+    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; goes on after a failure. */
+    public static DeploySettings defaults(Path searchPath) {
+        return new DeploySettings(
+                searchPath, "", "", Map.of(), Duration.ofSeconds(1), Duration.ofMinutes(5), 10, 2, false);
+    }
+
+    public DeploySettings {
+        if (tries < 1 || connections < 1) {
+            throw new IllegalArgumentException(
+                    "tries are %d and connections %d, allowed: 1 or more".formatted(tries, connections));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Finds shards whose schema differs from that of most of their peers. */
+final class DriftSearch {
+
+    /** So many shards are described in full; the others only named. */
+    private static final int DESCRIBED = 20;
+
+    private record Found(DeployTarget target, int shard, String fingerprint) {}
+
+    private final List<Found> shards = new ArrayList<>();
+
+    /** Adds the shards of a server. */
+    void add(DeployTarget target, Map<Integer, String> fingerprints) {
+        target.shards().stream()
+                .forEach(shard -> shards.add(new Found(target, shard, fingerprints.getOrDefault(shard, ""))));
+    }
+
+    /** The shards that differ, with what differs in the first of them. */
+    List<ShardDrift> find() throws SQLException {
+        Map<String, Integer> counts = new HashMap<>();
+        shards.forEach(shard -> counts.merge(shard.fingerprint(), 1, Integer::sum));
+        if (counts.size() < 2) {
+            return List.of();
+        }
+        String usual = counts.entrySet().stream()
+                .max(Map.Entry.comparingByValue())
+                .orElseThrow()
+                .getKey();
+        Found peer = shards.stream()
+                .filter(shard -> shard.fingerprint().equals(usual))
+                .findFirst()
+                .orElseThrow();
+        Map<String, String> expected = describe(peer);
+        List<ShardDrift> drifts = new ArrayList<>();
+        for (Found shard : shards.stream()
+                .filter(shard -> !shard.fingerprint().equals(usual))
+                .sorted(Comparator.comparingInt(Found::shard))
+                .toList()) {
+            drifts.add(new ShardDrift(
+                    shard.shard(),
+                    shard.target().server(),
+                    drifts.size() < DESCRIBED ? differences(expected, describe(shard)) : List.of()));
+        }
+        return drifts;
+    }
+
+    private static Map<String, String> describe(Found shard) throws SQLException {
+        try (Connection connection = shard.target().connect()) {
+            return ShardDescription.describe(connection, shard.shard());
+        }
+    }
+
+    private static List<String> differences(Map<String, String> expected, Map<String, String> actual) {
+        if (actual.isEmpty()) {
+            return List.of("schema is missing");
+        }
+        List<String> differences = new ArrayList<>();
+        Map<String, String> all = new TreeMap<>(expected);
+        all.putAll(actual);
+        for (String object : all.keySet()) {
+            String there = expected.get(object);
+            String here = actual.get(object);
+            if (here == null) {
+                differences.add(object + " is missing");
+            } else if (there == null) {
+                differences.add(object + " is not in the other shards: " + here);
+            } else if (!there.equals(here)) {
+                differences.add("%s is %s, in the other shards %s".formatted(object, here, there));
+            }
+        }
+        return differences;
+    }
+}

@@ -1,0 +1,237 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.IdLayout;
+import org.shardflake.deploy.ShardPlan.Step;
+import org.shardflake.sql.FunctionLibrary;
+
+/** The deployment of one server: what its shards need, and the doing of it. Holds the server's deploy lock until closed. */
+final class ServerDeployment implements AutoCloseable {
+
+    private static final String LOCK = "SELECT pg_try_advisory_lock(hashtext('shardflake.schema'))";
+
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
+
+    private final DeployTarget target;
+    private final DeploySettings settings;
+    private final Connection control;
+    private final List<ShardPlan> plans = new ArrayList<>();
+    private final List<String> edited = new ArrayList<>();
+    private int lastOrder;
+
+    private ServerDeployment(DeployTarget target, DeploySettings settings, Connection control) {
+        this.target = target;
+        this.settings = settings;
+        this.control = control;
+    }
+
+    /**
+     * Connects, brings the function library and the history table up to date, and finds out what each shard needs.
+     *
+     * @throws DeployException if another deployment works on this server
+     */
+    static ServerDeployment prepare(
+            DeployTarget target, IdLayout layout, List<ShardChangeSet> changeSets, DeploySettings settings)
+            throws SQLException {
+        ServerDeployment deployment = new ServerDeployment(target, settings, target.connect());
+        try {
+            deployment.lock();
+            FunctionLibrary.deploy(deployment.control, layout.epochMillis());
+            ShardHistory.create(deployment.control);
+            deployment.plan(changeSets);
+            return deployment;
+        } catch (SQLException | RuntimeException e) {
+            deployment.close();
+            throw e;
+        }
+    }
+
+    /** A session's lock, so that it goes with whoever is killed; which takes the server a moment to notice. */
+    private void lock() throws SQLException {
+        long end = System.nanoTime() + LOCK_PATIENCE.toNanos();
+        while (!tryLock()) {
+            if (System.nanoTime() > end) {
+                throw new DeployRefusedException(
+                        "another schema deployment works on server %s; wait for it to end".formatted(target.server()));
+            }
+            try {
+                Thread.sleep(100);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new DeployException("interrupted while waiting for another deployment", e);
+            }
+        }
+    }
+
+    private boolean tryLock() throws SQLException {
+        try (Statement statement = control.createStatement();
+                ResultSet row = statement.executeQuery(LOCK)) {
+            row.next();
+            return row.getBoolean(1);
+        }
+    }
+
+    private void plan(List<ShardChangeSet> changeSets) throws SQLException {
+        Map<Integer, Map<String, @Nullable String>> history = ShardHistory.read(control);
+        lastOrder = ShardHistory.lastOrder(control);
+        Set<Integer> present = presentShards();
+        target.shards().stream().forEach(shard -> {
+            List<Step> steps = new ArrayList<>();
+            Map<String, @Nullable String> had = history.getOrDefault(shard, Map.of());
+            for (int i = 0; i < changeSets.size(); i++) {
+                ShardChangeSet changeSet = changeSets.get(i);
+                if (!had.containsKey(changeSet.key())) {
+                    steps.add(new Step(changeSet, i + 1, false));
+                } else if (changeSet.runAlways() || (changeSet.runOnChange() && isEdited(changeSet, had))) {
+                    steps.add(new Step(changeSet, i + 1, true));
+                } else if (isEdited(changeSet, had)) {
+                    edited.add(
+                            "changeset %s was edited after shard %d on server %s had it: its checksum was %s, now it is %s"
+                                    .formatted(
+                                            changeSet.key(),
+                                            shard,
+                                            target.server(),
+                                            had.get(changeSet.key()),
+                                            changeSet.checksum()));
+                }
+            }
+            plans.add(new ShardPlan(shard, !present.contains(shard), steps));
+        });
+    }
+
+    private static boolean isEdited(ShardChangeSet changeSet, Map<String, @Nullable String> had) {
+        String before = had.get(changeSet.key());
+        // Checksums of another version of Liquibase's formula, the part before the colon, cannot be compared.
+        int version = changeSet.checksum().indexOf(':') + 1;
+        return before != null
+                && before.startsWith(changeSet.checksum().substring(0, version))
+                && !before.equals(changeSet.checksum());
+    }
+
+    private Set<Integer> presentShards() throws SQLException {
+        Set<Integer> present = new HashSet<>();
+        try (Statement statement = control.createStatement();
+                ResultSet row = statement.executeQuery(
+                        "SELECT right(nspname, 4)::integer FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$'")) {
+            while (row.next()) {
+                present.add(row.getInt(1));
+            }
+        }
+        return present;
+    }
+
+    /** Changesets that were edited after they had been deployed, as messages. */
+    List<String> edited() {
+        return edited;
+    }
+
+    /** What shards need, in order; those that need nothing left out. */
+    List<ShardPlan> pending() {
+        return plans.stream().filter(plan -> !plan.isEmpty()).toList();
+    }
+
+    DeployTarget target() {
+        return target;
+    }
+
+    /**
+     * Deploys what is pending, some shards at a time.
+     *
+     * @param done told how many shards were done since it was last told
+     * @param stop set when the rest is not to be begun, by a failure here or elsewhere
+     */
+    Collection<ShardFailure> run(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
+            throws SQLException, InterruptedException {
+        Queue<ShardPlan> waiting = new ConcurrentLinkedQueue<>(pending());
+        Queue<ShardFailure> failures = new ConcurrentLinkedQueue<>();
+        String now = String.valueOf(System.currentTimeMillis());
+        String deployment = now.substring(now.length() - 10);
+        ExecutorService threads = Executors.newFixedThreadPool(settings.connections());
+        try {
+            List<Future<?>> workers = new ArrayList<>();
+            for (int i = 0; i < Math.min(settings.connections(), waiting.size()); i++) {
+                workers.add(threads.submit(() -> {
+                    try (Connection connection = target.connect()) {
+                        ShardRun run = new ShardRun(
+                                connection, target.server(), settings, preconditions, deployment, lastOrder);
+                        work(run, waiting, failures, done, stop);
+                    }
+                    return true;
+                }));
+            }
+            for (Future<?> worker : workers) {
+                await(worker);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        makeDurable();
+        return failures;
+    }
+
+    private void work(
+            ShardRun run, Queue<ShardPlan> waiting, Queue<ShardFailure> failures, IntConsumer done, AtomicBoolean stop)
+            throws SQLException, InterruptedException {
+        ShardPlan plan = waiting.poll();
+        while (plan != null && !stop.get() && !Thread.currentThread().isInterrupted()) {
+            var failure = run.deploy(plan);
+            failure.ifPresent(failures::add);
+            if (failure.isPresent() && settings.stopAtFailure()) {
+                stop.set(true);
+            }
+            done.accept(1);
+            plan = waiting.poll();
+        }
+    }
+
+    private static void await(Future<?> worker) throws SQLException, InterruptedException {
+        try {
+            worker.get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException sql) {
+                throw sql;
+            }
+            throw new IllegalStateException("a deployment failed", e.getCause());
+        }
+    }
+
+    /** The shards' commits did not wait for the disk; this one does, and all before it with it. */
+    private void makeDurable() throws SQLException {
+        try (Statement statement = control.createStatement()) {
+            statement.execute("SET synchronous_commit = on; SELECT pg_current_xact_id(); RESET synchronous_commit");
+        }
+    }
+
+    /** What a shard's schema is now, by shard, without its name. */
+    Map<Integer, String> fingerprints() throws SQLException {
+        return ShardDescription.fingerprints(control, target.shards());
+    }
+
+    @Override
+    public void close() throws SQLException {
+        control.close();
+    }
+}

@@ -1,0 +1,49 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * A changeset as the SQL that deploys it to a shard.
+ *
+ * <p>Tables are not qualified in it, or by {@link #TEMPLATE_SCHEMA}, which stands for the schema of the shard.
+ *
+ * @param path the changelog file it is in
+ * @param checksum Liquibase's, the same for all shards
+ * @param sql its statements
+ * @param rollbackSql the statements that undo it, none if it cannot be undone
+ * @param inTransaction whether it can share a transaction with others; false as for CREATE INDEX CONCURRENTLY
+ * @param runOnChange whether it runs again when its checksum is another
+ * @param runAlways whether it runs at every deployment
+ * @param hasPreconditions whether Liquibase must be asked on each shard
+ */
+record ShardChangeSet(
+        String id,
+        String author,
+        String path,
+        String checksum,
+        String description,
+        List<String> sql,
+        Optional<List<String>> rollbackSql,
+        boolean inTransaction,
+        boolean runOnChange,
+        boolean runAlways,
+        boolean hasPreconditions) {
+
+    /** What Liquibase takes for the default schema, and {@code ${shard.schema}} becomes. */
+    static final String TEMPLATE_SCHEMA = "shardflake_template_shard";
+
+    /** What tells changesets apart, as messages name it. */
+    String key() {
+        return path + "::" + id + "::" + author;
+    }
+
+    /** A statement as it is for one shard. */
+    static String forShard(String sql, String schema) {
+        return sql.replace(TEMPLATE_SCHEMA, schema);
+    }
+}

@@ -1,0 +1,138 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.TreeMap;
+import liquibase.Scope;
+import liquibase.changelog.ChangeLogHistoryServiceFactory;
+import liquibase.database.core.PostgresDatabase;
+import liquibase.database.jvm.JdbcConnection;
+import liquibase.resource.ClassLoaderResourceAccessor;
+import liquibase.util.LiquibaseUtil;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Sharding;
+import org.shardflake.sql.LiquibaseRun;
+
+/**
+ * Liquibase's history of a server, {@code shardflake_deploy.databasechangelog}, with a line for each changeset and shard.
+ *
+ * <p>The shard's schema is the first part of the line's file name, so that the lines of a shard can go with it to another
+ * server: {@code shard_0007/db/app.xml}.
+ */
+final class ShardHistory {
+
+    static final String SCHEMA = "shardflake_deploy";
+    static final String TABLE = SCHEMA + ".databasechangelog";
+
+    private static final String READ = "SELECT left(filename, 10), substr(filename, 12), id, author, md5sum FROM "
+            + TABLE + " WHERE filename ~ '^shard_[0-9]{4}/'";
+
+    private ShardHistory() {}
+
+    /** Makes the table as Liquibase itself makes it, where it is missing. */
+    static void create(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            try (ResultSet found = statement.executeQuery("SELECT to_regclass('%s')".formatted(TABLE))) {
+                found.next();
+                if (found.getString(1) != null) {
+                    return;
+                }
+            }
+            statement.execute("CREATE SCHEMA IF NOT EXISTS " + SCHEMA);
+        }
+        try {
+            LiquibaseRun.quietly(new ClassLoaderResourceAccessor(), () -> {
+                PostgresDatabase database = new PostgresDatabase();
+                database.setConnection(new JdbcConnection(connection));
+                database.setLiquibaseSchemaName(SCHEMA);
+                ChangeLogHistoryServiceFactory services =
+                        Scope.getCurrentScope().getSingleton(ChangeLogHistoryServiceFactory.class);
+                services.getChangeLogService(database).init();
+                services.resetAll();
+                // A shard's lines are found by the beginning of their file name.
+                try (Statement statement = connection.createStatement()) {
+                    statement.execute("CREATE INDEX ON %s (filename)".formatted(TABLE));
+                }
+                database.commit();
+                return true;
+            });
+        } catch (Exception e) {
+            throw new DeployException("cannot create %s: %s".formatted(TABLE, ShardChangelog.rootMessage(e)), e);
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    /** What every shard has had: checksums by the changeset's key, null where Liquibase was told to forget one. */
+    static Map<Integer, Map<String, @Nullable String>> read(Connection connection) throws SQLException {
+        Map<Integer, Map<String, @Nullable String>> history = new TreeMap<>();
+        try (Statement statement = connection.createStatement()) {
+            statement.setFetchSize(10_000);
+            try (ResultSet row = statement.executeQuery(READ)) {
+                while (row.next()) {
+                    int shard = Integer.parseInt(row.getString(1).substring("shard_".length()));
+                    String key = row.getString(2) + "::" + row.getString(3) + "::" + row.getString(4);
+                    history.computeIfAbsent(shard, s -> new HashMap<>()).put(key, row.getString(5));
+                }
+            }
+        }
+        return history;
+    }
+
+    /** The highest number that a line of the history has, to go on from. */
+    static int lastOrder(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT COALESCE(max(orderexecuted), 0) FROM " + TABLE)) {
+            row.next();
+            return row.getInt(1);
+        }
+    }
+
+    /**
+     * SQL that records a changeset as deployed to a shard, in place of a line that is there already; part of the transaction
+     * that deploys it.
+     *
+     * @param how {@code EXECUTED}, {@code RERAN} or {@code MARK_RAN}
+     */
+    static String recordSql(int shard, ShardChangeSet changeSet, String how, int order, String deployment) {
+        return (how.equals("EXECUTED") ? "" : forgetSql(shard, changeSet) + ";\n")
+                + "INSERT INTO %s (id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, liquibase, deployment_id) VALUES (%s, %s, %s, localtimestamp, %d, %s, %s, %s, '', %s, %s)"
+                        .formatted(
+                                TABLE,
+                                quote(changeSet.id()),
+                                quote(changeSet.author()),
+                                quote(file(shard, changeSet)),
+                                order,
+                                quote(how),
+                                quote(changeSet.checksum()),
+                                quote(abbreviate(changeSet.description(), 255)),
+                                quote(abbreviate(LiquibaseUtil.getBuildVersion(), 20)),
+                                quote(deployment));
+    }
+
+    /** SQL that removes the line of a changeset that was undone on a shard. */
+    static String forgetSql(int shard, ShardChangeSet changeSet) {
+        return "DELETE FROM %s WHERE id = %s AND author = %s AND filename = %s"
+                .formatted(TABLE, quote(changeSet.id()), quote(changeSet.author()), quote(file(shard, changeSet)));
+    }
+
+    private static String file(int shard, ShardChangeSet changeSet) {
+        return Sharding.schema(shard) + "/" + changeSet.path();
+    }
+
+    private static String quote(String text) {
+        return "'" + text.replace("'", "''") + "'";
+    }
+
+    private static String abbreviate(String text, int length) {
+        return text.substring(0, Math.min(text.length(), length));
+    }
+}

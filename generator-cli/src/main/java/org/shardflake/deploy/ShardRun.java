@@ -1,0 +1,265 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.shardflake.Sharding;
+import org.shardflake.deploy.ShardPlan.Step;
+
+/**
+ * Deploys to one shard at a time over one connection. For one thread.
+ *
+ * <p>Statements that can share a transaction do, and are sent in one message. When one fails, the shard is tried again
+ * statement by statement, to find out which.
+ */
+final class ShardRun {
+
+    /** Other sessions are in the way: lock timeout, deadlock. */
+    private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
+
+    private static final long LONGEST_PAUSE_MILLIS = 2000;
+    private static final Pattern CONCURRENT_INDEX = Pattern.compile(
+            "\\s*CREATE\\s+(?:UNIQUE\\s+)?INDEX\\s+CONCURRENTLY\\s+(?:IF\\s+NOT\\s+EXISTS\\s+)?\"?(?<name>[\\w$]+)\"?\\s+ON\\b.*",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+
+    private final Connection connection;
+    private final String server;
+    private final DeploySettings settings;
+    private final Preconditions preconditions;
+    private final String deployment;
+    private final int firstOrder;
+
+    ShardRun(
+            Connection connection,
+            String server,
+            DeploySettings settings,
+            Preconditions preconditions,
+            String deployment,
+            int firstOrder) {
+        this.connection = connection;
+        this.server = server;
+        this.settings = settings;
+        this.preconditions = preconditions;
+        this.deployment = deployment;
+        this.firstOrder = firstOrder;
+    }
+
+    /** Deploys what a shard needs; a failure leaves it as it was, but for what could not be part of a transaction. */
+    Optional<ShardFailure> deploy(ShardPlan plan) throws SQLException, InterruptedException {
+        List<Step> together = new ArrayList<>();
+        boolean create = plan.create();
+        for (Step step : plan.steps()) {
+            if (step.changeSet().inTransaction()) {
+                together.add(step);
+                continue;
+            }
+            Optional<ShardFailure> failure = inTransaction(plan.shard(), create, together);
+            if (failure.isEmpty()) {
+                failure = alone(plan.shard(), step);
+            }
+            if (failure.isPresent()) {
+                return failure;
+            }
+            create = false;
+            together.clear();
+        }
+        return inTransaction(plan.shard(), create, together);
+    }
+
+    private Optional<ShardFailure> inTransaction(int shard, boolean create, List<Step> steps)
+            throws SQLException, InterruptedException {
+        if (!create && steps.isEmpty()) {
+            return Optional.empty();
+        }
+        boolean asksLiquibase = steps.stream().anyMatch(step -> step.changeSet().hasPreconditions());
+        boolean stepwise = asksLiquibase;
+        for (int tried = 1; ; tried++) {
+            Statements statements = new Statements(shard, stepwise);
+            try {
+                connection.setAutoCommit(false);
+                run(statements, shard, create, steps);
+                statements.flush();
+                connection.commit();
+                return Optional.empty();
+            } catch (SQLException e) {
+                rollback();
+                if (IN_THE_WAY.contains(String.valueOf(e.getSQLState())) && tried < settings.tries()) {
+                    pause(tried);
+                } else if (!stepwise) {
+                    stepwise = true;
+                } else {
+                    return Optional.of(statements.failure(String.valueOf(e.getMessage())));
+                }
+            } catch (DeployException e) {
+                rollback();
+                return Optional.of(statements.failure(String.valueOf(e.getMessage())));
+            }
+        }
+    }
+
+    private void run(Statements statements, int shard, boolean create, List<Step> steps) throws SQLException {
+        String schema = Sharding.schema(shard);
+        if (create) {
+            statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
+        }
+        statements.add("SET LOCAL search_path = %s, public".formatted(schema));
+        statements.add(
+                "SET LOCAL lock_timeout = %d".formatted(settings.lockTimeout().toMillis()));
+        statements.add("SET LOCAL statement_timeout = %d"
+                .formatted(settings.statementTimeout().toMillis()));
+        // History and tables are lost together if the server crashes now, so a rerun does what is missing.
+        statements.add("SET LOCAL synchronous_commit = off");
+        for (Step step : steps) {
+            statements.begin(step.changeSet());
+            String how = step.again() ? "RERAN" : "EXECUTED";
+            switch (preconditions.check(connection, shard, step.changeSet())) {
+                case RUN -> {
+                    for (String sql : step.changeSet().sql()) {
+                        statements.add(ShardChangeSet.forShard(sql, schema));
+                    }
+                }
+                case MARK_RAN -> how = "MARK_RAN";
+                case SKIP -> {
+                    continue;
+                }
+            }
+            statements.add(
+                    ShardHistory.recordSql(shard, step.changeSet(), how, firstOrder + step.position(), deployment));
+        }
+        statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
+    }
+
+    /** A changeset that cannot be in a transaction, such as CREATE INDEX CONCURRENTLY. */
+    private Optional<ShardFailure> alone(int shard, Step step) {
+        String schema = Sharding.schema(shard);
+        Statements statements = new Statements(shard, true);
+        statements.begin(step.changeSet());
+        try {
+            connection.setAutoCommit(true);
+            statements.add("SET search_path = %s, public".formatted(schema));
+            statements.add("SET statement_timeout = %d"
+                    .formatted(settings.statementTimeout().toMillis()));
+            for (String sql : step.changeSet().sql()) {
+                if (!isBuiltAlready(statements, schema, sql)) {
+                    statements.add(ShardChangeSet.forShard(sql, schema));
+                }
+            }
+            statements.add(ShardHistory.recordSql(
+                    shard,
+                    step.changeSet(),
+                    step.again() ? "RERAN" : "EXECUTED",
+                    firstOrder + step.position(),
+                    deployment));
+            return Optional.empty();
+        } catch (SQLException e) {
+            return Optional.of(statements.failure(String.valueOf(e.getMessage())));
+        } finally {
+            reset();
+        }
+    }
+
+    /**
+     * Whether an interrupted deployment got as far as a valid index; the remains of one that did not are dropped, since a
+     * failed CREATE INDEX CONCURRENTLY leaves an invalid index behind.
+     */
+    private boolean isBuiltAlready(Statements statements, String schema, String sql) throws SQLException {
+        Matcher index = CONCURRENT_INDEX.matcher(sql);
+        if (!index.matches()) {
+            return false;
+        }
+        String name = sql.contains("\"" + index.group("name") + "\"")
+                ? index.group("name")
+                : index.group("name").toLowerCase(Locale.ROOT);
+        try (Statement statement = connection.createStatement();
+                ResultSet found = statement.executeQuery(
+                        "SELECT i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE c.relnamespace = '%s'::regnamespace AND c.relname = '%s'"
+                                .formatted(schema, name))) {
+            if (!found.next()) {
+                return false;
+            }
+            if (found.getBoolean(1)) {
+                return true;
+            }
+        }
+        statements.add("DROP INDEX CONCURRENTLY %s.\"%s\"".formatted(schema, name));
+        return false;
+    }
+
+    private void reset() {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("RESET search_path; RESET statement_timeout");
+        } catch (SQLException e) {
+            // The connection has gone; whoever uses it next says so.
+        }
+    }
+
+    private void rollback() throws SQLException {
+        connection.rollback();
+        connection.setAutoCommit(true);
+    }
+
+    private static void pause(int tried) throws InterruptedException {
+        long longest = Math.min(100L << Math.min(tried, 10), LONGEST_PAUSE_MILLIS);
+        Thread.sleep(ThreadLocalRandom.current().nextLong(longest / 2, longest));
+    }
+
+    /** Statements of one try, gathered into one message or run one by one. */
+    final class Statements {
+
+        private final int shard;
+        private final boolean stepwise;
+        private final StringBuilder gathered = new StringBuilder();
+        private String changeSet = "";
+        private String running = "";
+
+        private Statements(int shard, boolean stepwise) {
+            this.shard = shard;
+            this.stepwise = stepwise;
+        }
+
+        void begin(ShardChangeSet next) {
+            changeSet = next.key();
+            running = "";
+        }
+
+        void add(String sql) throws SQLException {
+            if (stepwise) {
+                running = sql;
+                execute(sql);
+            } else {
+                gathered.append(sql).append(";\n");
+            }
+        }
+
+        void flush() throws SQLException {
+            if (!gathered.isEmpty()) {
+                execute(gathered.toString());
+                gathered.setLength(0);
+            }
+        }
+
+        private void execute(String sql) throws SQLException {
+            try (Statement statement = connection.createStatement()) {
+                statement.setEscapeProcessing(false);
+                statement.execute(sql);
+            }
+        }
+
+        private ShardFailure failure(String error) {
+            return new ShardFailure(shard, server, changeSet, running, error);
+        }
+    }
+}

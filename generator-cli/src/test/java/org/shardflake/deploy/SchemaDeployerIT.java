@@ -1,0 +1,143 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.deploy.DeployReport.ServerReport;
+
+class SchemaDeployerIT {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    @TempDir
+    private Path directory;
+
+    @Test
+    void leavesTheOneShardOfTwoThousandThatFailsAsItWas() throws Exception {
+        DeployFixture fixture = new DeployFixture(postgres, 2, 2000, directory);
+        fixture.deploy(fixture.photos());
+        fixture.execute(1234, "CREATE VIEW place AS SELECT 1 AS one");
+        Path more = fixture.photos(
+                "<changeSet id='title' author='ann'><dropColumn tableName='photo' columnName='title'/></changeSet>",
+                "<changeSet id='place' author='ann'><createTable tableName='place'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable></changeSet>");
+
+        DeployReport report = fixture.deploy(more);
+
+        assertThat(report.servers())
+                .containsExactly(new ServerReport("db1", 1000, 999, 0, 1), new ServerReport("db2", 1000, 1000, 0, 0));
+        assertThat(report.failures()).singleElement().satisfies(failure -> {
+            assertThat(failure.shard()).isEqualTo(1234);
+            assertThat(failure.changeSet()).isEqualTo("app.xml::place::ann");
+            assertThat(failure.sql()).startsWith("CREATE TABLE place (");
+            assertThat(failure.error()).contains("relation \"place\" already exists");
+        });
+        assertThat(fixture.history(1234)).isEqualTo(2);
+        assertThat(fixture.text(1234, "SELECT count(title) FROM photo")).isEqualTo("0");
+
+        fixture.execute(1234, "DROP VIEW place");
+        DeployReport again = fixture.deploy(more);
+
+        assertThat(again.isComplete()).isTrue();
+        assertThat(again.servers())
+                .containsExactly(new ServerReport("db1", 1000, 1, 999, 0), new ServerReport("db2", 1000, 0, 1000, 0));
+        fixture.drop();
+    }
+
+    /** Every round adds a table to 200 shards, is killed at a random moment, and run again. */
+    @Test
+    void goesOnWhereItWasKilled() throws Exception {
+        int shards = 200;
+        int kills = 20;
+        DeployFixture fixture = new DeployFixture(postgres, 2, shards, directory);
+        fixture.deploy(fixture.photos());
+        Random random = new Random(5);
+        List<String> tables = new ArrayList<>();
+        int halfway = 0;
+        for (int round = 0; round < kills; round++) {
+            tables.add(
+                    "<changeSet id='t%1$d' author='ann'><createTable tableName='t%1$d'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable><createTable tableName='u%1$d'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable></changeSet>"
+                            .formatted(round));
+            Path changelog = fixture.photos(tables.toArray(String[]::new));
+
+            killAfter(random.nextInt(600), fixture, changelog);
+            int done = wholeShards(fixture, round);
+            halfway += done > 0 && done < shards ? 1 : 0;
+
+            DeployReport report = fixture.deploy(changelog);
+            assertThat(report.isComplete()).isTrue();
+            assertThat(report.servers().stream()
+                            .mapToInt(ServerReport::deployed)
+                            .sum())
+                    .isEqualTo(shards - done);
+            assertThat(wholeShards(fixture, round)).isEqualTo(shards);
+        }
+        for (int shard = 0; shard < shards; shard++) {
+            assertThat(fixture.history(shard)).isEqualTo(2 + kills);
+        }
+        assertThat(halfway).isPositive();
+        System.out.printf("killed %d times, %d of them halfway: every shard whole or as it was%n", kills, halfway);
+        fixture.drop();
+    }
+
+    private void killAfter(int millis, DeployFixture fixture, Path changelog) throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                DeployProcess.class.getName(),
+                directory.toString(),
+                changelog.toString()));
+        List<DeployTarget> targets = fixture.targets();
+        for (int server = 0; server < 2; server++) {
+            command.add(fixture.database(server).uri());
+            command.add(targets.get(server).shards().toString());
+        }
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (BufferedReader out = process.inputReader()) {
+            assertThat(out.readLine()).isEqualTo("begin");
+            process.waitFor(millis, TimeUnit.MILLISECONDS);
+            process.destroyForcibly().waitFor();
+        }
+    }
+
+    /** How many shards have both tables of a round and its line in the history; fails for any that has some of them. */
+    private static int wholeShards(DeployFixture fixture, int round) throws SQLException {
+        int whole = 0;
+        for (int server = 0; server < 2; server++) {
+            try (Connection connection = fixture.database(server).connect();
+                    Statement statement = connection.createStatement();
+                    ResultSet row = statement.executeQuery("""
+                            SELECT n.nspname,
+                                   (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname IN ('t%1$d', 'u%1$d')),
+                                   (SELECT count(*) FROM %2$s h WHERE h.id = 't%1$d' AND h.filename = n.nspname || '/app.xml')
+                              FROM pg_namespace n WHERE n.nspname ~ '^shard_[0-9]{4}$'
+                            """.formatted(round, ShardHistory.TABLE))) {
+                while (row.next()) {
+                    assertThat(row.getInt(2)).as(row.getString(1)).isEqualTo(2 * row.getInt(3));
+                    whole += row.getInt(3);
+                }
+            }
+        }
+        return whole;
+    }
+}

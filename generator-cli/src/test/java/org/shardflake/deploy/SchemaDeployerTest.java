@@ -1,0 +1,402 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.IdLayout;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.deploy.DeployReport.ServerReport;
+
+class SchemaDeployerTest {
+
+    private static final int SHARDS = 12;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    @TempDir
+    private Path directory;
+
+    private DeployFixture fixture;
+
+    @BeforeEach
+    void create() {
+        fixture = new DeployFixture(postgres, 2, SHARDS, directory);
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        fixture.drop();
+    }
+
+    @Test
+    void bringsAnOrdinaryChangelogToEveryShard() throws Exception {
+        DeployReport report = fixture.deploy(fixture.photos());
+
+        assertThat(report.isComplete()).isTrue();
+        assertThat(report.servers())
+                .containsExactly(new ServerReport("db1", 6, 6, 0, 0), new ServerReport("db2", 6, 6, 0, 0));
+        for (int shard = 0; shard < SHARDS; shard++) {
+            long id = Long.parseLong(fixture.text(shard, "INSERT INTO photo (uid) VALUES (1) RETURNING id"));
+            assertThat(IdLayout.shard(id)).isEqualTo(shard);
+            fixture.execute(shard, "INSERT INTO \"like\" (photo_id) VALUES (%d)".formatted(id));
+            assertThat(fixture.text(
+                            shard,
+                            "SELECT count(*) FROM shardflake.fences(%d) WHERE present AND NOT fenced".formatted(shard)))
+                    .isEqualTo("2");
+            assertThat(fixture.history(shard)).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void doesNothingWhenNothingIsLeftToDo() throws Exception {
+        Path changelog = fixture.photos();
+        fixture.deploy(changelog);
+
+        DeployReport report = fixture.deploy(changelog);
+
+        assertThat(report.servers())
+                .containsExactly(new ServerReport("db1", 6, 0, 6, 0), new ServerReport("db2", 6, 0, 6, 0));
+    }
+
+    @Test
+    void addsWhatIsNewAndFillsShardsThatAreBehind() throws Exception {
+        fixture.deploy(fixture.photos(), fixture.targets().subList(0, 1), fixture.settings());
+        Path more = fixture.photos(
+                "<changeSet id='place' author='ann'><addColumn tableName='photo'><column name='place' type='text' defaultValue='here'/></addColumn></changeSet>");
+
+        assertThat(fixture.deploy(more).isComplete()).isTrue();
+
+        for (int shard = 0; shard < SHARDS; shard++) {
+            assertThat(fixture.text(shard, "INSERT INTO photo (uid) VALUES (1) RETURNING place"))
+                    .isEqualTo("here");
+            assertThat(fixture.history(shard)).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void tellsWhatItWouldDo() throws Exception {
+        try (SchemaDeployer deployer =
+                SchemaDeployer.prepare(fixture.photos(), fixture.targets(), IdLayout.DEFAULT, fixture.settings())) {
+            DeployPreview preview = deployer.preview();
+
+            assertThat(preview.shards()).containsExactly(Map.entry("db1", 6), Map.entry("db2", 6));
+            assertThat(preview.example()).isZero();
+            assertThat(preview.sql())
+                    .containsExactly(
+                            "SELECT shardflake.create_shard(0)",
+                            "SET search_path = shard_0000, public",
+                            "-- app.xml::photo::ann",
+                            "CREATE TABLE photo (id BIGINT NOT NULL, uid BIGINT NOT NULL, title TEXT, CONSTRAINT photo_pkey PRIMARY KEY (id))",
+                            "CREATE INDEX photo_uid ON photo(uid)",
+                            "-- app.xml::like::ann",
+                            "CREATE TABLE \"like\" (id BIGINT NOT NULL, photo_id BIGINT NOT NULL, CONSTRAINT like_pkey PRIMARY KEY (id), CONSTRAINT like_photo FOREIGN KEY (photo_id) REFERENCES photo(id))",
+                            "SELECT shardflake.complete_tables(0)");
+        }
+        assertThat(fixture.text(0, "SELECT to_regnamespace('shard_0000')")).isEqualTo("null");
+    }
+
+    @Test
+    void leavesAShardThatFailsAsItWasAndGoesOn() throws Exception {
+        fixture.deploy(fixture.photos());
+        fixture.execute(7, "INSERT INTO photo (uid, title) VALUES (1, 'twice'), (2, 'twice')");
+        Path more = fixture.photos(
+                "<changeSet id='place' author='ann'><addColumn tableName='photo'><column name='place' type='text'/></addColumn></changeSet>",
+                "<changeSet id='unique' author='ann'><addUniqueConstraint tableName='photo' columnNames='title' constraintName='photo_title'/></changeSet>");
+
+        DeployReport report = fixture.deploy(more);
+
+        assertThat(report.failures()).singleElement().satisfies(failure -> {
+            assertThat(failure.shard()).isEqualTo(7);
+            assertThat(failure.server()).isEqualTo("db2");
+            assertThat(failure.changeSet()).isEqualTo("app.xml::unique::ann");
+            assertThat(failure.sql()).isEqualTo("ALTER TABLE photo ADD CONSTRAINT photo_title UNIQUE (title)");
+            assertThat(failure.error()).contains("could not create unique index \"photo_title\"");
+        });
+        assertThat(report.servers())
+                .containsExactly(new ServerReport("db1", 6, 6, 0, 0), new ServerReport("db2", 6, 5, 0, 1));
+        assertThat(fixture.history(7)).isEqualTo(2);
+        assertThat(
+                        fixture.text(
+                                7,
+                                "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'shard_0007' AND column_name = 'place'"))
+                .isEqualTo("0");
+
+        fixture.execute(7, "DELETE FROM photo");
+        assertThat(fixture.deploy(more).servers())
+                .containsExactly(new ServerReport("db1", 6, 0, 6, 0), new ServerReport("db2", 6, 1, 5, 0));
+    }
+
+    @Test
+    void refusesAnEditedChangesetBeforeItChangesAnything() throws Exception {
+        fixture.deploy(fixture.photos());
+        Path edited = fixture.write(
+                "app.xml",
+                DeployFixture.PHOTOS
+                        .replace("type=\"text\"", "type=\"varchar(10)\"")
+                        .replace(
+                                "<!-- more -->",
+                                "<changeSet id='new' author='ann'><createTable tableName='new'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable></changeSet>"));
+
+        assertThatExceptionOfType(DeployException.class)
+                .isThrownBy(() -> fixture.deploy(edited))
+                .withMessageContaining("changeset app.xml::photo::ann was edited after shard 0 on server db1 had it")
+                .withMessageContaining("(and 11 more). Write a new changeset instead, or undo the edit");
+        assertThat(fixture.text(0, "SELECT to_regclass('new')")).isEqualTo("null");
+    }
+
+    @Test
+    void refusesATableWithoutAPrimaryKey() throws Exception {
+        DeployReport report = fixture.deploy(
+                fixture.photos(
+                        "<changeSet id='log' author='ann'><createTable tableName='log'><column name='line' type='text'/></createTable></changeSet>"));
+
+        assertThat(report.failures())
+                .hasSize(SHARDS)
+                .allSatisfy(failure -> assertThat(failure.error()).contains("has no primary key"));
+        assertThat(fixture.text(0, "SELECT to_regnamespace('shard_0000')")).isEqualTo("null");
+    }
+
+    @Test
+    void runsAgainWhatIsToRunOnChange() throws Exception {
+        String view = """
+                --liquibase formatted sql
+                --changeset ann:titles runOnChange:true splitStatements:false
+                CREATE OR REPLACE VIEW titles AS SELECT '%s' || title AS title FROM ${shard.schema}.photo;
+                """;
+        fixture.write("view.sql", view.formatted("a "));
+        Path changelog = fixture.photos("<include file='view.sql'/>");
+        fixture.deploy(changelog);
+        fixture.write("view.sql", view.formatted("the "));
+
+        assertThat(fixture.deploy(changelog).servers().get(0).deployed()).isEqualTo(6);
+
+        fixture.execute(3, "INSERT INTO photo (uid, title) VALUES (1, 'end')");
+        assertThat(fixture.text(3, "SELECT title FROM titles")).isEqualTo("the end");
+        assertThat(fixture.text(3, "SELECT exectype FROM %s WHERE id = 'titles' LIMIT 1".formatted(ShardHistory.TABLE)))
+                .isEqualTo("RERAN");
+        assertThat(fixture.history(3)).isEqualTo(3);
+    }
+
+    @Test
+    void readsYamlJsonAndSqlFiles() throws Exception {
+        fixture.write("tables.sql", "CREATE TABLE from_file (id bigint PRIMARY KEY); CREATE INDEX ON from_file (id);");
+        fixture.write("b.json", """
+                {"databaseChangeLog": [{"changeSet": {"id": "b", "author": "ann", "changes": [{"sqlFile": {"path": "tables.sql"}}]}}]}
+                """);
+        Path changelog = fixture.write("a.yaml", """
+                databaseChangeLog:
+                  - changeSet:
+                      id: a
+                      author: ann
+                      changes:
+                        - createTable:
+                            tableName: from_yaml
+                            columns:
+                              - column: {name: id, type: bigint, constraints: {primaryKey: true}}
+                  - include: {file: b.json}
+                """);
+
+        assertThat(fixture.deploy(changelog).isComplete()).isTrue();
+        assertThat(fixture.text(5, "INSERT INTO from_file DEFAULT VALUES RETURNING shardflake.id_shard(id)"))
+                .isEqualTo("5");
+        assertThat(fixture.text(5, "INSERT INTO from_yaml DEFAULT VALUES RETURNING shardflake.id_shard(id)"))
+                .isEqualTo("5");
+    }
+
+    @Test
+    void obeysContextsAndLabels() throws Exception {
+        Path changelog = fixture.photos(
+                "<changeSet id='test' author='ann' context='test'><sql>INSERT INTO photo (uid) VALUES (1)</sql></changeSet>",
+                "<changeSet id='later' author='ann' labels='v2'><sql>INSERT INTO photo (uid) VALUES (2)</sql></changeSet>");
+        DeploySettings plain = fixture.settings();
+        fixture.deploy(
+                changelog,
+                fixture.targets(),
+                new DeploySettings(
+                        directory,
+                        "production",
+                        "!v2",
+                        Map.of(),
+                        plain.lockTimeout(),
+                        plain.statementTimeout(),
+                        plain.tries(),
+                        plain.connections(),
+                        false));
+
+        assertThat(fixture.text(4, "SELECT count(*) FROM photo")).isEqualTo("0");
+        assertThat(fixture.history(4)).isEqualTo(2);
+    }
+
+    @Test
+    void checksPreconditionsOnEveryShard() throws Exception {
+        fixture.deploy(fixture.photos());
+        fixture.execute(5, "INSERT INTO photo (uid) VALUES (1)");
+        Path more = fixture.photos("""
+                <changeSet id='empty' author='ann'>
+                  <preConditions onFail='MARK_RAN'><sqlCheck expectedResult='0'>SELECT count(*) FROM ${shard.schema}.photo</sqlCheck></preConditions>
+                  <sql>INSERT INTO photo (uid) VALUES (2)</sql>
+                </changeSet>
+                """);
+
+        assertThat(fixture.deploy(more).isComplete()).isTrue();
+
+        assertThat(fixture.text(5, "SELECT string_agg(uid::text, ',') FROM photo"))
+                .isEqualTo("1");
+        assertThat(fixture.text(6, "SELECT string_agg(uid::text, ',') FROM photo"))
+                .isEqualTo("2");
+        assertThat(fixture.text(
+                        5,
+                        "SELECT exectype FROM %s WHERE filename LIKE 'shard_0005/%%' AND id = 'empty'"
+                                .formatted(ShardHistory.TABLE)))
+                .isEqualTo("MARK_RAN");
+        assertThat(fixture.deploy(more).servers().get(0).deployed()).isZero();
+    }
+
+    @Test
+    void haltsAtAPreconditionThatDoesNotHold() throws Exception {
+        Path changelog = fixture.photos("""
+                <changeSet id='never' author='ann'>
+                  <preConditions><tableExists tableName='nothing'/></preConditions>
+                  <sql>SELECT 1</sql>
+                </changeSet>
+                """);
+
+        DeployReport report = fixture.deploy(changelog, fixture.targets().subList(0, 1), fixture.settings());
+
+        assertThat(report.failures()).hasSize(6).allSatisfy(failure -> {
+            assertThat(failure.changeSet()).isEqualTo("app.xml::never::ann");
+            assertThat(failure.error()).contains("its preconditions do not hold");
+        });
+    }
+
+    @Test
+    void buildsIndexesConcurrentlyAndClearsUpAfterOneThatFailed() throws Exception {
+        fixture.deploy(fixture.photos());
+        fixture.execute(7, "INSERT INTO photo (uid, title) VALUES (1, 'twice'), (2, 'twice')");
+        Path more = fixture.photos(
+                "<changeSet id='concurrent' author='ann' runInTransaction='false'><sql>CREATE UNIQUE INDEX CONCURRENTLY photo_title ON photo (title)</sql></changeSet>");
+
+        assertThat(fixture.deploy(more).failures()).singleElement().satisfies(failure -> {
+            assertThat(failure.shard()).isEqualTo(7);
+            assertThat(failure.sql()).startsWith("CREATE UNIQUE INDEX CONCURRENTLY");
+        });
+        fixture.execute(7, "DELETE FROM photo");
+        // As if killed between the index and its line in the history.
+        fixture.execute(
+                6,
+                "DELETE FROM %s WHERE id = 'concurrent' AND filename LIKE 'shard_0006/%%'"
+                        .formatted(ShardHistory.TABLE));
+        assertThat(fixture.deploy(more).isComplete()).isTrue();
+
+        for (int shard = 0; shard < SHARDS; shard++) {
+            assertThat(fixture.text(
+                            shard, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'photo_title'::regclass"))
+                    .isEqualTo("t");
+            assertThat(fixture.history(shard)).isEqualTo(3);
+        }
+    }
+
+    @Test
+    void waitsForLocksWithoutHoldingUpOthers() throws Exception {
+        fixture.deploy(fixture.photos());
+        Path more = fixture.photos(
+                "<changeSet id='place' author='ann'><addColumn tableName='photo'><column name='place' type='text'/></addColumn></changeSet>");
+        try (Connection reader = fixture.database(3).connect();
+                Statement statement = reader.createStatement()) {
+            reader.setAutoCommit(false);
+            statement.execute("SELECT count(*) FROM shard_0003.photo");
+            ExecutorService thread = Executors.newSingleThreadExecutor();
+            DeploySettings settings = new DeploySettings(
+                    directory, "", "", Map.of(), Duration.ofMillis(100), Duration.ofSeconds(10), 50, 2, false);
+            Future<DeployReport> deploying = thread.submit(() -> fixture.deploy(more, fixture.targets(), settings));
+            Thread.sleep(1500);
+            long start = System.nanoTime();
+            fixture.execute(3, "INSERT INTO photo (uid) VALUES (1)");
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(1));
+            assertThat(deploying).isNotDone();
+
+            reader.commit();
+            assertThat(deploying.get().isComplete()).isTrue();
+            thread.shutdown();
+        }
+    }
+
+    @Test
+    void oneDeploymentAtATimeWorksOnAServer() throws Exception {
+        try (SchemaDeployer first =
+                SchemaDeployer.prepare(fixture.photos(), fixture.targets(), IdLayout.DEFAULT, fixture.settings())) {
+            assertThat(first.pendingShards()).isEqualTo(SHARDS);
+            assertThatExceptionOfType(DeployException.class)
+                    .isThrownBy(() -> fixture.deploy(fixture.photos()))
+                    .withMessage("another schema deployment works on server db1; wait for it to end");
+        }
+    }
+
+    @Test
+    void findsAShardThatDiffersFromItsPeersAfterwards() throws Exception {
+        fixture.deploy(fixture.photos());
+        fixture.execute(
+                5,
+                "ALTER TABLE photo ALTER COLUMN title SET NOT NULL; DROP INDEX photo_uid; CREATE INDEX other ON photo (title)");
+        Path more = fixture.photos(
+                "<changeSet id='place' author='ann'><addColumn tableName='photo'><column name='place' type='text'/></addColumn></changeSet>");
+
+        DeployReport report = fixture.deploy(more);
+
+        assertThat(report.isComplete()).isFalse();
+        assertThat(report.differing()).singleElement().satisfies(drift -> {
+            assertThat(drift.shard()).isEqualTo(5);
+            assertThat(drift.server()).isEqualTo("db2");
+            assertThat(drift.differences())
+                    .containsExactly(
+                            "column photo.title is text NOT NULL, in the other shards text",
+                            "index other is not in the other shards: CREATE INDEX other ON photo USING btree (title)",
+                            "index photo_uid is missing");
+        });
+    }
+
+    @Test
+    void deploysToSomeShardsFirst() throws Exception {
+        List<DeployTarget> canary =
+                List.of(new DeployTarget("db1", fixture.targets().get(0).url(), ShardSet.of(4)));
+
+        assertThat(fixture.deploy(fixture.photos(), canary, fixture.settings()).servers())
+                .containsExactly(new ServerReport("db1", 1, 1, 0, 0));
+        assertThat(fixture.history(4)).isEqualTo(2);
+        assertThat(fixture.text(0, "SELECT to_regnamespace('shard_0000')")).isEqualTo("null");
+    }
+
+    @Test
+    void saysWhatIsWrongWithAChangelog() throws IOException {
+        Path broken = fixture.write("app.xml", "<databaseChangeLog>");
+
+        assertThatExceptionOfType(DeployException.class)
+                .isThrownBy(() -> fixture.deploy(broken))
+                .withMessageStartingWith("cannot read changelog app.xml: ");
+        assertThatExceptionOfType(DeployException.class)
+                .isThrownBy(() -> fixture.deploy(directory.resolve("none.xml")))
+                .withMessageStartingWith("cannot read changelog none.xml: ");
+    }
+}
