@@ -16,6 +16,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
+import java.util.function.ToIntFunction;
 import org.shardflake.IdLayout;
 import org.shardflake.deploy.DeployReport.ServerReport;
 
@@ -92,24 +93,44 @@ public final class SchemaDeployer implements AutoCloseable {
         List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
                 .<Callable<Collection<ShardFailure>>>map(deployment -> () -> deployment.run(preconditions, done, stop))
                 .toList());
+        return report(failures, deployment -> deployment.pending().size());
+    }
+
+    /**
+     * Undoes the last changesets that every shard has had, the latest first, each shard in one transaction.
+     *
+     * @param count how many changesets: 1 or more
+     * @param done told how many shards were done since it was last told; from several threads
+     */
+    public DeployReport rollBack(int count, IntConsumer done) throws SQLException, InterruptedException {
+        AtomicBoolean stop = new AtomicBoolean();
+        Preconditions preconditions = new Preconditions(changelog);
+        List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
+                .<Callable<Collection<ShardFailure>>>map(
+                        deployment -> () -> deployment.rollBack(changeSets, count, preconditions, done, stop))
+                .toList());
+        return report(failures, deployment -> deployment.target().shards().size());
+    }
+
+    private DeployReport report(List<Collection<ShardFailure>> failures, ToIntFunction<ServerDeployment> begun)
+            throws SQLException, InterruptedException {
         List<ServerReport> servers = new ArrayList<>();
+        int shardsBegun = 0;
         for (int i = 0; i < deployments.size(); i++) {
             ServerDeployment deployment = deployments.get(i);
             int shards = deployment.target().shards().size();
-            int pending = deployment.pending().size();
+            int its = begun.applyAsInt(deployment);
             int failed = failures.get(i).size();
-            servers.add(
-                    new ServerReport(deployment.target().server(), shards, pending - failed, shards - pending, failed));
+            servers.add(new ServerReport(deployment.target().server(), shards, its - failed, shards - its, failed));
+            shardsBegun += its;
         }
         List<ShardFailure> all = failures.stream().flatMap(Collection::stream).toList();
-        return new DeployReport(changeSets.size(), servers, all, all.isEmpty() ? verify() : List.of());
+        boolean readBack = all.isEmpty() && shardsBegun > 0;
+        return new DeployReport(changeSets.size(), servers, all, readBack ? verify() : List.of());
     }
 
     /** Liquibase's word, and ours, is not proof: shards with one history must have one schema. */
     private List<ShardDrift> verify() throws SQLException, InterruptedException {
-        if (pendingShards() == 0) {
-            return List.of();
-        }
         DriftSearch search = new DriftSearch();
         List<Boolean> read = inParallel(deployments.stream()
                 .<Callable<Boolean>>map(deployment -> () -> {

@@ -11,9 +11,11 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -40,6 +42,7 @@ final class ServerDeployment implements AutoCloseable {
     private final Connection control;
     private final List<ShardPlan> plans = new ArrayList<>();
     private final List<String> edited = new ArrayList<>();
+    private Map<Integer, Map<String, @Nullable String>> history = Map.of();
     private int lastOrder;
 
     private ServerDeployment(DeployTarget target, DeploySettings settings, Connection control) {
@@ -95,7 +98,7 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     private void plan(List<ShardChangeSet> changeSets) throws SQLException {
-        Map<Integer, Map<String, @Nullable String>> history = ShardHistory.read(control);
+        history = ShardHistory.read(control);
         lastOrder = ShardHistory.lastOrder(control);
         Set<Integer> present = presentShards();
         target.shards().stream().forEach(shard -> {
@@ -165,19 +168,57 @@ final class ServerDeployment implements AutoCloseable {
      */
     Collection<ShardFailure> run(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        Queue<ShardPlan> waiting = new ConcurrentLinkedQueue<>(pending());
+        return inParallel(pending(), (run, plan) -> run.deploy(plan), preconditions, done, stop);
+    }
+
+    /**
+     * Undoes the last changesets that each shard has had, the latest first.
+     *
+     * @param changeSets those of the changelog, in order
+     */
+    Collection<ShardFailure> rollBack(
+            List<ShardChangeSet> changeSets,
+            int count,
+            Preconditions preconditions,
+            IntConsumer done,
+            AtomicBoolean stop)
+            throws SQLException, InterruptedException {
+        List<Integer> shards = target.shards().stream()
+                .filter(shard -> history.containsKey(shard))
+                .boxed()
+                .toList();
+        return inParallel(
+                shards, (run, shard) -> run.undo(shard, latest(changeSets, count, shard)), preconditions, done, stop);
+    }
+
+    private List<ShardChangeSet> latest(List<ShardChangeSet> changeSets, int count, int shard) {
+        List<ShardChangeSet> had = new ArrayList<>(changeSets);
+        had.removeIf(changeSet -> !history.getOrDefault(shard, Map.of()).containsKey(changeSet.key()));
+        Collections.reverse(had);
+        return had.subList(0, Math.min(count, had.size()));
+    }
+
+    @FunctionalInterface
+    private interface ShardTask<S> {
+        Optional<ShardFailure> run(ShardRun run, S shard) throws SQLException, InterruptedException;
+    }
+
+    private <S> Collection<ShardFailure> inParallel(
+            List<S> shards, ShardTask<S> task, Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
+            throws SQLException, InterruptedException {
+        Queue<S> waiting = new ConcurrentLinkedQueue<>(shards);
         Queue<ShardFailure> failures = new ConcurrentLinkedQueue<>();
         String now = String.valueOf(System.currentTimeMillis());
         String deployment = now.substring(now.length() - 10);
         ExecutorService threads = Executors.newFixedThreadPool(settings.connections());
         try {
             List<Future<?>> workers = new ArrayList<>();
-            for (int i = 0; i < Math.min(settings.connections(), waiting.size()); i++) {
+            for (int i = 0; i < Math.min(settings.connections(), shards.size()); i++) {
                 workers.add(threads.submit(() -> {
                     try (Connection connection = target.connect()) {
                         ShardRun run = new ShardRun(
                                 connection, target.server(), settings, preconditions, deployment, lastOrder);
-                        work(run, waiting, failures, done, stop);
+                        work(run, waiting, task, failures, done, stop);
                     }
                     return true;
                 }));
@@ -192,18 +233,23 @@ final class ServerDeployment implements AutoCloseable {
         return failures;
     }
 
-    private void work(
-            ShardRun run, Queue<ShardPlan> waiting, Queue<ShardFailure> failures, IntConsumer done, AtomicBoolean stop)
+    private <S> void work(
+            ShardRun run,
+            Queue<S> waiting,
+            ShardTask<S> task,
+            Queue<ShardFailure> failures,
+            IntConsumer done,
+            AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        ShardPlan plan = waiting.poll();
-        while (plan != null && !stop.get() && !Thread.currentThread().isInterrupted()) {
-            var failure = run.deploy(plan);
+        S shard = waiting.poll();
+        while (shard != null && !stop.get() && !Thread.currentThread().isInterrupted()) {
+            Optional<ShardFailure> failure = task.run(run, shard);
             failure.ifPresent(failures::add);
             if (failure.isPresent() && settings.stopAtFailure()) {
                 stop.set(true);
             }
             done.accept(1);
-            plan = waiting.poll();
+            shard = waiting.poll();
         }
     }
 

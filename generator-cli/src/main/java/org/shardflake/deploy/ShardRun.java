@@ -85,12 +85,39 @@ final class ShardRun {
             return Optional.empty();
         }
         boolean asksLiquibase = steps.stream().anyMatch(step -> step.changeSet().hasPreconditions());
-        boolean stepwise = asksLiquibase;
+        return inTransaction(shard, asksLiquibase, statements -> run(statements, shard, create, steps));
+    }
+
+    /** Undoes changesets on a shard, in the order given. */
+    Optional<ShardFailure> undo(int shard, List<ShardChangeSet> changeSets) throws SQLException, InterruptedException {
+        return inTransaction(shard, false, statements -> {
+            begin(statements, Sharding.schema(shard));
+            for (ShardChangeSet changeSet : changeSets) {
+                statements.begin(changeSet);
+                List<String> undoing = changeSet
+                        .rollbackSql()
+                        .orElseThrow(() -> new DeployException("it cannot be undone: write a rollback into it"));
+                for (String sql : undoing) {
+                    statements.add(ShardChangeSet.forShard(sql, Sharding.schema(shard)));
+                }
+                statements.add(ShardHistory.forgetSql(shard, changeSet));
+            }
+        });
+    }
+
+    @FunctionalInterface
+    private interface Body {
+        void addTo(Statements statements) throws SQLException;
+    }
+
+    private Optional<ShardFailure> inTransaction(int shard, boolean onlyStepwise, Body body)
+            throws SQLException, InterruptedException {
+        boolean stepwise = onlyStepwise;
         for (int tried = 1; ; tried++) {
             Statements statements = new Statements(shard, stepwise);
             try {
                 connection.setAutoCommit(false);
-                run(statements, shard, create, steps);
+                body.addTo(statements);
                 statements.flush();
                 connection.commit();
                 return Optional.empty();
@@ -110,11 +137,7 @@ final class ShardRun {
         }
     }
 
-    private void run(Statements statements, int shard, boolean create, List<Step> steps) throws SQLException {
-        String schema = Sharding.schema(shard);
-        if (create) {
-            statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
-        }
+    private void begin(Statements statements, String schema) throws SQLException {
         statements.add("SET LOCAL search_path = %s, public".formatted(schema));
         statements.add(
                 "SET LOCAL lock_timeout = %d".formatted(settings.lockTimeout().toMillis()));
@@ -122,6 +145,14 @@ final class ShardRun {
                 .formatted(settings.statementTimeout().toMillis()));
         // History and tables are lost together if the server crashes now, so a rerun does what is missing.
         statements.add("SET LOCAL synchronous_commit = off");
+    }
+
+    private void run(Statements statements, int shard, boolean create, List<Step> steps) throws SQLException {
+        String schema = Sharding.schema(shard);
+        if (create) {
+            statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
+        }
+        begin(statements, schema);
         for (Step step : steps) {
             statements.begin(step.changeSet());
             String how = step.again() ? "RERAN" : "EXECUTED";

@@ -158,6 +158,47 @@ class SchemaCommandsTest {
     }
 
     @Test
+    void undoesTheLastChangesetOnEveryShard() throws IOException, SQLException {
+        deploy(PHOTO + PLACE + "--rollback ALTER TABLE photo DROP COLUMN place;\n");
+
+        assertThat(rollBack().err()).isEqualTo("""
+                error: to undo changesets may drop columns and tables with their rows
+                hint: if that is meant, add --yes
+                """);
+        assertThat(rollBack("--yes").out()).isEqualTo("""
+                SERVER  SHARDS  UNDONE  UNTOUCHED  FAILED
+                db1     4       4       0          0
+                db2     4       4       0          0
+                """);
+        assertThat(installation.query(1, "SELECT count(*) FROM information_schema.columns WHERE column_name = 'place'"))
+                .isEqualTo("0");
+        assertThat(installation.launch("schema", "status").out())
+                .contains("db1     4      0-3     1           app.sql::photo::ann");
+    }
+
+    @Test
+    void leavesShardsAsTheyWereWhenAChangesetCannotBeUndone() throws IOException {
+        deploy(PHOTO);
+
+        Result result = rollBack("--yes");
+
+        assertThat(result.exitCode()).isEqualTo(3);
+        assertThat(result.out()).contains("it cannot be undone: write a rollback into it");
+        assertThat(installation.launch("schema", "status").out()).contains("1           app.sql::photo::ann");
+    }
+
+    private Result rollBack(String... options) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "schema",
+                "rollback",
+                "--count=1",
+                "--changelog=" + directory.resolve("app.sql"),
+                "--search-path=" + directory));
+        arguments.addAll(List.of(options));
+        return installation.launch(arguments.toArray(String[]::new));
+    }
+
+    @Test
     void saysThatNothingWasDeployedYet() {
         assertThat(installation.launch("schema", "status", "--servers=db1")).isEqualTo(new Result(0, """
                         SERVER  COUNT  SHARDS  CHANGESETS  LAST CHANGESET

@@ -71,7 +71,8 @@ class ShardflakeTest {
         "map history",
         "schema",
         "schema deploy",
-        "schema status"
+        "schema status",
+        "schema rollback"
     })
     void helpsWithEachCommand(String command) {
         Result result = Cli.launch((command + " --help").split(" "));

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
+import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.DeployPreview;
 import org.shardflake.deploy.DeployReport;
@@ -64,8 +65,23 @@ final class DeployView {
         return facts;
     }
 
+    static int exitCode(DeployReport report) {
+        if (!report.failures().isEmpty()) {
+            return ExitCodes.PARTLY_DONE;
+        }
+        return report.differing().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
+    }
+
     static String table(DeployReport report) {
-        TableWriter table = new TableWriter("SERVER", "SHARDS", "DEPLOYED", "UP TO DATE", "FAILED");
+        return table(report, "DEPLOYED", "UP TO DATE");
+    }
+
+    static String undone(DeployReport report) {
+        return table(report, "UNDONE", "UNTOUCHED");
+    }
+
+    private static String table(DeployReport report, String done, String left) {
+        TableWriter table = new TableWriter("SERVER", "SHARDS", done, left, "FAILED");
         report.servers()
                 .forEach(server -> table.row(
                         server.server(), server.shards(), server.deployed(), server.upToDate(), server.failed()));

@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 /** {@code shardflake schema}: the tables of all shards. */
 @Command(
         name = "schema",
-        description = "Deploys the application's tables to every shard, and compares what is there.",
-        subcommands = {SchemaDeployCommand.class, SchemaStatusCommand.class},
+        description = "Deploys the application's tables to every shard, undoes it, and compares what is there.",
+        subcommands = {SchemaDeployCommand.class, SchemaStatusCommand.class, SchemaRollbackCommand.class},
         footer = {"", "Example: shardflake schema deploy --changelog db/app.xml"})
 public final class SchemaCommand {}

@@ -136,7 +136,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
             }
             DeployReport report = deploy(deployer);
             output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.table(report));
-            return exitCode(report);
+            return DeployView.exitCode(report);
         }
     }
 
@@ -155,12 +155,5 @@ final class SchemaDeployCommand implements Callable<Integer> {
         Path directory = searchPath == null ? Path.of("") : searchPath;
         return new DeploySettings(
                 directory, contexts, labels, parameters, lockTimeout, statementTimeout, tries, parallel, failFast);
-    }
-
-    private static int exitCode(DeployReport report) {
-        if (!report.failures().isEmpty()) {
-            return ExitCodes.PARTLY_DONE;
-        }
-        return report.differing().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 }

@@ -1,0 +1,100 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.output.Progress;
+import org.shardflake.deploy.DeployReport;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.SchemaDeployer;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake schema rollback}: the last changesets undone. */
+@Command(
+        name = "rollback",
+        description = {
+            "Undoes the last changesets that each shard has had, by their rollback or what Liquibase knows to undo.",
+            "A shard is rolled back whole or stays as it was. Columns and tables go with their rows."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:the changesets were undone on every shard",
+            "1:a server or the catalog cannot be reached, or the changelog cannot be read; nothing was changed",
+            "2:the command line is wrong, or --yes is missing",
+            "3:some shards failed, and are as they were",
+            "4:there is no catalog, a changeset was edited, or a deployment is at work; nothing was changed",
+            "5:undone, but shards differ from each other"
+        },
+        footer = {"", "Example: shardflake schema rollback --changelog db/app.xml --count 1 --yes"})
+final class SchemaRollbackCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(names = "--changelog", paramLabel = "FILE", required = true, description = "The changelog.")
+    private Path changelog;
+
+    @Option(
+            names = "--search-path",
+            paramLabel = "DIR",
+            description = "Where the changelog's includes are looked for (default: the working directory).")
+    private @Nullable Path searchPath;
+
+    @Option(
+            names = "--count",
+            paramLabel = "N",
+            required = true,
+            description = "How many changesets of each shard, the last ones.")
+    private int count;
+
+    @Mixin
+    private TargetsMixin targets;
+
+    @Option(names = "--yes", description = "Go ahead although what is undone may take rows with it.")
+    private boolean yes;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException, InterruptedException {
+        if (count < 1) {
+            throw CliException.usage("count %d is out of range 1..".formatted(count));
+        }
+        if (!yes) {
+            throw new CliException(
+                    ExitCodes.USAGE,
+                    "to undo changesets may drop columns and tables with their rows",
+                    "if that is meant, add --yes");
+        }
+        ShardMap map = catalog.catalog().load();
+        List<DeployTarget> shards = targets.targets(map, catalog);
+        DeploySettings settings = DeploySettings.defaults(searchPath == null ? Path.of("") : searchPath);
+        Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
+        int total = shards.stream().mapToInt(target -> target.shards().size()).sum();
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings);
+                Progress undoing = progress.start("undoing on shards", total)) {
+            DeployReport report = deployer.rollBack(count, undoing::advance);
+            output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.undone(report));
+            return DeployView.exitCode(report);
+        }
+    }
+}
