@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.benchmarks;
+package org.shardflake.deploy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,9 +19,6 @@ import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
-import org.shardflake.deploy.DeploySettings;
-import org.shardflake.deploy.DeployTarget;
-import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.LiquibaseRun;
 
@@ -29,7 +26,8 @@ import org.shardflake.sql.LiquibaseRun;
  * A deployment of two tables, with an index and a foreign key, to 2000 shards on two servers with fsync on, a rerun, and one
  * ALTER TABLE, beside a loop of one Liquibase update per schema on the same servers.
  *
- * <p>The loop is measured on a sample of schemas, which are other ones, and multiplied.
+ * <p>Here and not among the other benchmarks, since those cannot have the command line's jar, which brings PostgreSQL's
+ * binaries a second time. The loop is measured on a sample of schemas, which are other ones, and multiplied.
  */
 public final class DeployCost {
 
