@@ -54,7 +54,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
             paramLabel = "FILE",
             required = true,
             description =
-                    "The changelog: XML, YAML, JSON or formatted SQL. ${shard.schema} in it is the shard's schema.")
+                    "The changelog: XML, YAML, JSON or formatted SQL. Its parameter shard.schema is the schema of the shard.")
     private Path changelog;
 
     @Option(

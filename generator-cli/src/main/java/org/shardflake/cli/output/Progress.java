@@ -70,6 +70,7 @@ public final class Progress implements AutoCloseable {
                 .setInitialMax(total)
                 .setStyle(ProgressBarStyle.ASCII)
                 .setUpdateIntervalMillis(100)
+                .showSpeed()
                 .setConsumer(new ConsoleProgressBarConsumer(System.err, BAR_WIDTH))
                 .build();
     }
