@@ -8,7 +8,8 @@ AS $$
 BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA shardflake_catalog TO %I', role);
     EXECUTE format(
-        'GRANT SELECT ON shardflake_catalog.installation, shardflake_catalog.server, shardflake_catalog.shard, shardflake_catalog.history TO %I',
+        'GRANT SELECT ON shardflake_catalog.installation, shardflake_catalog.server, shardflake_catalog.shard, shardflake_catalog.history,
+                         shardflake_catalog.move, shardflake_catalog.move_shard TO %I',
         role);
 END
 $$;

@@ -16,13 +16,22 @@ BEGIN
         RAISE EXCEPTION 'epoch % of shard % cannot become %', OLD.epoch, OLD.shard, NEW.epoch
             USING ERRCODE = 'SF010', HINT = 'Leave the epoch alone: it goes up by one when the server changes.';
     END IF;
+    IF NEW.server <> OLD.server AND EXISTS (
+        SELECT FROM shardflake_catalog.move_shard m
+         WHERE m.shard = OLD.shard AND m.move::text IS DISTINCT FROM current_setting('shardflake.move', true))
+    THEN
+        RAISE EXCEPTION 'shard % is being moved, and its placement is the move''s to change', OLD.shard
+            USING ERRCODE = 'SF010',
+                  HINT = format('Wait for move %s to end, or cancel it: shardflake move status.',
+                                (SELECT m.move FROM shardflake_catalog.move_shard m WHERE m.shard = OLD.shard));
+    END IF;
     NEW.epoch := v_epoch;
     RETURN NEW;
 END
 $$;
 
 COMMENT ON FUNCTION shardflake_catalog.keep_placement() IS
-'Internal: increases the epoch of a shard whose server changes, and refuses other changes of number and epoch. Error: SF010';
+'Internal: increases the epoch of a shard whose server changes, and refuses other changes of number and epoch, and changes of a shard that is being moved by others than its move. Error: SF010';
 
 REVOKE EXECUTE ON FUNCTION shardflake_catalog.keep_placement() FROM PUBLIC;
 

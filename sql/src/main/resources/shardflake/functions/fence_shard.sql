@@ -9,7 +9,7 @@ AS $$
 $$;
 
 COMMENT ON FUNCTION shardflake.fence_shard(integer) IS
-'Makes this server refuse writes to a shard (0..8191), from everybody but logical replication, and returns how many tables it has. Waits for transactions that have written to them, so set lock_timeout. Errors: 3F000 when the shard is not here, 55000 for a table without a fence; who writes then gets SF001';
+'Makes this server refuse writes to a shard (0..8191), from everybody but logical replication, and give no more ids for it; returns how many tables it has. Waits for transactions that have written to them or drawn ids, so set lock_timeout. Errors: 3F000 when the shard is not here, 55000 for a table without a fence; who writes then gets SF001';
 
 REVOKE EXECUTE ON FUNCTION shardflake.fence_shard(integer) FROM PUBLIC;
 

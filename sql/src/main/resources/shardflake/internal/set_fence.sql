@@ -24,12 +24,13 @@ BEGIN
         EXECUTE format('ALTER TABLE %s %s TRIGGER shardflake_fence', v_table.target, CASE WHEN fenced THEN 'ENABLE' ELSE 'DISABLE' END);
         v_tables := v_tables + 1;
     END LOOP;
+    PERFORM shardflake.stop_ids(s.target, fenced) FROM shardflake.sequences(shard) s WHERE s.makes_ids;
     RETURN v_tables;
 END
 $$;
 
 COMMENT ON FUNCTION shardflake.set_fence(integer, boolean) IS
-'Internal: puts the fences of all tables of a shard up or down, and returns how many there are';
+'Internal: puts the fences of all tables of a shard up or down and stops its ids or lets them go on, and returns how many tables there are';
 
 REVOKE EXECUTE ON FUNCTION shardflake.set_fence(integer, boolean) FROM PUBLIC;
 

@@ -35,7 +35,7 @@ final class ShardDescription {
                        c.relname,
                        concat_ws(' ', c.relkind, c.relpersistence, c.relreplident, c.relrowsecurity, array_to_string(c.reloptions, ' '), array_to_string(c.relacl, ' '),
                                  CASE WHEN c.relkind IN ('v', 'm') THEN pg_get_viewdef(c.oid) END,
-                                 (SELECT concat_ws(' ', s.seqtypid::regtype, s.seqstart, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle) FROM pg_sequence s WHERE s.seqrelid = c.oid))
+                                 (SELECT concat_ws(' ', s.seqtypid::regtype, s.seqincrement, s.seqmin, s.seqmax, s.seqcache, s.seqcycle) FROM pg_sequence s WHERE s.seqrelid = c.oid))
                   FROM shard n JOIN pg_class c ON c.relnamespace = n.oid WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
                 UNION ALL
                 SELECT n.oid, 'column', c.relname || '.' || a.attname,

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.io.StringWriter;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -79,17 +80,23 @@ final class PhotoMover {
             StringWriter copied = new StringWriter();
             source.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY %s.photo TO STDOUT".formatted(schema), copied);
             rows.copyIn("COPY %s.photo FROM STDIN".formatted(schema), new StringReader(copied.toString()));
-            statement.execute("SELECT setval('%s.photo_id_seq', %d)".formatted(schema, lastValue(source, schema)));
+            continueSequences(source, target, shard);
         } catch (IOException e) {
             throw new IllegalStateException("memory does not fail", e);
         }
     }
 
-    private static long lastValue(Connection source, String schema) throws SQLException {
+    private static void continueSequences(Connection source, Connection target, int shard) throws SQLException {
         try (Statement statement = source.createStatement();
-                ResultSet row = statement.executeQuery("SELECT last_value FROM %s.photo_id_seq".formatted(schema))) {
+                ResultSet row = statement.executeQuery(
+                        "SELECT array_agg(sequence_name), array_agg(last_value) FROM shardflake.sequence_positions(%d)"
+                                .formatted(shard));
+                PreparedStatement set = target.prepareStatement("SELECT shardflake.set_sequence_positions(?, ?, ?)")) {
             row.next();
-            return row.getLong(1);
+            set.setInt(1, shard);
+            set.setArray(2, row.getArray(1));
+            set.setArray(3, row.getArray(2));
+            set.execute();
         }
     }
 

@@ -108,7 +108,7 @@ class CatalogSchemaTest {
                 "TRUNCATE shardflake_catalog.installation                                | SF010",
                 "INSERT INTO shardflake_catalog.installation (shard_count, epoch_ms) VALUES (5, 0) | 23505",
                 "DELETE FROM shardflake_catalog.shard WHERE shard = 9                    | SF010",
-                "TRUNCATE shardflake_catalog.shard                                       | SF010",
+                "TRUNCATE shardflake_catalog.shard CASCADE                                       | SF010",
                 "INSERT INTO shardflake_catalog.shard (shard, server) VALUES (10, 'db1') | SF010",
                 "INSERT INTO shardflake_catalog.shard (shard, server) VALUES (9, 'db1')  | 23505",
                 "UPDATE shardflake_catalog.shard SET shard = 10 WHERE shard = 9          | SF010",

@@ -132,6 +132,66 @@ class FenceTest {
     }
 
     @Test
+    void stopsIdsAndLetsThemGoOnBehindTheLastOne() throws SQLException {
+        // Ahead of the clock, as after it has stepped back.
+        long ahead = queryLong(
+                connection,
+                "SELECT shardflake.next_id(7, 'shard_0007.photo_id_seq') FROM setval('shard_0007.photo_id_seq', shardflake.now_ticks() + 600000 * 1024)");
+        execute(connection, "SELECT shardflake.fence_shard(7)", "SELECT shardflake.fence_shard(7)");
+
+        assertThatThrownBy(() -> queryLong(connection, "SELECT shard_0007.next_id('shard_0007.photo_id_seq')"))
+                .hasMessageContaining("shard 7 makes no ids on this server")
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        assertThatThrownBy(() -> queryLong(connection, "SELECT shard_0007.next_id()"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        assertThatThrownBy(() -> queryLong(connection, "SELECT nextval('shard_0007.photo_id_seq')"))
+                .hasMessageContaining("reached maximum value");
+
+        execute(connection, "SELECT shardflake.unfence_shard(7)", "SELECT shardflake.unfence_shard(7)");
+        long next = queryLong(connection, "SELECT shard_0007.next_id('shard_0007.photo_id_seq')");
+        assertThat(next).isGreaterThan(ahead);
+        assertThat(queryLong(connection, "SELECT shard_0007.next_id('shard_0007.photo_id_seq')"))
+                .isGreaterThan(next);
+        execute(connection, "SELECT setval('shard_0007.photo_id_seq', 0)");
+    }
+
+    @Test
+    void aFenceThatIsRolledBackLeavesIdsAsTheyWere() throws SQLException {
+        long before = queryLong(connection, "SELECT shard_0007.next_id()");
+
+        execute(connection, "BEGIN", "SELECT shardflake.fence_shard(7)", "ROLLBACK");
+
+        assertThat(queryLong(connection, "SELECT shard_0007.next_id()")).isGreaterThan(before);
+    }
+
+    @Test
+    void sequencesOfAFencedShardCanBeMovedForwardOnly() throws SQLException {
+        execute(connection, "CREATE SEQUENCE shard_0007.ticket INCREMENT 10", "SELECT nextval('shard_0007.ticket')");
+        long before = queryLong(connection, "SELECT shard_0007.next_id()");
+        execute(connection, "SELECT shardflake.fence_shard(7)");
+        long stopped = queryLong(
+                connection, "SELECT last_value FROM shardflake.sequence_positions(7) WHERE sequence_name = 'id_seq'");
+        assertThat(queryLong(
+                        connection,
+                        "SELECT last_value FROM shardflake.sequence_positions(7) WHERE sequence_name = 'ticket'"))
+                .isEqualTo(1 + 32 * 10);
+
+        execute(
+                connection,
+                "SELECT shardflake.set_sequence_positions(7, '{id_seq,ticket}', '{%d,5001}')"
+                        .formatted(stopped + 600000 * 1024L),
+                "SELECT shardflake.set_sequence_positions(7, '{id_seq}', '{7}')",
+                "SELECT shardflake.unfence_shard(7)");
+
+        assertThat(queryLong(connection, "SELECT nextval('shard_0007.ticket')")).isEqualTo(5011);
+        assertThat(queryLong(connection, "SELECT shard_0007.next_id()") >> 23)
+                .isGreaterThanOrEqualTo((before >> 23) + 600000);
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.set_sequence_positions(7, '{id_seq}', '{9}')"))
+                .hasMessageContaining("shard 7 makes ids on this server");
+        execute(connection, "DROP SEQUENCE shard_0007.ticket", "SELECT setval('shard_0007.id_seq', 0)");
+    }
+
+    @Test
     void letsReadsAndReplicationPass() throws SQLException {
         execute(connection, "SELECT shardflake.fence_shard(7)");
         assertThat(queryLong(connection, COUNT)).isEqualTo(1);

@@ -1,0 +1,42 @@
+--liquibase formatted sql logicalFilePath:shardflake/functions/set_sequence_positions.sql
+
+--changeset shardflake:set_sequence_positions runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.set_sequence_positions(shard integer, sequence_names name[], last_values bigint[]) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    v_sequence record;
+BEGIN
+    PERFORM shardflake.check_shard(shard);
+    FOR v_sequence IN
+        SELECT n.target, n.makes_ids, p.sequence_name AS name, p.last_value, s.seqstart
+          FROM unnest(sequence_names, last_values) p (sequence_name, last_value)
+          LEFT JOIN shardflake.sequences(shard) n ON n.sequence_name = p.sequence_name
+          LEFT JOIN pg_sequence s ON s.seqrelid = n.target
+    LOOP
+        IF v_sequence.target IS NULL THEN
+            RAISE EXCEPTION 'shard % has no sequence % on this server', shard, v_sequence.name
+                USING ERRCODE = 'undefined_table',
+                      HINT = 'Deploy the same schema on both servers.';
+        END IF;
+        IF NOT v_sequence.makes_ids THEN
+            PERFORM setval(v_sequence.target, v_sequence.last_value);
+        ELSIF v_sequence.seqstart = 0 THEN
+            RAISE EXCEPTION 'shard % makes ids on this server', shard
+                USING ERRCODE = 'object_not_in_prerequisite_state',
+                      HINT = format('Fence it first: SELECT shardflake.fence_shard(%s).', shard);
+        ELSIF v_sequence.last_value > v_sequence.seqstart THEN
+            -- Where stop_ids lets it go on.
+            EXECUTE format('ALTER SEQUENCE %s START WITH %s', v_sequence.target, v_sequence.last_value);
+        END IF;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION shardflake.set_sequence_positions(integer, name[], bigint[]) IS
+'Makes the sequences of a fenced shard go on behind these values when it is unfenced; one that makes ids is never set back. Errors: 42P01 for a sequence that is not here, 55000 when the shard is not fenced';
+
+REVOKE EXECUTE ON FUNCTION shardflake.set_sequence_positions(integer, name[], bigint[]) FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake.set_sequence_positions(integer, name[], bigint[]);
