@@ -53,7 +53,9 @@ final class DriftSearch {
             drifts.add(new ShardDrift(
                     shard.shard(),
                     shard.target().server(),
-                    drifts.size() < DESCRIBED ? differences(expected, describe(shard)) : List.of()));
+                    drifts.size() < DESCRIBED
+                            ? differences(expected, describe(shard), "in the other shards")
+                            : List.of()));
         }
         return drifts;
     }
@@ -64,7 +66,7 @@ final class DriftSearch {
         }
     }
 
-    private static List<String> differences(Map<String, String> expected, Map<String, String> actual) {
+    static List<String> differences(Map<String, String> expected, Map<String, String> actual, String where) {
         if (actual.isEmpty()) {
             return List.of("schema is missing");
         }
@@ -77,9 +79,9 @@ final class DriftSearch {
             if (here == null) {
                 differences.add(object + " is missing");
             } else if (there == null) {
-                differences.add(object + " is not in the other shards: " + here);
+                differences.add("%s is not %s: %s".formatted(object, where, here));
             } else if (!there.equals(here)) {
-                differences.add("%s is %s, in the other shards %s".formatted(object, here, there));
+                differences.add("%s is %s, %s %s".formatted(object, here, where, there));
             }
         }
         return differences;

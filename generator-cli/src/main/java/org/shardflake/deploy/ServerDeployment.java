@@ -64,6 +64,7 @@ final class ServerDeployment implements AutoCloseable {
             deployment.lock();
             FunctionLibrary.deploy(deployment.control, layout.epochMillis());
             ShardHistory.create(deployment.control);
+            DeployedSql.record(deployment.control, changeSets);
             deployment.plan(changeSets);
             return deployment;
         } catch (SQLException | RuntimeException e) {

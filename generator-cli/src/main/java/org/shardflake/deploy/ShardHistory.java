@@ -37,8 +37,13 @@ final class ShardHistory {
 
     private ShardHistory() {}
 
-    /** Makes the table as Liquibase itself makes it, where it is missing. */
+    /** Makes the table as Liquibase itself makes it, where it is missing, and {@link DeployedSql}'s beside it. */
     static void create(Connection connection) throws SQLException {
+        createHistory(connection);
+        DeployedSql.create(connection);
+    }
+
+    private static void createHistory(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try (ResultSet found = statement.executeQuery("SELECT to_regclass('%s')".formatted(TABLE))) {
                 found.next();

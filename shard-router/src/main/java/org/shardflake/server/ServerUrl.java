@@ -7,10 +7,14 @@ package org.shardflake.server;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
@@ -110,6 +114,34 @@ public final class ServerUrl {
             hosts.add((name.contains(":") ? "[" + name + "]" : name) + ":" + (port == 0 ? 5432 : port));
         }
         return String.join(",", hosts);
+    }
+
+    /**
+     * What another PostgreSQL server needs to connect to this one, in libpq's {@code name='value'} form: for subscriptions.
+     * Holds the password, if there is one.
+     */
+    public String conninfo() {
+        Map<String, @Nullable String> parameters = new LinkedHashMap<>();
+        parameters.put("host", String.join(",", source.getServerNames()));
+        parameters.put(
+                "port",
+                Arrays.stream(source.getPortNumbers())
+                        .mapToObj(port -> String.valueOf(port == 0 ? 5432 : port))
+                        .collect(Collectors.joining(",")));
+        parameters.put("dbname", source.getDatabaseName());
+        parameters.put("user", source.getUser());
+        parameters.put("password", source.getPassword());
+        parameters.put("sslmode", source.getSslMode());
+        parameters.put("sslrootcert", source.getSslRootCert());
+        return parameters.entrySet().stream()
+                .filter(parameter -> parameter.getValue() != null)
+                .map(parameter -> "%s='%s'"
+                        .formatted(
+                                parameter.getKey(),
+                                String.valueOf(parameter.getValue())
+                                        .replace("\\", "\\\\")
+                                        .replace("'", "\\'")))
+                .collect(Collectors.joining(" "));
     }
 
     /** The URL in libpq's form, without password and parameters. */

@@ -1,0 +1,49 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+
+/**
+ * The SQL of every changeset that shards of a server have had, in {@code shardflake_deploy.changeset}, so that a shard can be
+ * deployed to another server without its changelog at hand.
+ */
+final class DeployedSql {
+
+    static final String TABLE = ShardHistory.SCHEMA + ".changeset";
+
+    private DeployedSql() {}
+
+    static void create(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("""
+                    CREATE TABLE IF NOT EXISTS %s (
+                        filename text, id text, author text, md5sum text, sql text[] NOT NULL,
+                        PRIMARY KEY (filename, id, author, md5sum))
+                    """.formatted(TABLE));
+        }
+    }
+
+    /** Records changesets, before any shard has them. */
+    static void record(Connection connection, List<ShardChangeSet> changeSets) throws SQLException {
+        try (PreparedStatement insert = connection.prepareStatement(
+                "INSERT INTO %s VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING".formatted(TABLE))) {
+            for (ShardChangeSet changeSet : changeSets) {
+                insert.setString(1, changeSet.path());
+                insert.setString(2, changeSet.id());
+                insert.setString(3, changeSet.author());
+                insert.setString(4, changeSet.checksum());
+                insert.setArray(
+                        5, connection.createArrayOf("text", changeSet.sql().toArray()));
+                insert.addBatch();
+            }
+            insert.executeBatch();
+        }
+    }
+}

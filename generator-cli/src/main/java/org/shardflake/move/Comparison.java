@@ -1,0 +1,76 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Both copies of a shard as they were at its cutover: frozen on the server it left, and not yet open on the other one. The
+ * sessions keep seeing them so, whatever is written afterwards.
+ */
+final class Comparison implements AutoCloseable {
+
+    private final MoveShard shard;
+    private final List<String> tables;
+    private final MoveSide source;
+    private final Connection sourceRows;
+    private final Connection targetRows;
+    private boolean inUse = true;
+
+    Comparison(MoveSession session, MoveShard shard, List<String> tables) throws SQLException {
+        this.shard = shard;
+        this.tables = tables;
+        this.source = session.source();
+        this.sourceRows = session.source().connect();
+        try {
+            this.targetRows = session.target().connect();
+            Rows.prepare(List.of(sourceRows, targetRows));
+        } catch (SQLException e) {
+            sourceRows.close();
+            throw e;
+        }
+    }
+
+    int shard() {
+        return shard.shard();
+    }
+
+    /** From now on what a server has at this moment is what is compared. */
+    void see(MoveSide side) throws SQLException {
+        Sql.call(side == source ? sourceRows : targetRows, "SELECT 1");
+    }
+
+    List<TableDifference> compare() throws SQLException {
+        boolean leaderIsSource = shard.server().equals(source.name());
+        Connection leader = leaderIsSource ? sourceRows : targetRows;
+        Connection follower = leaderIsSource ? targetRows : sourceRows;
+        List<TableDifference> differences = new ArrayList<>();
+        for (String table : tables) {
+            TableDifference.find(leader, follower, Rows.of(leader, table)).ifPresent(differences::add);
+        }
+        return differences;
+    }
+
+    /** Makes {@link #close} leave the connections to whoever compares. */
+    void handOver() {
+        inUse = false;
+    }
+
+    void end() throws SQLException {
+        try (Connection closedToo = sourceRows) {
+            targetRows.close();
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        if (inUse) {
+            end();
+        }
+    }
+}

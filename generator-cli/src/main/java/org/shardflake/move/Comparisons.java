@@ -1,0 +1,106 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
+
+/** Compares shards as they were at their cutover, one after the other, while the next ones are cut over. */
+final class Comparisons implements AutoCloseable {
+
+    /** Each holds a snapshot on both servers, and keeps VACUUM from removing what it sees. */
+    private static final int WAITING = 4;
+
+    private final MoveLease lease;
+    private final MoveListener listener;
+    private final ExecutorService thread = Executors.newSingleThreadExecutor();
+    private final Semaphore room = new Semaphore(WAITING);
+    private final List<Future<?>> running = new ArrayList<>();
+    private final Map<Integer, List<TableDifference>> different = new ConcurrentSkipListMap<>();
+    private final boolean wanted;
+
+    /**
+     * @param wanted whether anything is to be compared at all
+     */
+    Comparisons(MoveLease lease, MoveListener listener, boolean wanted) {
+        this.lease = lease;
+        this.listener = listener;
+        this.wanted = wanted;
+    }
+
+    /** What differed so far, by shard. */
+    Map<Integer, List<TableDifference>> different() {
+        return different;
+    }
+
+    /** Gets ready to compare a shard, after waiting for others to be done when there are many. */
+    Comparison prepare(MoveSession session, MoveShard shard, List<String> tables) throws SQLException {
+        try {
+            room.acquire();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new MoveException("interrupted between two cutovers", e);
+        }
+        room.release();
+        return new Comparison(session, shard, tables);
+    }
+
+    void compare(Comparison comparison) {
+        if (!wanted) {
+            return;
+        }
+        comparison.handOver();
+        room.acquireUninterruptibly();
+        running.add(thread.submit(() -> {
+            try {
+                List<TableDifference> differences = comparison.compare();
+                if (!differences.isEmpty()) {
+                    different.put(comparison.shard(), differences);
+                }
+                lease.verified(comparison.shard(), differences.isEmpty() ? "at cutover" : "different");
+                listener.compared(comparison.shard(), differences);
+                listener.reached(MoveStep.COMPARED);
+                return true;
+            } finally {
+                room.release();
+                comparison.end();
+            }
+        }));
+    }
+
+    /** Waits until all are done, and returns what differed. */
+    Map<Integer, List<TableDifference>> await() throws SQLException {
+        try {
+            for (Future<?> comparison : running) {
+                comparison.get();
+            }
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException sql) {
+                throw sql;
+            }
+            throw e.getCause() instanceof RuntimeException unchecked
+                    ? unchecked
+                    : new IllegalStateException("a comparison failed", e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new MoveException("interrupted while comparing", e);
+        }
+        running.clear();
+        return different;
+    }
+
+    @Override
+    public void close() {
+        thread.shutdownNow();
+    }
+}

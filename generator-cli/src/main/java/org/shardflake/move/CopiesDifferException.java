@@ -1,0 +1,29 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.io.Serial;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Source and target do not have the same rows of a shard. */
+public final class CopiesDifferException extends MoveException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final transient Map<Integer, List<TableDifference>> differences;
+
+    CopiesDifferException(String message, Map<Integer, List<TableDifference>> differences) {
+        super(message);
+        this.differences = new TreeMap<>(differences);
+    }
+
+    /** What differs, by shard; empty when it was found by an earlier run. */
+    public Map<Integer, List<TableDifference>> differences() {
+        return differences;
+    }
+}

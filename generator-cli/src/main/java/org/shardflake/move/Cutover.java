@@ -1,0 +1,324 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.deploy.ShardSchemaCopy;
+
+/**
+ * Cuts shards over from the server that has them to the other one of their move. For one thread.
+ *
+ * <p>In each attempt: fence the shard where it is, wait until the other server has everything, open it there in a transaction
+ * that is not committed yet, change the shard map, commit. Until the map is changed an attempt can be given up, and is when it takes
+ * too long: then the shard is opened where it was. After the map is changed it can only go forward.
+ */
+final class Cutover implements AutoCloseable {
+
+    /** The lock was not to be had in time, or all of it took too long: nothing was done. */
+    private static final Set<String> NOT_IN_TIME = Set.of("55P03", "57014", "40P01");
+
+    /** What is kept of the pause for changing the map and opening the other server. */
+    private static final Duration RESERVE = Duration.ofMillis(20);
+
+    /** A transaction that has written and is older than this is waited for without a fence. */
+    private static final Duration LONG_TRANSACTION = Duration.ofMillis(250);
+
+    private static final String OLDEST_WRITER = """
+            SELECT COALESCE(max(extract(epoch FROM clock_timestamp() - a.xact_start)) * 1000, 0)::bigint
+              FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+             WHERE l.locktype = 'relation' AND l.granted AND l.mode <> 'AccessShareLock' AND l.mode <> 'RowShareLock'
+               AND a.backend_type = 'client backend' AND l.pid <> pg_backend_pid()
+               AND l.relation IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(?))
+            """;
+
+    private final MoveSession session;
+    private final MoveSettings settings;
+    private final MoveListener listener;
+    private final Comparisons comparisons;
+    private final Connection sourceWork;
+    private final Connection targetWork;
+
+    Cutover(MoveSession session, MoveSettings settings, MoveListener listener, Comparisons comparisons)
+            throws SQLException {
+        this.session = session;
+        this.settings = settings;
+        this.listener = listener;
+        this.comparisons = comparisons;
+        this.sourceWork = open(session.source());
+        this.targetWork = open(session.target());
+    }
+
+    private Connection open(MoveSide side) throws SQLException {
+        Connection connection = side.connect();
+        Sql.execute(
+                connection,
+                "SET lock_timeout = %d; SET statement_timeout = %d"
+                        .formatted(
+                                settings.lockTimeout().toMillis(),
+                                settings.pause().toMillis()));
+        return connection;
+    }
+
+    /**
+     * Cuts a shard over, with as many attempts as it takes and patience allows.
+     *
+     * @throws MoveException when patience has run out; the shard is open where it was
+     */
+    void run(int number) throws SQLException {
+        MoveShard shard = session.move().shard(number);
+        List<String> tables = session.source().tables(ShardSet.of(number)).getOrDefault(number, List.of());
+        checkReady(shard);
+        long end = System.nanoTime() + settings.patience().toNanos();
+        String problem = "";
+        for (int attempt = 1; System.nanoTime() - end < 0; attempt++) {
+            problem = awaitQuiet(shard, end).orElse(problem);
+            Optional<String> failure = new Attempt(shard, tables).run(attempt);
+            if (failure.isEmpty()) {
+                return;
+            }
+            problem = failure.get();
+            listener.attemptFailed(number, problem);
+            session.source().cancelAutovacuum(number);
+            session.target().cancelAutovacuum(number);
+            Pause.millis(ThreadLocalRandom.current().nextLong(20, Math.min(2000, 50L << Math.min(attempt, 6))));
+        }
+        throw new MoveException(
+                "shard %d could not be cut over in %d s, and is open on %s as before; the last attempt: %s"
+                        .formatted(number, settings.patience().toSeconds(), shard.server(), problem));
+    }
+
+    private void checkReady(MoveShard shard) throws SQLException {
+        Preparation.checkSchema(
+                new ShardSchemaCopy(session.source().control(), session.target().control()),
+                ShardSet.of(shard.shard()));
+        Stream back = session.back(shard);
+        if (back.measureLag(Duration.ofSeconds(30)).compareTo(Duration.ofSeconds(30)) >= 0) {
+            throw new MoveException(
+                    "shard %d was not cut over: %s does not follow %s, so there would be no way back. Look at the log of %s"
+                            .formatted(
+                                    shard.shard(),
+                                    back.subscriber().name(),
+                                    back.publisher().name(),
+                                    back.subscriber().name()));
+        }
+    }
+
+    /** Waits for what would only make an attempt fail, with no writer waiting; returns what it waited for to the end. */
+    private Optional<String> awaitQuiet(MoveShard shard, long end) throws SQLException {
+        Stream carrying = session.carrying(shard);
+        Duration close = settings.pause().dividedBy(4);
+        String problem = null;
+        while (System.nanoTime() - end < 0) {
+            long oldest = Sql.number(carrying.publisher().control(), OLDEST_WRITER, Sharding.schema(shard.shard()));
+            if (oldest > LONG_TRANSACTION.toMillis()) {
+                problem = "a transaction has been writing to it for %d ms".formatted(oldest);
+                Pause.millis(50);
+            } else if (carrying.measureLag(Duration.ofSeconds(10)).compareTo(close) > 0) {
+                problem = "%s is behind %s by more than %d ms"
+                        .formatted(
+                                carrying.subscriber().name(),
+                                carrying.publisher().name(),
+                                close.toMillis());
+            } else {
+                return Optional.empty();
+            }
+        }
+        return Optional.ofNullable(problem);
+    }
+
+    /** One attempt. */
+    private final class Attempt {
+
+        private final MoveShard shard;
+        private final List<String> tables;
+        private final Stream carrying;
+        private final Stream back;
+        private final Connection from;
+        private final Connection to;
+        private long mark;
+        private @Nullable Array sequenceNames;
+        private @Nullable Array sequenceValues;
+
+        Attempt(MoveShard shard, List<String> tables) {
+            this.shard = shard;
+            this.tables = tables;
+            this.carrying = session.carrying(shard);
+            this.back = session.back(shard);
+            boolean forward = carrying == session.forward();
+            this.from = forward ? sourceWork : targetWork;
+            this.to = forward ? targetWork : sourceWork;
+        }
+
+        /** Cuts over, or returns why not; the shard is open where it was then. */
+        Optional<String> run(int count) throws SQLException {
+            try (Comparison comparison = comparisons.prepare(session, shard, tables)) {
+                long attempt = session.lease().arm(shard.shard());
+                listener.reached(MoveStep.ARMED);
+                long start = System.nanoTime();
+                Optional<String> failure = cutOver(attempt, start, comparison);
+                if (failure.isPresent()) {
+                    session.lease().disarm(shard.shard(), shard.phase());
+                    return failure;
+                }
+                Duration pause = Duration.ofNanos(System.nanoTime() - start);
+                listener.reached(MoveStep.OPENED);
+                session.lease().paused(shard.shard(), pause);
+                listener.cutOver(shard.shard(), carrying.subscriber().name(), pause, count);
+                comparisons.compare(comparison);
+                return Optional.empty();
+            }
+        }
+
+        private Optional<String> cutOver(long attempt, long start, Comparison comparison) throws SQLException {
+            long latest = start + settings.pause().minus(RESERVE).toNanos();
+            try {
+                fence();
+            } catch (SQLException e) {
+                if (NOT_IN_TIME.contains(e.getSQLState())) {
+                    return Optional.of("transactions that have written to it did not end in time");
+                }
+                throw e;
+            }
+            listener.reached(MoveStep.FENCED);
+            String failure;
+            try {
+                failure = takeOver(latest, comparison);
+            } catch (SQLException e) {
+                giveUp(e);
+                if (NOT_IN_TIME.contains(e.getSQLState())) {
+                    return Optional.of("%s could not open its tables in time"
+                            .formatted(carrying.subscriber().name()));
+                }
+                throw e;
+            } catch (RuntimeException e) {
+                giveUp(e);
+                throw e;
+            }
+            if (failure != null) {
+                giveUp();
+                return Optional.of(failure);
+            }
+            return switchOver(attempt);
+        }
+
+        /** One message and one transaction: fenced, out of the publication, marked, and the ids stopped. */
+        private void fence() throws SQLException {
+            String sql = carrying.publisher().checkClaim()
+                    + "SELECT shardflake.fence_shard(%d);\n".formatted(shard.shard())
+                    + carrying.removeSql(tables)
+                    + carrying.markSql()
+                    + "SELECT array_agg(sequence_name), array_agg(last_value) FROM shardflake.sequence_positions(%d)"
+                            .formatted(shard.shard());
+            try (Statement statement = from.createStatement()) {
+                statement.setEscapeProcessing(false);
+                boolean isRows = statement.execute(sql);
+                int results = 0;
+                while (isRows || statement.getUpdateCount() >= 0) {
+                    if (isRows) {
+                        results++;
+                        read(results, statement.getResultSet());
+                    }
+                    isRows = statement.getMoreResults();
+                }
+            }
+        }
+
+        /** The results are of check_claim, fence_shard, mark and sequence_positions. */
+        private void read(int result, ResultSet row) throws SQLException {
+            row.next();
+            if (result == 3) {
+                mark = row.getLong(1);
+            } else if (result == 4) {
+                sequenceNames = row.getArray(1);
+                sequenceValues = row.getArray(2);
+            }
+        }
+
+        /** Everything that can fail before the map is changed; returns why it did not come to its end in time. */
+        private @Nullable String takeOver(long latest, Comparison comparison) throws SQLException {
+            comparison.see(carrying.publisher());
+            if (!carrying.reaches(mark, latest)) {
+                return "%s did not get the last writes in time"
+                        .formatted(carrying.subscriber().name());
+            }
+            listener.reached(MoveStep.DRAINED);
+            comparison.see(carrying.subscriber());
+            stage();
+            listener.reached(MoveStep.STAGED);
+            return System.nanoTime() - latest > 0 ? "it took too long" : null;
+        }
+
+        private void stage() throws SQLException {
+            to.setAutoCommit(false);
+            Sql.execute(
+                    to,
+                    carrying.subscriber().checkClaim()
+                            + OpenShard.sql(shard.shard(), sequenceNames, sequenceValues)
+                            + back.addSql(tables));
+        }
+
+        private Optional<String> switchOver(long attempt) throws SQLException {
+            ShardPhase phase = carrying == session.forward() ? ShardPhase.SWITCHED : ShardPhase.COPIED;
+            try {
+                session.lease()
+                        .switchShard(shard, attempt, carrying.subscriber().name(), phase, mark);
+            } catch (SQLException e) {
+                if (Sql.isOutage(e)) {
+                    throw e; // It may have been changed: nobody is open until that is known.
+                }
+                giveUp(e);
+                if (NOT_IN_TIME.contains(e.getSQLState())) {
+                    return Optional.of("the catalog did not change the shard map in time");
+                }
+                throw e;
+            }
+            listener.reached(MoveStep.SWITCHED);
+            to.commit();
+            to.setAutoCommit(true);
+            return Optional.empty();
+        }
+
+        private void giveUp(Exception failure) {
+            try {
+                giveUp();
+            } catch (SQLException e) {
+                failure.addSuppressed(e);
+            }
+        }
+
+        /** Opens the shard where it was. The map was not changed, and only this attempt could have changed it. */
+        private void giveUp() throws SQLException {
+            if (!to.getAutoCommit()) {
+                to.rollback();
+                to.setAutoCommit(true);
+            }
+            // Over the connection without timeouts: it has to be opened, whatever is in the way.
+            Sql.execute(
+                    carrying.publisher().control(),
+                    carrying.publisher().checkClaim()
+                            + carrying.addSql(tables)
+                            + "SELECT shardflake.unfence_shard(%d)".formatted(shard.shard()));
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        try (Connection closedToo = sourceWork) {
+            targetWork.close();
+        }
+    }
+}

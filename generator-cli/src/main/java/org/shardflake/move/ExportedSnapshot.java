@@ -1,0 +1,60 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.postgresql.PGConnection;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.postgresql.jdbc.PreferQueryMode;
+import org.postgresql.replication.ReplicationSlotInfo;
+
+/** The rows as they are where a new replication slot begins, for other sessions to read until this is closed. */
+final class ExportedSnapshot implements AutoCloseable {
+
+    private final Connection connection;
+    private final String name;
+
+    private ExportedSnapshot(Connection connection, String name) {
+        this.connection = connection;
+        this.name = name;
+    }
+
+    /** Creates a slot, which waits for transactions that have written on the server, and exports its snapshot. */
+    static ExportedSnapshot createSlot(MoveServer server, String slot) throws SQLException {
+        PGSimpleDataSource source = server.url().dataSource();
+        source.setReplication("database");
+        source.setAssumeMinServerVersion("15");
+        source.setPreferQueryMode(PreferQueryMode.SIMPLE);
+        source.setApplicationName(slot);
+        Connection connection = source.getConnection();
+        try {
+            ReplicationSlotInfo info = connection
+                    .unwrap(PGConnection.class)
+                    .getReplicationAPI()
+                    .createReplicationSlot()
+                    .logical()
+                    .withSlotName(slot)
+                    .withOutputPlugin("pgoutput")
+                    .make();
+            return new ExportedSnapshot(connection, String.valueOf(info.getSnapshotName()));
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    /** Makes a session, with no transaction open, see these rows until it ends its transaction. */
+    void importInto(Connection reader) throws SQLException {
+        reader.setAutoCommit(false);
+        Sql.execute(reader, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+        Sql.execute(reader, "SET TRANSACTION SNAPSHOT " + Sql.quote(name));
+    }
+
+    @Override
+    public void close() throws SQLException {
+        connection.close();
+    }
+}

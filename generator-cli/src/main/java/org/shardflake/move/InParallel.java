@@ -1,0 +1,52 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.SQLException;
+import java.util.Objects;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/** One query on each of two servers, at the same time. */
+final class InParallel {
+
+    private static final ExecutorService THREADS = Executors.newCachedThreadPool(work -> {
+        Thread thread = new Thread(work, "shardflake move, comparing");
+        thread.setDaemon(true);
+        return thread;
+    });
+
+    private InParallel() {}
+
+    @FunctionalInterface
+    interface Query<T> {
+        T run() throws SQLException;
+    }
+
+    /** The results of both. */
+    record Pair<T>(T first, T second) {
+        boolean areEqual() {
+            return Objects.equals(first, second);
+        }
+    }
+
+    static <T> Pair<T> both(Query<T> first, Query<T> second) throws SQLException {
+        Future<T> other = THREADS.submit(second::run);
+        try {
+            T result = first.run();
+            return new Pair<>(result, other.get());
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException sql) {
+                throw sql;
+            }
+            throw new IllegalStateException("a comparison failed", e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new MoveException("interrupted while comparing", e);
+        }
+    }
+}

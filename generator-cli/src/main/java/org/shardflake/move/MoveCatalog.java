@@ -1,0 +1,178 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.concurrent.ThreadLocalRandom;
+import org.shardflake.ShardSet;
+import org.shardflake.server.ServerUrl;
+
+/** The moves that the catalog knows of. Thread-safe; connects for each call. */
+final class MoveCatalog {
+
+    private static final String UNIQUE_VIOLATION = "23505";
+
+    private static final String MOVES =
+            "SELECT id, tag, source, target, phase, phase_since, started_at, reason, problem FROM shardflake_catalog.move";
+
+    private static final String SHARDS = """
+            SELECT m.shard, m.phase, s.server, s.epoch, m.mark, m.bytes, m.rows, m.verified, m.pause_ms, m.switched_at
+              FROM shardflake_catalog.move_shard m JOIN shardflake_catalog.shard s USING (shard)
+             WHERE m.move = ? ORDER BY m.shard
+            """;
+
+    private static final String INSERT = """
+            WITH new AS (SELECT nextval(pg_get_serial_sequence('shardflake_catalog.move', 'id')) AS id)
+            INSERT INTO shardflake_catalog.move (id, tag, source, target, reason) OVERRIDING SYSTEM VALUE
+            SELECT id, format('m%s_%s', id, ?::text), ?, ?, ? FROM new RETURNING id
+            """;
+
+    private static final String INSERT_SHARDS = """
+            INSERT INTO shardflake_catalog.move_shard (move, shard)
+            SELECT ?, s.shard FROM shardflake_catalog.shard s
+             WHERE s.server = ? AND format('shard_%s', lpad(s.shard::text, 4, '0')) = ANY (?)
+            """;
+
+    private final ServerUrl url;
+
+    MoveCatalog(ServerUrl url) {
+        this.url = url;
+    }
+
+    Connection connect() throws SQLException {
+        return url.connect("shardflake move");
+    }
+
+    /** All moves that are not done, oldest first. */
+    List<Move> list() throws SQLException {
+        try (Connection connection = connect()) {
+            return Sql.list(connection, MOVES + " ORDER BY id", row -> read(connection, row));
+        }
+    }
+
+    /**
+     * A move by its number.
+     *
+     * @throws MoveRefusedException if there is none, or it is done
+     */
+    Move find(long id) throws SQLException {
+        try (Connection connection = connect()) {
+            return find(connection, id);
+        }
+    }
+
+    static Move find(Connection connection, long id) throws SQLException {
+        return Sql.list(connection, MOVES + " WHERE id = ?", row -> read(connection, row), id).stream()
+                .findFirst()
+                .orElseThrow(() -> new MoveRefusedException(
+                        "there is no move %d, or it is done: see shardflake move status and shardflake map history"
+                                .formatted(id)));
+    }
+
+    private static Move read(Connection connection, ResultSet row) throws SQLException {
+        long id = row.getLong(1);
+        return new Move(
+                id,
+                row.getString(2),
+                row.getString(3),
+                row.getString(4),
+                MovePhase.of(row.getString(5)),
+                time(row, 6),
+                time(row, 7),
+                row.getString(8),
+                row.getString(9),
+                Sql.list(connection, SHARDS, MoveCatalog::readShard, id));
+    }
+
+    private static MoveShard readShard(ResultSet row) throws SQLException {
+        Long mark = row.getObject(5, Long.class);
+        Double pause = row.getObject(9, Double.class);
+        OffsetDateTime switched = row.getObject(10, OffsetDateTime.class);
+        return new MoveShard(
+                row.getInt(1),
+                ShardPhase.of(row.getString(2)),
+                row.getString(3),
+                row.getLong(4),
+                mark == null ? OptionalLong.empty() : OptionalLong.of(mark),
+                row.getLong(6),
+                row.getLong(7),
+                row.getString(8),
+                pause == null ? OptionalDouble.empty() : OptionalDouble.of(pause),
+                Optional.ofNullable(switched).map(OffsetDateTime::toInstant));
+    }
+
+    private static Instant time(ResultSet row, int column) throws SQLException {
+        return row.getObject(column, OffsetDateTime.class).toInstant();
+    }
+
+    /**
+     * Records a move, of which nothing is begun.
+     *
+     * @throws MoveRefusedException if a shard is in another move, or not on the source
+     */
+    Move create(String source, String target, ShardSet shards, String reason) throws SQLException {
+        try (Connection connection = connect()) {
+            connection.setAutoCommit(false);
+            // Changes of the map wait, so that the shards stay where they are seen here.
+            Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
+            String random = "%06x".formatted(ThreadLocalRandom.current().nextInt(1 << 24));
+            long id = Sql.number(connection, INSERT, random, source, target, reason);
+            int placed = insertShards(connection, id, source, shards);
+            if (placed != shards.size()) {
+                throw new MoveRefusedException("only %d of %d shards are on %s; read the shard map again"
+                        .formatted(placed, shards.size(), source));
+            }
+            recordChange(connection, id, "move started");
+            connection.commit();
+            connection.setAutoCommit(true);
+            return find(connection, id);
+        }
+    }
+
+    private static int insertShards(Connection connection, long id, String source, ShardSet shards)
+            throws SQLException {
+        try {
+            return Sql.update(connection, INSERT_SHARDS, id, source, shards);
+        } catch (SQLException e) {
+            if (UNIQUE_VIOLATION.equals(e.getSQLState())) {
+                throw new MoveRefusedException(
+                        "some of these shards are in a move already: see shardflake move status");
+            }
+            throw e;
+        }
+    }
+
+    static void recordChange(Connection connection, long id, String change) throws SQLException {
+        Sql.update(connection, """
+                INSERT INTO shardflake_catalog.history (version, change, server, from_server, reason)
+                SELECT i.version, ?, m.target, m.source,
+                       concat_ws(', ', format('move %s', m.id), format('%s shards', (SELECT count(*) FROM shardflake_catalog.move_shard s WHERE s.move = m.id)), NULLIF(m.reason, ''))
+                  FROM shardflake_catalog.installation i, shardflake_catalog.move m WHERE m.id = ?
+                """, change, id);
+    }
+
+    /**
+     * Takes a move up, alone: whoever had it before can do nothing more in the catalog.
+     *
+     * @throws MoveRefusedException if somebody works on it now
+     */
+    MoveLease takeUp(long id) throws SQLException {
+        Connection connection = connect();
+        try {
+            return MoveLease.take(connection, id);
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+}

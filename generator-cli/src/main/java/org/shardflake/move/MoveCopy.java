@@ -1,0 +1,146 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.shardflake.ShardSet;
+
+/** Copies all shards of a move as they were at one moment, some at a time, the largest first. */
+final class MoveCopy {
+
+    private static final long NANOS_BETWEEN_REPORTS = 1_000_000_000L;
+
+    private static final String BY_SIZE = """
+            SELECT right(n.nspname, 4)::integer
+              FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
+             WHERE n.nspname = ANY (?) GROUP BY n.nspname ORDER BY sum(pg_table_size(c.oid)) DESC NULLS LAST
+            """;
+
+    private final MoveSide source;
+    private final MoveSide target;
+    private final MoveLease lease;
+    private final MoveSettings settings;
+    private final MoveListener listener;
+
+    MoveCopy(MoveSide source, MoveSide target, MoveLease lease, MoveSettings settings, MoveListener listener) {
+        this.source = source;
+        this.target = target;
+        this.lease = lease;
+        this.settings = settings;
+        this.listener = listener;
+    }
+
+    void copy(ExportedSnapshot snapshot, ShardSet shards) throws SQLException {
+        Map<Integer, List<String>> tables = source.tables(shards);
+        Queue<Integer> waiting =
+                new ConcurrentLinkedQueue<>(Sql.list(source.control(), BY_SIZE, row -> row.getInt(1), shards));
+        Throttle throttle = new Throttle(settings.bytesPerSecond(), settings.maxLag());
+        List<Copier> copiers = new ArrayList<>();
+        ExecutorService threads = Executors.newFixedThreadPool(settings.jobs());
+        try {
+            for (int i = 0; i < Math.min(settings.jobs(), waiting.size()); i++) {
+                copiers.add(new Copier(snapshot, throttle));
+            }
+            List<Future<?>> running = new ArrayList<>();
+            for (Copier copier : copiers) {
+                running.add(threads.submit(() -> {
+                    copier.run(waiting, tables);
+                    return true;
+                }));
+            }
+            for (Future<?> future : running) {
+                await(future, waiting);
+            }
+        } finally {
+            waiting.clear();
+            threads.shutdownNow();
+            for (Copier copier : copiers) {
+                copier.close();
+            }
+        }
+    }
+
+    /** One that fails makes the others begin no other shard. */
+    private static void await(Future<?> running, Queue<Integer> waiting) throws SQLException {
+        try {
+            running.get();
+        } catch (ExecutionException e) {
+            waiting.clear();
+            if (e.getCause() instanceof SQLException sql) {
+                throw sql;
+            }
+            if (e.getCause() instanceof RuntimeException unchecked) {
+                throw unchecked;
+            }
+            throw new IllegalStateException("copying failed", e.getCause());
+        } catch (InterruptedException e) {
+            waiting.clear();
+            Thread.currentThread().interrupt();
+            throw new MoveException("interrupted while copying; the same command begins the copy again", e);
+        }
+    }
+
+    /** Copies one shard after another. */
+    private final class Copier implements AutoCloseable {
+
+        private final ShardCopy copy;
+        private int shard;
+        private long bytes;
+        private long rows;
+        private long nextReport = System.nanoTime();
+
+        Copier(ExportedSnapshot snapshot, Throttle throttle) throws SQLException {
+            Connection reader = source.connect();
+            try {
+                snapshot.importInto(reader);
+                copy = new ShardCopy(reader, target.connect(), throttle, this::copied);
+            } catch (SQLException | RuntimeException e) {
+                reader.close();
+                throw e;
+            }
+        }
+
+        void run(Queue<Integer> waiting, Map<Integer, List<String>> tables) throws SQLException {
+            for (Integer next = waiting.poll(); next != null; next = waiting.poll()) {
+                shard = next;
+                bytes = 0;
+                rows = 0;
+                copy.copy(shard, tables.getOrDefault(shard, Collections.emptyList()), target.checkClaim());
+                lease.copied(shard, ShardPhase.COPIED, bytes, rows);
+                listener.reached(MoveStep.SHARD_COPIED);
+            }
+        }
+
+        private void copied(long moreBytes, long moreRows) {
+            bytes += moreBytes;
+            rows += moreRows;
+            listener.copied(shard, moreBytes, moreRows);
+            if (System.nanoTime() - nextReport > 0) {
+                nextReport = System.nanoTime() + NANOS_BETWEEN_REPORTS;
+                try {
+                    lease.copied(shard, ShardPhase.WAITING, bytes, rows);
+                } catch (SQLException e) {
+                    throw new MoveException("cannot write to the catalog how far the copy is: " + Sql.message(e), e);
+                }
+            }
+        }
+
+        @Override
+        public void close() throws SQLException {
+            copy.close();
+        }
+    }
+}

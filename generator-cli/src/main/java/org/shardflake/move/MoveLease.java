@@ -1,0 +1,168 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+
+/**
+ * The right to work on a move, as long as its connection to the catalog lives; and what the one who has it writes there.
+ *
+ * <p>Every change is made only if the claim is still the latest. Thread-safe.
+ */
+final class MoveLease implements AutoCloseable {
+
+    private static final String LOCK = "SELECT pg_try_advisory_lock(hashtext('shardflake.move'), ?::integer)";
+
+    /** So long a server may take to notice that a killed process has gone. */
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
+
+    private final Connection connection;
+    private final long move;
+    private final long claim;
+
+    private MoveLease(Connection connection, long move, long claim) {
+        this.connection = connection;
+        this.move = move;
+        this.claim = claim;
+    }
+
+    static MoveLease take(Connection connection, long move) throws SQLException {
+        MoveCatalog.find(connection, move);
+        long end = System.nanoTime() + LOCK_PATIENCE.toNanos();
+        while (!Sql.isTrue(connection, LOCK, move)) {
+            if (System.nanoTime() > end) {
+                throw new MoveRefusedException(
+                        "another shardflake works on move %d; see it with shardflake move status --watch"
+                                .formatted(move));
+            }
+            Pause.millis(100);
+        }
+        // Found again, since it may have been completed while we waited.
+        MoveCatalog.find(connection, move);
+        long claim = Sql.number(
+                connection, "UPDATE shardflake_catalog.move SET claim = claim + 1 WHERE id = ? RETURNING claim", move);
+        return new MoveLease(connection, move, claim);
+    }
+
+    long claim() {
+        return claim;
+    }
+
+    synchronized Move move() throws SQLException {
+        return MoveCatalog.find(connection, move);
+    }
+
+    synchronized void enter(MovePhase phase) throws SQLException {
+        change(
+                "UPDATE shardflake_catalog.move SET phase = ?, phase_since = clock_timestamp(), problem = '' WHERE id = ? AND claim = ?",
+                phase.toString());
+    }
+
+    synchronized void problem(String problem) throws SQLException {
+        change("UPDATE shardflake_catalog.move SET problem = ? WHERE id = ? AND claim = ?", problem);
+    }
+
+    private void change(String sql, String value) throws SQLException {
+        if (Sql.update(connection, sql, value, move, claim) != 1) {
+            throw superseded();
+        }
+    }
+
+    private MoveException superseded() {
+        return new MoveException("move %d has been taken up by another; see shardflake move status".formatted(move));
+    }
+
+    /** Records how much of a shard is copied. */
+    synchronized void copied(int shard, ShardPhase phase, long bytes, long rows) throws SQLException {
+        changeShard("phase = '%s', bytes = %d, rows = %d".formatted(phase, bytes, rows), shard);
+    }
+
+    /** Begins an attempt at cutover and returns its number, the latest. */
+    synchronized long arm(int shard) throws SQLException {
+        return Sql.list(
+                        connection,
+                        "UPDATE shardflake_catalog.move_shard SET phase = 'cutting over', attempt = attempt + 1 WHERE shard = ? AND move = (SELECT id FROM shardflake_catalog.move WHERE id = ? AND claim = ?) RETURNING attempt",
+                        row -> row.getLong(1),
+                        shard,
+                        move,
+                        claim)
+                .stream()
+                .findFirst()
+                .orElseThrow(this::superseded);
+    }
+
+    /** Gives all attempts up, so that none of them can change the map any more. */
+    synchronized void disarm(int shard, ShardPhase phase) throws SQLException {
+        changeShard("phase = '%s', attempt = attempt + 1".formatted(phase), shard);
+    }
+
+    /**
+     * Changes the shard map, if nothing has come in between.
+     *
+     * @param phase what the shard is in after it
+     */
+    synchronized void switchShard(MoveShard shard, long attempt, String server, ShardPhase phase, long mark)
+            throws SQLException {
+        Sql.call(
+                connection,
+                "SELECT shardflake_catalog.switch_shard(?, ?, ?, ?, ?, ?, ?, ?)",
+                move,
+                claim,
+                shard.shard(),
+                attempt,
+                shard.epoch(),
+                server,
+                phase.toString(),
+                mark);
+    }
+
+    synchronized void paused(int shard, Duration pause) throws SQLException {
+        changeShard("pause_ms = %f".formatted(pause.toNanos() / 1e6), shard);
+    }
+
+    synchronized void verified(int shard, String verified) throws SQLException {
+        changeShard("verified = " + Sql.quote(verified), shard);
+    }
+
+    private void changeShard(String assignments, int shard) throws SQLException {
+        int changed = Sql.update(
+                connection,
+                "UPDATE shardflake_catalog.move_shard SET %s WHERE shard = ? AND move = (SELECT id FROM shardflake_catalog.move WHERE id = ? AND claim = ?)"
+                        .formatted(assignments),
+                shard,
+                move,
+                claim);
+        if (changed != 1) {
+            throw superseded();
+        }
+    }
+
+    /** Takes the move out of the catalog, but for a line of its history. */
+    synchronized void end(String change) throws SQLException {
+        connection.setAutoCommit(false);
+        try {
+            Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
+            MoveCatalog.recordChange(connection, move, change);
+            Sql.update(connection, "DELETE FROM shardflake_catalog.move_shard WHERE move = ?", move);
+            if (Sql.update(connection, "DELETE FROM shardflake_catalog.move WHERE id = ? AND claim = ?", move, claim)
+                    != 1) {
+                throw superseded();
+            }
+            connection.commit();
+        } catch (SQLException | RuntimeException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        connection.close();
+    }
+}

@@ -1,0 +1,22 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * One of the two servers of a move.
+ *
+ * @param name its name in the shard map
+ * @param url where it is, with what is needed to log in
+ */
+public record MoveServer(String name, ServerUrl url) {
+
+    Connection connect(String application) throws SQLException {
+        return url.connect(application);
+    }
+}

@@ -1,0 +1,95 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.SQLException;
+import java.util.function.Function;
+
+/** A move that has been taken up: the lease, both servers and both streams. For one thread. */
+final class MoveSession implements AutoCloseable {
+
+    private final MoveLease lease;
+    private final Move move;
+    private final MoveSide source;
+    private final MoveSide target;
+    private final Stream forward;
+    private final Stream reverse;
+
+    private MoveSession(MoveLease lease, Move move, MoveSide source, MoveSide target) {
+        this.lease = lease;
+        this.move = move;
+        this.source = source;
+        this.target = target;
+        this.forward = Stream.forward(move.tag(), source, target);
+        this.reverse = Stream.reverse(move.tag(), source, target);
+    }
+
+    /** Takes a move up: from then on nobody else can change anything for it, on the servers or in the catalog. */
+    static MoveSession takeUp(MoveCatalog catalog, long id, Function<String, MoveServer> servers) throws SQLException {
+        MoveLease lease = catalog.takeUp(id);
+        MoveSide source = null;
+        try {
+            Move move = lease.move();
+            source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim());
+            MoveSide target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim());
+            return new MoveSession(lease, move, source, target);
+        } catch (SQLException | RuntimeException e) {
+            if (source != null) {
+                source.close();
+            }
+            lease.close();
+            throw e;
+        }
+    }
+
+    MoveLease lease() {
+        return lease;
+    }
+
+    /** The move as it was when it was taken up: its names never change, its phase does. */
+    Move taken() {
+        return move;
+    }
+
+    /** The move as it is now. */
+    Move move() throws SQLException {
+        return lease.move();
+    }
+
+    MoveSide source() {
+        return source;
+    }
+
+    MoveSide target() {
+        return target;
+    }
+
+    Stream forward() {
+        return forward;
+    }
+
+    Stream reverse() {
+        return reverse;
+    }
+
+    /** The stream that brings to the other server what is written to a shard where it is now. */
+    Stream carrying(MoveShard shard) {
+        return shard.server().equals(source.name()) ? forward : reverse;
+    }
+
+    /** The other one. */
+    Stream back(MoveShard shard) {
+        return shard.server().equals(source.name()) ? reverse : forward;
+    }
+
+    @Override
+    public void close() throws SQLException {
+        try (MoveLease closedLast = lease;
+                MoveSide closedSecond = source;
+                MoveSide closedFirst = target) {
+            // Closes all three, whichever fails.
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.time.Duration;
+
+/**
+ * How a move goes about its work.
+ *
+ * @param jobs how many shards are copied at a time: 1 or more
+ * @param bytesPerSecond the most that is copied, 0 for no limit
+ * @param maxLag copying waits while a standby of the target is further behind
+ * @param pause the longest write pause of an attempt at cutover; one that would take longer gives itself up
+ * @param lockTimeout how long the fence waits, with writers behind it, for transactions that have written
+ * @param patience how long attempts at cutover, and servers that do not answer, are tried again
+ * @param verify whether copies are compared as they were at the cutover
+ */
+public record MoveSettings(
+        int jobs,
+        long bytesPerSecond,
+        Duration maxLag,
+        Duration pause,
+        Duration lockTimeout,
+        Duration patience,
+        boolean verify) {
+
+    /** 2 jobs, no limit, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
+    public static final MoveSettings DEFAULT = new MoveSettings(
+            2, 0, Duration.ofSeconds(10), Duration.ofMillis(90), Duration.ofMillis(30), Duration.ofMinutes(10), true);
+
+    public MoveSettings {
+        if (jobs < 1 || bytesPerSecond < 0) {
+            throw new IllegalArgumentException(
+                    "jobs are %d and bytes per second %d; allowed are 1 or more, and 0 or more"
+                            .formatted(jobs, bytesPerSecond));
+        }
+        if (lockTimeout.compareTo(pause) >= 0 || lockTimeout.isNegative() || lockTimeout.isZero()) {
+            throw new IllegalArgumentException("a lock timeout of %d ms does not leave time in a pause of %d ms"
+                    .formatted(lockTimeout.toMillis(), pause.toMillis()));
+        }
+    }
+}

@@ -1,0 +1,34 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.time.Instant;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+
+/**
+ * A shard of a move.
+ *
+ * @param server where the shard map has it
+ * @param epoch its epoch in the shard map
+ * @param mark the server that took it over may open it when its stream has this mark
+ * @param bytes copied so far
+ * @param rows copied so far
+ * @param verified {@code online}, {@code at cutover} or {@code different}; empty when not compared since the last cutover
+ * @param pauseMillis how long it took no writes at its last cutover
+ * @param switchedAt when it was last cut over
+ */
+public record MoveShard(
+        int shard,
+        ShardPhase phase,
+        String server,
+        long epoch,
+        OptionalLong mark,
+        long bytes,
+        long rows,
+        String verified,
+        OptionalDouble pauseMillis,
+        Optional<Instant> switchedAt) {}

@@ -1,0 +1,139 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+
+/**
+ * A server of a move, with a connection of the one who has claimed the move, and of nobody who had it before. For one thread,
+ * but for {@link #connect}.
+ */
+final class MoveSide implements AutoCloseable {
+
+    private static final String END_OTHERS = """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name = current_setting('application_name') AND pid <> pg_backend_pid()
+            """;
+
+    private static final String TABLES = """
+            SELECT right(n.nspname, 4)::integer, format('%I.%I', n.nspname, c.relname)
+              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE n.nspname = ANY (?) AND c.relkind = 'r' ORDER BY n.nspname, c.relname COLLATE "C"
+            """;
+
+    private static final String FENCED = """
+            SELECT right(n.nspname, 4)::integer FROM pg_namespace n
+             WHERE n.nspname = ANY (?) AND EXISTS (
+                SELECT FROM shardflake.fences(right(n.nspname, 4)::integer) f WHERE f.fenced)
+            """;
+
+    private final MoveServer server;
+    private final String tag;
+    private final long claim;
+    private final Connection control;
+
+    private MoveSide(MoveServer server, String tag, long claim, Connection control) {
+        this.server = server;
+        this.tag = tag;
+        this.claim = claim;
+        this.control = control;
+    }
+
+    /** Connects, ends the sessions of whoever had the move before, and makes the server obey this claim only. */
+    static MoveSide claim(MoveServer server, String tag, long claim) throws SQLException {
+        Connection control = server.connect(application(tag));
+        try {
+            while (Sql.number(control, END_OTHERS) > 0) {
+                Pause.millis(10);
+            }
+            MoveSide side = new MoveSide(server, tag, claim, control);
+            if (side.hasLibrary()) {
+                Sql.call(control, "SELECT shardflake.claim_move(?, ?)", tag, claim);
+            }
+            return side;
+        } catch (SQLException | RuntimeException e) {
+            control.close();
+            throw e;
+        }
+    }
+
+    private static String application(String tag) {
+        return "shardflake move " + tag;
+    }
+
+    private boolean hasLibrary() throws SQLException {
+        return Sql.isTrue(control, "SELECT to_regclass('shardflake.move_claim') IS NOT NULL");
+    }
+
+    String name() {
+        return server.name();
+    }
+
+    MoveServer server() {
+        return server;
+    }
+
+    Connection control() {
+        return control;
+    }
+
+    /** Another connection, which ends when the move is taken up by another; the caller closes it. */
+    Connection connect() throws SQLException {
+        return server.connect(application(tag));
+    }
+
+    /** The first statement of every change on a server, without which whoever was thought dead could still make one. */
+    String checkClaim() {
+        return "SELECT shardflake.check_claim(%s, %d);\n".formatted(Sql.quote(tag), claim);
+    }
+
+    /** The tables whose rows are replicated, by shard: partitions, not what they are partitions of. */
+    Map<Integer, List<String>> tables(ShardSet shards) throws SQLException {
+        Map<Integer, List<String>> tables = new TreeMap<>();
+        shards.stream().forEach(shard -> tables.put(shard, new ArrayList<>()));
+        Sql.list(
+                control,
+                TABLES,
+                row -> tables.computeIfAbsent(row.getInt(1), shard -> new ArrayList<>())
+                        .add(row.getString(2)),
+                shards);
+        return tables;
+    }
+
+    /** Those of these shards that take no writes here. */
+    ShardSet fenced(ShardSet shards) throws SQLException {
+        return ShardSet.of(Sql.list(control, FENCED, row -> row.getInt(1), shards));
+    }
+
+    /** Those of these shards that are here at all. */
+    ShardSet present(ShardSet shards) throws SQLException {
+        return ShardSet.of(Sql.list(
+                control,
+                "SELECT right(nspname, 4)::integer FROM pg_namespace WHERE nspname = ANY (?)",
+                row -> row.getInt(1),
+                shards));
+    }
+
+    /** Cancels what PostgreSQL does in the background on tables of a shard, and would do for longer than a fence waits. */
+    void cancelAutovacuum(int shard) throws SQLException {
+        Sql.call(control, """
+                SELECT pg_cancel_backend(a.pid) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
+                 WHERE a.backend_type = 'autovacuum worker' AND l.locktype = 'relation' AND l.granted
+                   AND l.relation IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(?))
+                """, Sharding.schema(shard));
+    }
+
+    @Override
+    public void close() throws SQLException {
+        control.close();
+    }
+}

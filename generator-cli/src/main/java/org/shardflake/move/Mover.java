@@ -1,0 +1,290 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.function.Function;
+import org.shardflake.ShardSet;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Moves shards between live servers.
+ *
+ * <p>Where a move stands is in the catalog, and any of these methods can be called again after whatever interrupted it, by this
+ * process or another one: it first brings the servers to what the catalog says, and then goes on from there. One process works on a
+ * move at a time. Not thread-safe.
+ */
+public final class Mover {
+
+    private static final long RETRY_MILLIS = 500;
+
+    private final MoveCatalog catalog;
+    private final Function<String, MoveServer> servers;
+    private final MoveSettings settings;
+    private final MoveListener listener;
+
+    /**
+     * @param servers where a server of the shard map is, with what is needed to log in
+     */
+    public Mover(
+            ServerUrl catalog, Function<String, MoveServer> servers, MoveSettings settings, MoveListener listener) {
+        this.catalog = new MoveCatalog(catalog);
+        this.servers = servers;
+        this.settings = settings;
+        this.listener = listener;
+    }
+
+    /** All moves that are not done, oldest first. */
+    public List<Move> moves() throws SQLException {
+        return catalog.list();
+    }
+
+    /**
+     * A move by its number.
+     *
+     * @throws MoveRefusedException if there is none, or it is done
+     */
+    public Move move(long id) throws SQLException {
+        return catalog.find(id);
+    }
+
+    /** The move of exactly these shards between these servers, if it was begun before. */
+    public Optional<Move> begun(String source, String target, ShardSet shards) throws SQLException {
+        return moves().stream()
+                .filter(move -> move.source().equals(source)
+                        && move.target().equals(target)
+                        && move.shardSet().equals(shards))
+                .findFirst();
+    }
+
+    /**
+     * Records a move; {@link #follow} does the rest.
+     *
+     * @throws MoveRefusedException if a shard is in another move, or not on the source
+     */
+    public Move create(String source, String target, ShardSet shards, String reason) throws SQLException {
+        Move move = catalog.create(source, target, shards, reason);
+        listener.reached(MoveStep.RECORDED);
+        return move;
+    }
+
+    /** Copies what is not copied yet, and returns when both servers follow each other. */
+    public Move follow(long id) throws SQLException {
+        return work(id, session -> {
+            refuseEnding(session.move());
+            new Preparation(session, settings, listener).run();
+            return session.move();
+        });
+    }
+
+    /**
+     * Compares shards with the copies that follow them, while they are written to.
+     *
+     * @return what differs, by shard; empty when nothing does
+     */
+    public Map<Integer, List<TableDifference>> verify(long id, ShardSet shards) throws SQLException {
+        return work(id, session -> {
+            requireFollowing(session.move());
+            return verify(session, shards);
+        });
+    }
+
+    private Map<Integer, List<TableDifference>> verify(MoveSession session, ShardSet shards) throws SQLException {
+        Map<Integer, List<TableDifference>> all = new TreeMap<>();
+        Map<Integer, List<String>> tables = session.source().tables(shards);
+        for (int number : shards.stream().toArray()) {
+            MoveShard shard = session.move().shard(number);
+            try (OnlineComparison comparison = new OnlineComparison(session.carrying(shard))) {
+                List<TableDifference> differences = comparison.compare(tables.getOrDefault(number, List.of()));
+                session.lease().verified(number, differences.isEmpty() ? "online" : "different");
+                listener.compared(number, differences);
+                if (!differences.isEmpty()) {
+                    all.put(number, differences);
+                }
+            }
+        }
+        return all;
+    }
+
+    /** Cuts shards over to the target; those that are there already are left alone. */
+    public Move cutOver(long id, ShardSet shards) throws SQLException {
+        return work(id, session -> {
+            requireFollowing(session.move());
+            cutOver(session, shards, ShardPhase.SWITCHED);
+            return session.move();
+        });
+    }
+
+    /** Cuts shards over back to the source, with all that was written on the target. */
+    public Move reverse(long id, ShardSet shards) throws SQLException {
+        return work(id, session -> {
+            requireFollowing(session.move());
+            cutOver(session, shards, ShardPhase.COPIED);
+            return session.move();
+        });
+    }
+
+    private void cutOver(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
+        Map<Integer, List<TableDifference>> different;
+        try (Comparisons comparisons = new Comparisons(session.lease(), listener, settings.verify());
+                Cutover cutover = new Cutover(session, settings, listener, comparisons)) {
+            for (int number : shards.stream().toArray()) {
+                if (session.move().shard(number).phase() != wanted
+                        && comparisons.different().isEmpty()) {
+                    cutover.run(number);
+                }
+            }
+            different = comparisons.await();
+        }
+        if (!different.isEmpty()) {
+            throw new CopiesDifferException(
+                    "copies of shards %s differed at their cutover, and no more were cut over; the server that a shard left still has its rows as they were: look at the differences, and go back with move reverse"
+                            .formatted(ShardSet.of(different.keySet())),
+                    different);
+        }
+    }
+
+    /**
+     * Ends a move all of whose shards are on the target: removes the source's copies and everything else of the move.
+     *
+     * @throws CopiesDifferException if copies differ
+     */
+    public void complete(long id) throws SQLException {
+        work(id, session -> {
+            Move move = session.move();
+            if (move.phase() != MovePhase.COMPLETING) {
+                requireFollowing(move);
+                requireSwitched(move);
+                requireVerified(session, move);
+                session.lease().enter(MovePhase.COMPLETING);
+            }
+            new CleanUp(session, listener).run();
+            return true;
+        });
+    }
+
+    private static void requireSwitched(Move move) {
+        ShardSet left = move.shardSet(ShardPhase.COPIED);
+        if (!left.isEmpty()) {
+            throw new MoveRefusedException(
+                    "move %d is not complete: shards %s are still on %s. Cut them over first, or cancel the move"
+                            .formatted(move.id(), left, move.source()));
+        }
+    }
+
+    private void requireVerified(MoveSession session, Move move) throws SQLException {
+        ShardSet different = verifiedAs(move, "different");
+        ShardSet unknown = verifiedAs(move, "");
+        if (!different.isEmpty() || !unknown.isEmpty()) {
+            // Those that differed as well: they may have been mended since.
+            List<Integer> again = new ArrayList<>(different.stream().boxed().toList());
+            again.addAll(unknown.stream().boxed().toList());
+            Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(again));
+            if (!differences.isEmpty()) {
+                throw new CopiesDifferException(
+                        "copies of shards %s differ, so the source's are not removed"
+                                .formatted(ShardSet.of(differences.keySet())),
+                        differences);
+            }
+        }
+    }
+
+    private static ShardSet verifiedAs(Move move, String verified) {
+        return ShardSet.of(move.shards().stream()
+                .filter(shard -> shard.verified().equals(verified))
+                .map(MoveShard::shard)
+                .toList());
+    }
+
+    /** Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move. */
+    public void cancel(long id) throws SQLException {
+        work(id, session -> {
+            Move move = session.move();
+            if (move.phase() == MovePhase.COMPLETING) {
+                throw new MoveRefusedException(
+                        "move %d is being completed, and has no way back; run move complete again".formatted(id));
+            }
+            ShardSet switched = move.shardSet(ShardPhase.SWITCHED);
+            if (!switched.isEmpty()) {
+                throw new MoveRefusedException(
+                        "shards %s of move %d are on %s already; bring them back with move reverse first"
+                                .formatted(switched, id, move.target()));
+            }
+            if (move.phase() != MovePhase.CANCELLING) {
+                session.lease().enter(MovePhase.CANCELLING);
+            }
+            new CleanUp(session, listener).run();
+            return true;
+        });
+    }
+
+    private static void requireFollowing(Move move) {
+        refuseEnding(move);
+        if (move.phase() != MovePhase.FOLLOWING) {
+            throw new MoveRefusedException("move %d is %s; first it has to be following: run move start once more"
+                    .formatted(move.id(), move.phase()));
+        }
+    }
+
+    private static void refuseEnding(Move move) {
+        if (move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING) {
+            throw new MoveRefusedException("move %d is %s; run move %s again to end it"
+                    .formatted(move.id(), move.phase(), move.phase() == MovePhase.COMPLETING ? "complete" : "cancel"));
+        }
+    }
+
+    @FunctionalInterface
+    private interface Work<T> {
+        T run(MoveSession session) throws SQLException;
+    }
+
+    /** Takes the move up and works on it, again and again while servers fail, until patience has run out. */
+    private <T> T work(long id, Work<T> work) throws SQLException {
+        long end = System.nanoTime() + settings.patience().toNanos();
+        while (true) {
+            try (MoveSession session = MoveSession.takeUp(catalog, id, servers)) {
+                new Settlement(session).run();
+                return work.run(session);
+            } catch (MoveRefusedException e) {
+                throw e;
+            } catch (SQLException | RuntimeException e) {
+                Optional<SQLException> outage = outage(e);
+                if (outage.isEmpty() || System.nanoTime() - end > 0) {
+                    settle(id, e, outage);
+                    throw e;
+                }
+                listener.interrupted(Sql.message(outage.get()));
+                Pause.millis(RETRY_MILLIS);
+            }
+        }
+    }
+
+    /** After a failure that another try would meet again: leaves no shard closed. */
+    private void settle(long id, Exception failure, Optional<SQLException> outage) {
+        if (outage.isPresent() || Thread.currentThread().isInterrupted()) {
+            return;
+        }
+        try (MoveSession session = MoveSession.takeUp(catalog, id, servers)) {
+            new Settlement(session).run();
+            session.lease().problem(String.valueOf(failure.getMessage()));
+        } catch (SQLException | RuntimeException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    private static Optional<SQLException> outage(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLException sql && Sql.isOutage(sql)) {
+                return Optional.of(sql);
+            }
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,122 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Compares a shard with the copy that follows it, while it is written to.
+ *
+ * <p>The follower is always a little behind. So rows that differ are looked at again, on the follower only after it has got all
+ * that the leader had: a row that has not changed on the leader meanwhile, and still differs, does differ.
+ */
+final class OnlineComparison implements AutoCloseable {
+
+    private static final int ROUNDS = 20;
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    private final Stream stream;
+    private final Connection leader;
+    private final Connection follower;
+
+    OnlineComparison(Stream stream) throws SQLException {
+        this.stream = stream;
+        this.leader = stream.publisher().connect();
+        try {
+            this.follower = stream.subscriber().connect();
+            Rows.prepare(List.of(leader, follower));
+        } catch (SQLException e) {
+            leader.close();
+            throw e;
+        }
+    }
+
+    List<TableDifference> compare(List<String> tables) throws SQLException {
+        List<TableDifference> differences = new ArrayList<>();
+        for (String table : tables) {
+            compare(table).ifPresent(differences::add);
+        }
+        return differences;
+    }
+
+    private Optional<TableDifference> compare(String table) throws SQLException {
+        Rows rows = Rows.of(leader, table);
+        see(leader);
+        catchUp();
+        see(follower);
+        Optional<TableDifference> first = TableDifference.find(leader, follower, rows);
+        if (first.isEmpty()) {
+            return first;
+        }
+        Set<String> doubtful = first.get().keys();
+        Map<String, Long> leaderHas = new TreeMap<>();
+        Map<String, Long> followerHas = new TreeMap<>();
+        for (int round = 0; round < ROUNDS && !doubtful.isEmpty(); round++) {
+            see(leader);
+            Map<String, Long> before = rows.withKeys(leader, doubtful);
+            catchUp();
+            see(follower);
+            Map<String, Long> there = rows.withKeys(follower, doubtful);
+            see(leader);
+            Map<String, Long> after = rows.withKeys(leader, doubtful);
+            Set<String> undecided = new TreeSet<>();
+            for (String key : doubtful) {
+                if (!Objects.equals(before.get(key), after.get(key))) {
+                    undecided.add(key);
+                } else if (!Objects.equals(before.get(key), there.get(key))) {
+                    put(leaderHas, key, before.get(key));
+                    put(followerHas, key, there.get(key));
+                }
+            }
+            doubtful = undecided;
+        }
+        if (!doubtful.isEmpty()) {
+            throw new MoveException(
+                    "%,d rows of %s change too often to be compared, %s for one; verify at the cutover instead"
+                            .formatted(
+                                    doubtful.size(), table, doubtful.iterator().next()));
+        }
+        return TableDifference.of(table, leaderHas, followerHas);
+    }
+
+    private static void put(Map<String, Long> hashes, String key, @Nullable Long hash) {
+        if (hash != null) {
+            hashes.put(key, hash);
+        }
+    }
+
+    private static void see(Connection connection) throws SQLException {
+        connection.rollback();
+        Sql.call(connection, "SELECT 1");
+    }
+
+    private void catchUp() throws SQLException {
+        if (!stream.reaches(stream.mark(), System.nanoTime() + PATIENCE.toNanos())) {
+            throw new MoveException("%s is more than %d s behind %s, too far to compare"
+                    .formatted(
+                            stream.subscriber().name(),
+                            PATIENCE.toSeconds(),
+                            stream.publisher().name()));
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        try (Connection closedToo = leader) {
+            follower.close();
+        }
+    }
+}

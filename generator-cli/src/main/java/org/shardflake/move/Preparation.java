@@ -1,0 +1,153 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.ShardSet;
+import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.sql.FunctionLibrary;
+
+/**
+ * Brings a move to where both servers follow each other. Goes on from the phase that the catalog has; within a phase every step
+ * can be done again.
+ */
+final class Preparation {
+
+    private static final Duration CAUGHT_UP = Duration.ofMillis(500);
+
+    private final MoveSession session;
+    private final MoveSettings settings;
+    private final MoveListener listener;
+
+    Preparation(MoveSession session, MoveSettings settings, MoveListener listener) {
+        this.session = session;
+        this.settings = settings;
+        this.listener = listener;
+    }
+
+    void run() throws SQLException {
+        if (session.move().phase() == MovePhase.PREPARING) {
+            prepare();
+            session.lease().enter(MovePhase.COPYING);
+        }
+        if (session.move().phase() == MovePhase.COPYING) {
+            copy();
+            session.lease().enter(MovePhase.CATCHING_UP);
+        }
+        if (session.move().phase() == MovePhase.CATCHING_UP) {
+            catchUp();
+            session.lease().enter(MovePhase.FOLLOWING);
+        }
+    }
+
+    private void prepare() throws SQLException {
+        ShardSet shards = session.move().shardSet();
+        FunctionLibrary.deploy(session.target().control(), epochMillis());
+        claimTarget();
+        ShardSchemaCopy schema =
+                new ShardSchemaCopy(session.source().control(), session.target().control());
+        schema.create(shards);
+        listener.reached(MoveStep.SCHEMA_CREATED);
+        checkSchema(schema, shards);
+
+        Collection<String> tables = allTables(shards);
+        session.forward().publish(tables);
+        if (!session.reverse().hasSubscription()) {
+            // With all tables, so that the subscription knows them; they are taken out until their shard is cut over.
+            session.reverse().publish(tables);
+            session.reverse().subscribe();
+        }
+        session.reverse().publish(List.of());
+        listener.reached(MoveStep.PUBLISHED);
+    }
+
+    private long epochMillis() throws SQLException {
+        return Sql.number(session.source().control(), "SELECT shardflake.epoch_ms()");
+    }
+
+    /** The library may have been missing when the move was taken up. */
+    private void claimTarget() throws SQLException {
+        Sql.call(
+                session.target().control(),
+                "SELECT shardflake.claim_move(?, ?)",
+                session.taken().tag(),
+                session.lease().claim());
+    }
+
+    static void checkSchema(ShardSchemaCopy schema, ShardSet shards) throws SQLException {
+        Map<Integer, List<String>> differences = schema.differences(shards);
+        differences.forEach((shard, lines) -> {
+            throw new MoveException(
+                    "shard %d has another schema on the target: %s%s. Bring both to what your changelog says, and run the same command again"
+                            .formatted(
+                                    shard,
+                                    String.join("; ", lines.subList(0, Math.min(3, lines.size()))),
+                                    differences.size() > 1
+                                            ? " (and %d more shards)".formatted(differences.size() - 1)
+                                            : ""));
+        });
+    }
+
+    private List<String> allTables(ShardSet shards) throws SQLException {
+        return session.source().tables(shards).values().stream()
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    /** A copy that was interrupted is begun again: its snapshot has gone with whoever made it. */
+    private void copy() throws SQLException {
+        ShardSet shards = session.move().shardSet();
+        Stream forward = session.forward();
+        forward.dropSubscription();
+        forward.dropSlot();
+        forward.equalMarks();
+        for (int shard : shards.stream().toArray()) {
+            session.lease().copied(shard, ShardPhase.WAITING, 0, 0);
+        }
+        try (ExportedSnapshot snapshot =
+                ExportedSnapshot.createSlot(session.source().server(), forward.name())) {
+            listener.reached(MoveStep.SLOT_CREATED);
+            new MoveCopy(session.source(), session.target(), session.lease(), settings, listener)
+                    .copy(snapshot, shards);
+        }
+        forward.subscribe();
+        forward.enable();
+        listener.reached(MoveStep.SUBSCRIBED);
+    }
+
+    private void catchUp() throws SQLException {
+        awaitCaughtUp(session.forward());
+        listener.reached(MoveStep.CAUGHT_UP);
+        // Not earlier: it would have kept all the write-ahead log of the copy.
+        session.reverse().createSlot();
+        listener.reached(MoveStep.REVERSE_SLOT_CREATED);
+        session.reverse().enable();
+        awaitCaughtUp(session.reverse());
+        listener.reached(MoveStep.REHEARSED);
+    }
+
+    private void awaitCaughtUp(Stream stream) throws SQLException {
+        long end = System.nanoTime() + settings.patience().toNanos();
+        long mark = stream.mark();
+        while (!stream.reaches(mark, System.nanoTime() + Duration.ofSeconds(1).toNanos())) {
+            long errors = stream.applyErrors();
+            if (System.nanoTime() - end > 0) {
+                throw new MoveException("%s has not caught up with %s in %d s%s; look at its log, and at status"
+                        .formatted(
+                                stream.subscriber().name(),
+                                stream.publisher().name(),
+                                settings.patience().toSeconds(),
+                                errors > 0 ? ", and met %d errors".formatted(errors) : ""));
+            }
+        }
+        if (stream.measureLag(Duration.ofSeconds(30)).compareTo(CAUGHT_UP) > 0) {
+            awaitCaughtUp(stream);
+        }
+    }
+}

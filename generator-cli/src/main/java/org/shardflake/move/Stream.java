@@ -1,0 +1,250 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+
+/**
+ * One direction of a move's replication: a publication and a slot on one server, a subscription on the other, all of one name.
+ *
+ * <p>Which way a shard's rows go is decided by the publications: its tables are in that of the server which takes its writes,
+ * and never in both, so nothing goes round in circles; that works on every version, without {@code origin = none}. A subscription
+ * knows the tables of all shards from the beginning. For one thread.
+ */
+final class Stream {
+
+    private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
+
+    private final String key;
+    private final String name;
+    private final MoveSide publisher;
+    private final MoveSide subscriber;
+
+    private Stream(String tag, String direction, MoveSide publisher, MoveSide subscriber) {
+        this.key = tag + "_" + direction;
+        this.name = "shardflake_" + key;
+        this.publisher = publisher;
+        this.subscriber = subscriber;
+    }
+
+    /** From the source to the target. */
+    static Stream forward(String tag, MoveSide source, MoveSide target) {
+        return new Stream(tag, "forward", source, target);
+    }
+
+    /** From the target to the source. */
+    static Stream reverse(String tag, MoveSide source, MoveSide target) {
+        return new Stream(tag, "reverse", target, source);
+    }
+
+    String name() {
+        return name;
+    }
+
+    MoveSide publisher() {
+        return publisher;
+    }
+
+    MoveSide subscriber() {
+        return subscriber;
+    }
+
+    /** Creates the publication, or gives it these tables. */
+    void publish(Collection<String> tables) throws SQLException {
+        boolean exists =
+                Sql.isTrue(publisher.control(), "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", name);
+        String verb = exists ? "ALTER PUBLICATION %s SET TABLE" : "CREATE PUBLICATION %s FOR TABLE";
+        String marker = " shardflake.move_marker WHERE (stream = %s)".formatted(Sql.quote(key));
+        String all = tables.stream().map(table -> ", " + table).collect(Collectors.joining());
+        Sql.execute(publisher.control(), publisher.checkClaim() + verb.formatted(name) + marker + all);
+    }
+
+    /** SQL that makes changes of these tables come this way from now on. */
+    String addSql(Collection<String> tables) {
+        return tables.isEmpty()
+                ? ""
+                : "ALTER PUBLICATION %s ADD TABLE %s;\n".formatted(name, String.join(", ", tables));
+    }
+
+    /** SQL that makes changes of these tables come this way no more. */
+    String removeSql(Collection<String> tables) {
+        return tables.isEmpty()
+                ? ""
+                : "ALTER PUBLICATION %s DROP TABLE %s;\n".formatted(name, String.join(", ", tables));
+    }
+
+    /** The tables whose changes come this way. */
+    Set<String> published() throws SQLException {
+        return new TreeSet<>(Sql.list(publisher.control(), """
+                SELECT format('%I.%I', n.nspname, c.relname)
+                  FROM pg_publication p JOIN pg_publication_rel r ON r.prpubid = p.oid
+                  JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE p.pubname = ? AND n.nspname <> 'shardflake'
+                """, row -> row.getString(1), name));
+    }
+
+    boolean hasSlot() throws SQLException {
+        return Sql.isTrue(
+                publisher.control(), "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
+    }
+
+    /** Creates the slot, after transactions that have written on the publisher have ended, and equal marks on both sides. */
+    void createSlot() throws SQLException {
+        if (!hasSlot()) {
+            equalMarks();
+            Sql.call(publisher.control(), "SELECT pg_create_logical_replication_slot(?, 'pgoutput')", name);
+        }
+    }
+
+    /** A mark is updated, and an update needs a row on the other side. */
+    void equalMarks() throws SQLException {
+        long mark = mark();
+        Sql.call(
+                subscriber.control(),
+                "INSERT INTO shardflake.move_marker (stream, mark, marked_at) VALUES (?, ?, now()) ON CONFLICT (stream) DO UPDATE SET mark = excluded.mark",
+                key,
+                mark);
+    }
+
+    boolean hasSubscription() throws SQLException {
+        return Sql.isTrue(
+                subscriber.control(),
+                "SELECT EXISTS (SELECT FROM pg_subscription WHERE subname = ? AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))",
+                name);
+    }
+
+    /**
+     * Creates the subscription, which the subscriber connects for, but does not begin to apply. It is for all tables that are
+     * published now.
+     *
+     * <p>Its URL may hold a password, so it is sent as a parameter and kept out of the log.
+     */
+    void subscribe() throws SQLException {
+        Connection connection = subscriber.control();
+        boolean superuser = Sql.isTrue(connection, "SELECT current_setting('is_superuser')::boolean");
+        connection.setAutoCommit(false);
+        try {
+            if (superuser) {
+                Sql.execute(
+                        connection,
+                        "SET LOCAL log_statement = 'none'; SET LOCAL log_min_duration_statement = -1; SET LOCAL log_min_error_statement = 'panic'");
+            }
+            Sql.execute(connection, subscriber.checkClaim());
+            Sql.call(
+                    connection,
+                    "SELECT set_config('shardflake.conninfo', ?, true)",
+                    publisher.server().url().conninfo());
+            Sql.execute(connection, """
+                    DO $$ BEGIN EXECUTE format(
+                        'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off)',
+                        current_setting('shardflake.conninfo')); END $$
+                    """.formatted(name));
+            connection.commit();
+        } catch (SQLException | RuntimeException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    void enable() throws SQLException {
+        Sql.execute(subscriber.control(), subscriber.checkClaim() + "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
+    }
+
+    /** Increases the mark, and returns it. */
+    long mark() throws SQLException {
+        return Sql.number(publisher.control(), "SELECT shardflake.mark(?)", key);
+    }
+
+    String markSql() {
+        return "SELECT shardflake.mark(%s);\n".formatted(Sql.quote(key));
+    }
+
+    /** The mark that the subscriber has. */
+    long seen() throws SQLException {
+        return seen(subscriber.control());
+    }
+
+    private long seen(Connection connection) throws SQLException {
+        return Sql.number(
+                connection, "SELECT COALESCE((SELECT mark FROM shardflake.move_marker WHERE stream = ?), 0)", key);
+    }
+
+    /** Whether the subscriber gets to a mark before a time of {@link System#nanoTime}. */
+    boolean reaches(long mark, long nanoTime) throws SQLException {
+        long pauseMicros = 200;
+        while (seen(subscriber.control()) < mark) {
+            if (System.nanoTime() - nanoTime > 0) {
+                return false;
+            }
+            Pause.micros(pauseMicros);
+            pauseMicros = Math.min(pauseMicros * 5 / 4, 50_000);
+        }
+        return true;
+    }
+
+    /** How long a mark takes, at most the time given. */
+    Duration measureLag(Duration atMost) throws SQLException {
+        long start = System.nanoTime();
+        reaches(mark(), start + atMost.toNanos());
+        return Duration.ofNanos(System.nanoTime() - start);
+    }
+
+    /** How often the subscriber failed to apply a change; it tries again by itself. */
+    long applyErrors() throws SQLException {
+        return Sql.number(
+                subscriber.control(),
+                "SELECT COALESCE(sum(apply_error_count), 0) FROM pg_stat_subscription_stats WHERE subname = ?",
+                name);
+    }
+
+    /** Removes all of it; what is not there any more does no harm. */
+    void drop() throws SQLException {
+        dropSubscription();
+        dropSlot();
+        Sql.execute(publisher.control(), publisher.checkClaim() + "DROP PUBLICATION IF EXISTS " + name);
+        for (MoveSide side : List.of(publisher, subscriber)) {
+            Sql.call(side.control(), "DELETE FROM shardflake.move_marker WHERE stream = ?", key);
+        }
+    }
+
+    /** Without the slot, which the subscription is told to forget: its server may be down. */
+    void dropSubscription() throws SQLException {
+        if (hasSubscription()) {
+            Sql.execute(
+                    subscriber.control(),
+                    subscriber.checkClaim()
+                            + "ALTER SUBSCRIPTION %1$s DISABLE; ALTER SUBSCRIPTION %1$s SET (slot_name = NONE); DROP SUBSCRIPTION %1$s"
+                                    .formatted(name));
+        }
+    }
+
+    /** Ends the sender that may still use it. */
+    void dropSlot() throws SQLException {
+        long end = System.nanoTime() + SLOT_PATIENCE.toNanos();
+        while (hasSlot()) {
+            try {
+                Sql.call(
+                        publisher.control(),
+                        "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = ? AND active",
+                        name);
+                Sql.call(publisher.control(), "SELECT pg_drop_replication_slot(?)", name);
+            } catch (SQLException e) {
+                if (Sql.isOutage(e) && !"55006".equals(e.getSQLState()) || System.nanoTime() > end) {
+                    throw e;
+                }
+                Pause.millis(50);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Rows of a table that are not the same on both servers, by their keys.
+ *
+ * @param table with its schema
+ * @param missing those that only the server which takes the writes has
+ * @param extra those that only the other one has
+ * @param different those whose values differ
+ */
+public record TableDifference(String table, Set<String> missing, Set<String> extra, Set<String> different) {
+
+    private static final int EXAMPLES = 3;
+
+    /** Compares what two connections see of a table: quickly if it is the same. */
+    static Optional<TableDifference> find(Connection leader, Connection follower, Rows rows) throws SQLException {
+        if (InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower))
+                .areEqual()) {
+            return Optional.empty();
+        }
+        var buckets = InParallel.both(() -> rows.bucketDigests(leader), () -> rows.bucketDigests(follower));
+        Set<Integer> differing = new HashSet<>(buckets.first().keySet());
+        differing.addAll(buckets.second().keySet());
+        differing.removeIf(bucket ->
+                Objects.equals(buckets.first().get(bucket), buckets.second().get(bucket)));
+        var hashes =
+                InParallel.both(() -> rows.inBuckets(leader, differing), () -> rows.inBuckets(follower, differing));
+        return of(rows.name(), hashes.first(), hashes.second());
+    }
+
+    static Optional<TableDifference> of(String table, Map<String, Long> leader, Map<String, Long> follower) {
+        Set<String> missing = new TreeSet<>(leader.keySet());
+        missing.removeAll(follower.keySet());
+        Set<String> extra = new TreeSet<>(follower.keySet());
+        extra.removeAll(leader.keySet());
+        Set<String> different = new TreeSet<>(leader.keySet());
+        different.removeIf(key -> !follower.containsKey(key) || Objects.equals(leader.get(key), follower.get(key)));
+        TableDifference difference = new TableDifference(table, missing, extra, different);
+        return difference.count() == 0 ? Optional.empty() : Optional.of(difference);
+    }
+
+    /** How many rows differ. */
+    public int count() {
+        return missing.size() + extra.size() + different.size();
+    }
+
+    Set<String> keys() {
+        Set<String> keys = new HashSet<>(missing);
+        keys.addAll(extra);
+        keys.addAll(different);
+        return keys;
+    }
+
+    @Override
+    public String toString() {
+        List<String> parts = new ArrayList<>();
+        describe(parts, missing, "missing");
+        describe(parts, extra, "extra");
+        describe(parts, different, "different");
+        return "%s: %s".formatted(table, String.join(", ", parts));
+    }
+
+    private static void describe(List<String> parts, Set<String> keys, String what) {
+        if (!keys.isEmpty()) {
+            List<String> examples = keys.stream().limit(EXAMPLES).toList();
+            parts.add("%,d %s %s%s"
+                    .formatted(keys.size(), what, String.join(" ", examples), keys.size() > EXAMPLES ? " ..." : ""));
+        }
+    }
+}

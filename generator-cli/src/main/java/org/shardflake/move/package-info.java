@@ -1,0 +1,14 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+/**
+ * Moves shards between live servers, with the application writing all along.
+ *
+ * <p>Begin with {@link org.shardflake.move.Mover}. The rows go by PostgreSQL's logical replication; the catalog says which
+ * server has a shard, and everything else can be made again from what it says.
+ */
+@NullMarked
+package org.shardflake.move;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,183 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.TestDatabase;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardRouterBuilder;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.CatalogSchema;
+
+/** An installation with accounts and their entries: servers db1, db2 and so on, and the catalog on the last one. */
+final class AccountShards {
+
+    private static final String CHANGELOG = """
+            --liquibase formatted sql
+            --changeset ann:account
+            CREATE TABLE account (id bigint PRIMARY KEY, uid bigint NOT NULL, balance bigint NOT NULL DEFAULT 0, note text);
+            CREATE INDEX account_uid ON account (uid);
+            --changeset ann:entry
+            CREATE TABLE entry (
+                id bigint PRIMARY KEY, account_id bigint NOT NULL REFERENCES account ON DELETE CASCADE,
+                amount bigint NOT NULL, key uuid NOT NULL UNIQUE, created_at timestamptz NOT NULL DEFAULT clock_timestamp());
+            CREATE INDEX entry_account ON entry (account_id);
+            --changeset ann:tag
+            CREATE TABLE tag (account_id bigint NOT NULL, name text NOT NULL, PRIMARY KEY (account_id, name));
+            CREATE SEQUENCE ticket;
+            """;
+
+    private final List<TestDatabase> servers;
+    private final TestDatabase catalogDatabase;
+    private final ShardCatalog catalog;
+
+    private AccountShards(List<TestDatabase> servers, TestDatabase catalogDatabase) {
+        this.servers = servers;
+        this.catalogDatabase = catalogDatabase;
+        this.catalog = ShardCatalog.at(ServerUrl.parse(catalogDatabase.uri()));
+    }
+
+    /** All shards on the first server, the others empty. */
+    static AccountShards create(PostgresExtension postgres, int servers, int shards, Path directory)
+            throws SQLException, IOException, InterruptedException {
+        List<TestDatabase> databases = new ArrayList<>();
+        for (int i = 0; i < servers; i++) {
+            databases.add(postgres.database(i));
+        }
+        AccountShards created = new AccountShards(databases, postgres.database(servers));
+        created.deploy(shards, directory);
+        return created;
+    }
+
+    private void deploy(int shards, Path directory) throws SQLException, IOException, InterruptedException {
+        try (Connection connection = catalogDatabase.connect()) {
+            CatalogSchema.deploy(connection);
+        }
+        catalog.initialize(
+                ShardMap.initial(new Sharding(shards), IdLayout.DEFAULT, List.of(server(0)), Spread.CONTIGUOUS),
+                "a test");
+        for (int i = 1; i < servers.size(); i++) {
+            catalog.addServer(server(i), "a test");
+        }
+        Path changelog = Files.writeString(directory.resolve("accounts.sql"), CHANGELOG);
+        ShardMap map = catalog.load();
+        DeployTarget all = new DeployTarget("db1", url("db1"), map.shards(map.server("db1")));
+        try (SchemaDeployer deployer =
+                SchemaDeployer.prepare(changelog, List.of(all), IdLayout.DEFAULT, DeploySettings.defaults(directory))) {
+            deployer.deploy(done -> {});
+        }
+    }
+
+    private Server server(int position) {
+        return new Server("db" + (position + 1), servers.get(position).jdbcUrl().replaceFirst("^jdbc:", ""));
+    }
+
+    ServerUrl url(String server) {
+        return ServerUrl.parse(servers.get(position(server)).uri());
+    }
+
+    private static int position(String server) {
+        return Integer.parseInt(server.substring("db".length())) - 1;
+    }
+
+    ShardCatalog catalog() {
+        return catalog;
+    }
+
+    TestDatabase catalogDatabase() {
+        return catalogDatabase;
+    }
+
+    TestDatabase database(String server) {
+        return servers.get(position(server));
+    }
+
+    Mover mover(MoveSettings settings, MoveListener listener) {
+        return new Mover(
+                ServerUrl.parse(catalogDatabase.uri()), name -> new MoveServer(name, url(name)), settings, listener);
+    }
+
+    ShardRouterBuilder router() {
+        return ShardRouter.builder()
+                .catalog(catalogDatabase.uri())
+                .credentials(
+                        servers.get(0).server().user(), servers.get(0).server().password());
+    }
+
+    long number(String server, String sql) throws SQLException {
+        try (Connection connection = database(server).connect()) {
+            return number(connection, sql);
+        }
+    }
+
+    long catalogNumber(String sql) throws SQLException {
+        try (Connection connection = catalogDatabase.connect()) {
+            return number(connection, sql);
+        }
+    }
+
+    private static long number(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    void execute(String server, String sql) throws SQLException {
+        try (Connection connection = database(server).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** How many objects of moves a server has; the slots of its database only. */
+    long leftovers(String server) throws SQLException {
+        return number(server, """
+                SELECT (SELECT count(*) FROM pg_publication WHERE pubname LIKE 'shardflake%')
+                     + (SELECT count(*) FROM pg_subscription WHERE subname LIKE 'shardflake%' AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))
+                     + (SELECT count(*) FROM pg_replication_slots WHERE database = current_database())
+                     + (SELECT count(*) FROM shardflake.move_claim) + (SELECT count(*) FROM shardflake.move_marker)
+                """);
+    }
+
+    /** Takes everything of ours out of the databases, also what a failed test left. */
+    void drop() throws SQLException {
+        List<TestDatabase> all = new ArrayList<>(servers);
+        all.add(catalogDatabase);
+        for (TestDatabase database : all) {
+            try (Connection connection = database.connect()) {
+                for (String sql : List.of(
+                        "SELECT format('ALTER SUBSCRIPTION %1$I DISABLE; ALTER SUBSCRIPTION %1$I SET (slot_name = NONE); DROP SUBSCRIPTION %1$I', subname) FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())",
+                        "SELECT format('DROP PUBLICATION %I', pubname) FROM pg_publication",
+                        "SELECT format('SELECT pg_terminate_backend(%s, 5000)', active_pid) FROM pg_replication_slots WHERE database = current_database() AND active",
+                        "SELECT format('SELECT pg_drop_replication_slot(%L)', slot_name) FROM pg_replication_slots WHERE database = current_database()",
+                        "SELECT format('DROP SCHEMA %I CASCADE', nspname) FROM pg_namespace WHERE nspname ~ '^shard'")) {
+                    for (String drop : Sql.list(connection, sql, row -> row.getString(1))) {
+                        Sql.execute(connection, drop);
+                    }
+                }
+            }
+        }
+    }
+}
