@@ -20,11 +20,14 @@ DECLARE
         ELSE shardflake.draw_cold(shard, sequence)
     END;
 BEGIN
+    IF shardflake.is_stopped(v_ticks) THEN
+        PERFORM shardflake.refuse_draw(shard, sequence);
+    END IF;
     RETURN shardflake.compose_id(v_ticks, shard);
 END
 $$;
 
 COMMENT ON FUNCTION shardflake.next_id(integer, regclass) IS
-'A new id: 41 bits of milliseconds since the epoch, 13 bits of shard (0..8191), 10 bits of sequence. Never repeats and always increases for one sequence. The sequence must be in the shard''s schema, which is checked when it lags the clock and not for every id; needs USAGE on both. Errors: 22023 for a shard out of range or a sequence of another schema, SF002 when the clock is outside the time that ids can hold';
+'A new id: 41 bits of milliseconds since the epoch, 13 bits of shard (0..8191), 10 bits of sequence. Never repeats and always increases for one sequence. The sequence must be in the shard''s schema, which is checked when it lags the clock and not for every id; needs USAGE on both. Errors: 22023 for a shard out of range or a sequence of another schema, SF001 when the shard is fenced, SF002 when the clock is outside the time that ids can hold';
 
 --rollback DROP FUNCTION shardflake.next_id(integer, regclass);

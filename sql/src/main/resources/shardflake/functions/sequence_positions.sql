@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION shardflake.sequence_positions(shard integer) RETURNS 
 AS $$
     -- The fence stops the sequences of ids, and no others: those may be drawn from until their copy goes on, hence the margin.
     SELECT n.sequence_name,
-           CASE WHEN n.makes_ids THEN CASE WHEN s.seqstart > 0 THEN s.seqstart ELSE pg_sequence_last_value(n.target) END
+           CASE WHEN n.makes_ids THEN pg_sequence_last_value(n.target) + CASE WHEN pg_sequence_last_value(n.target) < 0 THEN 1125899906842624 ELSE 0 END
                 WHEN s.seqincrement > 0 THEN LEAST(pg_sequence_last_value(n.target)::numeric + 32 * s.seqcache * s.seqincrement::numeric, s.seqmax)
                 ELSE GREATEST(pg_sequence_last_value(n.target)::numeric + 32 * s.seqcache * s.seqincrement::numeric, s.seqmin) END::bigint
       FROM shardflake.sequences(shard) n

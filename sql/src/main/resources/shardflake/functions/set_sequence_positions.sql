@@ -10,10 +10,9 @@ DECLARE
 BEGIN
     PERFORM shardflake.check_shard(shard);
     FOR v_sequence IN
-        SELECT n.target, n.makes_ids, p.sequence_name AS name, p.last_value, s.seqstart
+        SELECT n.target, n.makes_ids, p.sequence_name AS name, p.last_value, pg_sequence_last_value(n.target) AS rests_at
           FROM unnest(sequence_names, last_values) p (sequence_name, last_value)
           LEFT JOIN shardflake.sequences(shard) n ON n.sequence_name = p.sequence_name
-          LEFT JOIN pg_sequence s ON s.seqrelid = n.target
     LOOP
         IF v_sequence.target IS NULL THEN
             RAISE EXCEPTION 'shard % has no sequence % on this server', shard, v_sequence.name
@@ -22,13 +21,12 @@ BEGIN
         END IF;
         IF NOT v_sequence.makes_ids THEN
             PERFORM setval(v_sequence.target, v_sequence.last_value);
-        ELSIF v_sequence.seqstart = 0 THEN
+        ELSIF v_sequence.rests_at < 0 IS NOT TRUE THEN
             RAISE EXCEPTION 'shard % makes ids on this server', shard
                 USING ERRCODE = 'object_not_in_prerequisite_state',
                       HINT = format('Fence it first: SELECT shardflake.fence_shard(%s).', shard);
-        ELSIF v_sequence.last_value > v_sequence.seqstart THEN
-            -- Where stop_ids lets it go on.
-            EXECUTE format('ALTER SEQUENCE %s START WITH %s', v_sequence.target, v_sequence.last_value);
+        ELSE
+            PERFORM setval(v_sequence.target, GREATEST(v_sequence.rests_at, v_sequence.last_value - 1125899906842624)); -- see stop_ids
         END IF;
     END LOOP;
 END

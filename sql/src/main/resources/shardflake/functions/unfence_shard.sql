@@ -2,10 +2,16 @@
 
 --changeset shardflake:unfence_shard runOnChange:true splitStatements:false stripComments:false
 CREATE OR REPLACE FUNCTION shardflake.unfence_shard(shard integer) RETURNS integer
-    LANGUAGE sql VOLATILE PARALLEL UNSAFE
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT shardflake.set_fence(shard, false)
+DECLARE
+    v_tables integer := shardflake.fence_tables(shard, false);
+BEGIN
+    -- After what may fail, since it is not undone by a rollback.
+    PERFORM shardflake.fence_ids(shard, false);
+    RETURN v_tables;
+END
 $$;
 
 COMMENT ON FUNCTION shardflake.unfence_shard(integer) IS

@@ -41,7 +41,7 @@ BEGIN
     IF (shardflake.is_shard(shard)
         AND starts_with(sequence::text, shardflake.shard_schema(shard) || '.')
         AND v_now BETWEEN 0 AND c_last_tick
-        AND COALESCE(pg_sequence_last_value(sequence), -1) < c_last_tick) IS NOT TRUE
+        AND COALESCE(pg_sequence_last_value(sequence), 0) BETWEEN 0 AND c_last_tick - 1) IS NOT TRUE
     THEN
         PERFORM shardflake.refuse_draw(shard, sequence);
     END IF;
@@ -55,7 +55,9 @@ BEGIN
             - current_setting('max_worker_processes')::integer
             - current_setting('max_wal_senders')::integer;
         v_last := COALESCE(pg_sequence_last_value(sequence), -1); -- NULL after TRUNCATE ... RESTART IDENTITY
-        IF v_last < v_far_behind THEN
+        IF pg_sequence_last_value(sequence) < 0 THEN
+            v_ticks := nextval(sequence); -- stopped meanwhile, which next_id sees
+        ELSIF v_last < v_far_behind THEN
             v_count := CASE WHEN v_last = drawn THEN drawn ELSE v_last + 1 END & 1023;
             v_ticks := setval(sequence, v_now | v_count);
         ELSIF drawn >= v_far_behind THEN

@@ -7,13 +7,13 @@ CREATE OR REPLACE FUNCTION shardflake.create_id_sequence(schema_name text, seque
 AS $$
 /*
  * MAXVALUE is 2^50 - 1 (milliseconds 2^40 - 1, count 1023), so that nextval itself refuses an id that would
- * reach the sign bit. CACHE 1, or a session would keep ticks of a past time.
+ * reach the sign bit. Below 0 is where stop_ids puts a sequence. CACHE 1, or a session would keep ticks of a past time.
  */
 DECLARE
     v_sequence regclass;
     v_owner name := (SELECT proowner::regrole::name FROM pg_proc WHERE oid = 'shardflake.advance_sequence(integer, regclass, bigint)'::regprocedure);
 BEGIN
-    EXECUTE format('CREATE SEQUENCE %I.%I AS bigint MINVALUE 0 MAXVALUE 1125899906842623 START 0 CACHE 1 NO CYCLE', schema_name, sequence_name);
+    EXECUTE format('CREATE SEQUENCE %I.%I AS bigint MINVALUE -1125899906842624 MAXVALUE 1125899906842623 START 0 CACHE 1 NO CYCLE', schema_name, sequence_name);
     v_sequence := format('%I.%I', schema_name, sequence_name)::regclass;
     IF v_owner <> current_user THEN -- advance_sequence works as its owner
         EXECUTE format('GRANT USAGE, UPDATE ON SEQUENCE %s TO %I', v_sequence, v_owner);

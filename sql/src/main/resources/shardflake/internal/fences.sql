@@ -7,9 +7,10 @@ CREATE OR REPLACE FUNCTION shardflake.fences(shard integer) RETURNS TABLE (targe
 AS $$
     -- By name, so that all who lock a shard's tables do it in one order.
     SELECT c.oid::regclass, t.oid IS NOT NULL, COALESCE(t.tgenabled <> 'D', false)
-      FROM pg_class c
+      FROM shardflake.relations(shard) relation
+      JOIN pg_class c ON c.oid = relation
       LEFT JOIN pg_trigger t ON t.tgrelid = c.oid AND t.tgfoid = 'shardflake.fence_write'::regproc
-     WHERE c.relnamespace = to_regnamespace(shardflake.shard_schema(shard)) AND c.relkind IN ('r', 'p')
+     WHERE c.relkind IN ('r', 'p')
      ORDER BY c.relname COLLATE "C"
 $$;
 

@@ -15,9 +15,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = format('Ids of shard %s are drawn from a sequence of its own schema.', shard);
     END IF;
-    IF EXISTS (SELECT FROM shardflake.sequences(shard) n JOIN pg_sequence s ON s.seqrelid = n.target
-                WHERE n.target = sequence AND n.makes_ids AND s.seqstart > 0)
-    THEN
+    IF pg_sequence_last_value(sequence) < 0 THEN -- see stop_ids
         RAISE EXCEPTION 'shard % makes no ids on this server', shard
             USING ERRCODE = 'SF001',
                   HINT = 'The shard is being moved or has moved: read the shard map again and retry on the server it names.';

@@ -6,10 +6,10 @@ CREATE OR REPLACE FUNCTION shardflake.sequences(shard integer) RETURNS TABLE (ta
     SET search_path = pg_catalog, pg_temp
 AS $$
     -- By name, so that all who lock a shard's sequences do it in one order.
-    SELECT c.oid::regclass, c.relname, s.seqmin = 0 AND s.seqmax = 1125899906842623 -- as create_id_sequence makes them
-      FROM pg_class c
+    SELECT c.oid::regclass, c.relname, s.seqmin = -1125899906842624 AND s.seqmax = 1125899906842623 -- as create_id_sequence makes them
+      FROM shardflake.relations(shard) relation
+      JOIN pg_class c ON c.oid = relation
       JOIN pg_sequence s ON s.seqrelid = c.oid
-     WHERE c.relnamespace = to_regnamespace(shardflake.shard_schema(shard))
      ORDER BY c.relname COLLATE "C"
 $$;
 

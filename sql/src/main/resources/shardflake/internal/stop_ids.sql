@@ -1,39 +1,63 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/stop_ids.sql
 
 --changeset shardflake:stop_ids runOnChange:true splitStatements:false stripComments:false
-CREATE OR REPLACE FUNCTION shardflake.stop_ids(sequence regclass, stopped boolean) RETURNS void
+CREATE OR REPLACE FUNCTION shardflake.stop_ids(sequence regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
 AS $$
 /*
- * A stopped sequence rests on its last value, from which nextval cannot go on, and its START says where it was;
- * 0 is the START of one that is not stopped. ALTER SEQUENCE is undone by a rollback, and so is setval after it.
+ * A stopped sequence is below 0 by 2^50, and next_id makes no id of what nextval gives there. Like any setval this is not
+ * undone by a rollback; start_ids undoes it. Nothing is lost with it, since the sequence itself says where it was.
+ *
+ * Numbers drawn between the look and setval are allowed for by the time that took, at 1024 a millisecond,
+ * and 4096 for a burst.
  */
 DECLARE
-    c_last_tick CONSTANT bigint := 1125899906842623; -- 2^50 - 1
-    v_start bigint;
+    c_stopped CONSTANT bigint := -1125899906842624; -- -2^50
+    c_last_tick CONSTANT bigint := 1125899906842623;
+    v_before bigint := shardflake.now_ticks();
     v_last bigint;
 BEGIN
-    -- Waits for transactions that have drawn from it, and makes others wait.
-    EXECUTE format('ALTER SEQUENCE %s NO CYCLE', sequence);
-    v_start := (SELECT seqstart FROM pg_sequence WHERE seqrelid = sequence);
-    IF (v_start > 0) = stopped THEN
-        RETURN;
+    -- Draws that lag the clock wait for this lock, as for each other: see advance_sequence.
+    PERFORM pg_advisory_xact_lock((1397115979::bigint << 32) | sequence::oid::bigint);
+    v_last := COALESCE(pg_sequence_last_value(sequence), 0);
+    IF v_last < 0 THEN
+        RETURN v_last - c_stopped;
     END IF;
-    IF stopped THEN
-        v_last := GREATEST(pg_sequence_last_value(sequence), 1);
-        EXECUTE format('ALTER SEQUENCE %s START WITH %s RESTART WITH %s', sequence, v_last, c_last_tick);
-        PERFORM setval(sequence, c_last_tick);
-    ELSE
-        EXECUTE format('ALTER SEQUENCE %s START WITH 0 RESTART WITH %s', sequence, v_start);
-        PERFORM setval(sequence, v_start);
+    PERFORM setval(sequence, c_stopped + v_last);
+    v_last := LEAST(v_last + GREATEST(shardflake.now_ticks() - v_before, 0) + 4096, c_last_tick);
+    PERFORM setval(sequence, c_stopped + v_last);
+    RETURN v_last;
+END
+$$;
+
+COMMENT ON FUNCTION shardflake.stop_ids(regclass) IS
+'Internal: makes a sequence of ticks give no more ids, and returns a tick that none of those it gave is above. Not undone by a rollback';
+
+REVOKE EXECUTE ON FUNCTION shardflake.stop_ids(regclass) FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake.stop_ids(regclass);
+
+--changeset shardflake:start_ids runOnChange:true splitStatements:false stripComments:false
+CREATE OR REPLACE FUNCTION shardflake.start_ids(sequence regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    c_stopped CONSTANT bigint := -1125899906842624; -- -2^50
+    v_last bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock((1397115979::bigint << 32) | sequence::oid::bigint);
+    v_last := pg_sequence_last_value(sequence);
+    IF v_last < 0 THEN
+        PERFORM setval(sequence, v_last - c_stopped);
     END IF;
 END
 $$;
 
-COMMENT ON FUNCTION shardflake.stop_ids(regclass, boolean) IS
-'Internal: makes a sequence of ticks give no more, or lets it go on behind the last one it gave';
+COMMENT ON FUNCTION shardflake.start_ids(regclass) IS
+'Internal: lets a sequence that was stopped go on where it was. Not undone by a rollback';
 
-REVOKE EXECUTE ON FUNCTION shardflake.stop_ids(regclass, boolean) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION shardflake.start_ids(regclass) FROM PUBLIC;
 
---rollback DROP FUNCTION shardflake.stop_ids(regclass, boolean);
+--rollback DROP FUNCTION shardflake.start_ids(regclass);

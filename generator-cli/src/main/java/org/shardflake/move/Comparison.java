@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Future;
 
 /**
  * Both copies of a shard as they were at its cutover: frozen on the server it left, and not yet open on the other one. The
@@ -40,9 +41,17 @@ final class Comparison implements AutoCloseable {
         return shard.shard();
     }
 
-    /** From now on what a server has at this moment is what is compared. */
-    void see(MoveSide side) throws SQLException {
-        Sql.call(side == source ? sourceRows : targetRows, "SELECT 1");
+    /** What a server has before {@link #await} returns is what is compared from then on. */
+    Future<?> seeSoon(MoveSide side) {
+        Connection connection = side == source ? sourceRows : targetRows;
+        return InParallel.start(() -> {
+            Sql.call(connection, "SELECT 1");
+            return true;
+        });
+    }
+
+    static void await(Future<?> seen) throws SQLException {
+        InParallel.await(seen);
     }
 
     List<TableDifference> compare() throws SQLException {

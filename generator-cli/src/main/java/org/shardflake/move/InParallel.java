@@ -35,10 +35,18 @@ final class InParallel {
     }
 
     static <T> Pair<T> both(Query<T> first, Query<T> second) throws SQLException {
-        Future<T> other = THREADS.submit(second::run);
+        Future<T> other = start(second);
+        T result = first.run();
+        return new Pair<>(result, await(other));
+    }
+
+    static <T> Future<T> start(Query<T> query) {
+        return THREADS.submit(query::run);
+    }
+
+    static <T> T await(Future<T> query) throws SQLException {
         try {
-            T result = first.run();
-            return new Pair<>(result, other.get());
+            return query.get();
         } catch (ExecutionException e) {
             if (e.getCause() instanceof SQLException sql) {
                 throw sql;

@@ -107,6 +107,23 @@ final class MoveLease implements AutoCloseable {
      */
     synchronized void switchShard(MoveShard shard, long attempt, String server, ShardPhase phase, long mark)
             throws SQLException {
+        callSwitch(shard, attempt, server, phase, mark);
+    }
+
+    /** Does the same and takes it back, so that what would refuse it does so before anybody waits. */
+    synchronized void rehearseSwitch(MoveShard shard, long attempt, String server, ShardPhase phase)
+            throws SQLException {
+        connection.setAutoCommit(false);
+        try {
+            callSwitch(shard, attempt, server, phase, 0);
+        } finally {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        }
+    }
+
+    private void callSwitch(MoveShard shard, long attempt, String server, ShardPhase phase, long mark)
+            throws SQLException {
         Sql.call(
                 connection,
                 "SELECT shardflake_catalog.switch_shard(?, ?, ?, ?, ?, ?, ?, ?)",

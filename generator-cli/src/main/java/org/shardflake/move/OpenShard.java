@@ -13,14 +13,22 @@ final class OpenShard {
     private OpenShard() {}
 
     /**
+     * What can be done before it is known whether the server gets the shard, in a transaction that may be rolled back. {@link
+     * #finishSql} is then done last.
+     *
      * @param names of the sequences, null for none
      * @param values what each of them gave last
      */
-    static String sql(int shard, @Nullable Array names, @Nullable Array values) {
+    static String prepareSql(int shard, @Nullable Array names, @Nullable Array values) {
         String positions = names == null || values == null
                 ? ""
                 : "SELECT shardflake.set_sequence_positions(%d, %s::name[], %s::bigint[]);\n"
                         .formatted(shard, Sql.quote(names.toString()), Sql.quote(values.toString()));
-        return positions + "SELECT shardflake.unfence_shard(%d);\n".formatted(shard);
+        return positions + "SELECT shardflake.fence_tables(%d, false);\n".formatted(shard);
+    }
+
+    /** Lets the ids go on, which no rollback undoes. */
+    static String finishSql(int shard) {
+        return "SELECT shardflake.fence_ids(%d, false);\n".formatted(shard);
     }
 }

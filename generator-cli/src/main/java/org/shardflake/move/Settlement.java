@@ -51,7 +51,8 @@ final class Settlement {
                         other.control(),
                         other.checkClaim() + "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
             }
-            if (fencedHere.contains(shard.shard())) {
+            // An attempt that did not get as far as a fence may have stopped the ids.
+            if (fencedHere.contains(shard.shard()) || shard.phase() == ShardPhase.CUTTING_OVER) {
                 open(shard, tables.getOrDefault(shard.shard(), List.of()));
             }
         }
@@ -85,8 +86,9 @@ final class Settlement {
         Sql.execute(
                 here.control(),
                 here.checkClaim()
-                        + OpenShard.sql(
+                        + OpenShard.prepareSql(
                                 shard.shard(), positions.get(0)[0], positions.get(0)[1])
-                        + carrying.addSql(toAdd));
+                        + carrying.addSql(toAdd)
+                        + OpenShard.finishSql(shard.shard()));
     }
 }

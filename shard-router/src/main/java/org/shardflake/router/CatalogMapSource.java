@@ -39,6 +39,7 @@ final class CatalogMapSource implements MapSource {
 
     private final ServerUrl url;
     private final @Nullable Path cacheFile;
+    private final KeptConnection kept;
     private final ShardCatalog catalog;
     private final MapListener listener;
 
@@ -68,8 +69,8 @@ final class CatalogMapSource implements MapSource {
     CatalogMapSource(ServerUrl url, Duration pollInterval, @Nullable Path cacheFile) {
         this.url = url;
         this.cacheFile = cacheFile;
-        // A connection for each question: there are few, and one that is refused is refused at once.
-        this.catalog = ShardCatalog.at(source(url), url.toString());
+        this.kept = new KeptConnection(source(url));
+        this.catalog = ShardCatalog.at(kept, url.toString());
         this.map = loadFirst();
         this.listener = new MapListener(this, url, pollInterval);
     }
@@ -172,7 +173,7 @@ final class CatalogMapSource implements MapSource {
     private void ask() {
         long started = System.nanoTime();
         try {
-            long version = catalog.version();
+            long version = askVersion();
             if (version > map.version()) {
                 accept(catalog.load());
             }
@@ -184,8 +185,23 @@ final class CatalogMapSource implements MapSource {
                             : null);
         } catch (RuntimeException e) {
             // Whatever it is, the router goes on with the map it has, and goes on asking.
+            kept.discard();
             lastFailure = System.nanoTime();
             reportProblem(String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** A connection that was kept may have been cut since; a new one knows. */
+    private long askVersion() {
+        boolean wasKept = kept.isOpen();
+        try {
+            return catalog.version();
+        } catch (CatalogUnavailableException e) {
+            if (!wasKept) {
+                throw e;
+            }
+            kept.discard();
+            return catalog.version();
         }
     }
 
@@ -248,5 +264,13 @@ final class CatalogMapSource implements MapSource {
     public void close() {
         closed = true;
         listener.close();
+        // Whoever still asks is done in the time that the catalog is given to answer, or cut off with the process.
+        if (lockToAsk()) {
+            try {
+                kept.discard();
+            } finally {
+                asking.unlock();
+            }
+        }
     }
 }

@@ -22,10 +22,6 @@ enum SqlFailure {
     OTHER;
 
     private static final int MAX_DEPTH = 30;
-
-    /** MAXVALUE of the sequences that make ids: milliseconds 2^40 - 1, count 1023. */
-    private static final String LAST_TICK = "(1125899906842623)";
-
     private static final Set<String> MISSING_STATES = Set.of("42P01", "3F000", "42883");
     private static final Set<String> SERIALIZATION_STATES = Set.of("40001", "40P01");
 
@@ -33,7 +29,7 @@ enum SqlFailure {
         if (anyCause(failure, CommitOutcomeUnknownException.class::isInstance)) {
             return OTHER;
         }
-        if (anyState(failure, "SF001"::equals) || anyCause(failure, SqlFailure::isStoppedSequence)) {
+        if (anyState(failure, "SF001"::equals)) {
             return FENCED;
         }
         if (anyState(failure, SERIALIZATION_STATES::contains)) {
@@ -52,13 +48,6 @@ enum SqlFailure {
                 && answer.getServerErrorMessage() != null
                 && !state.startsWith("08")
                 && !state.equals("40003");
-    }
-
-    /** Who waited in nextval while the fence went up meets the end of the sequence, where a fence puts it. */
-    private static boolean isStoppedSequence(Throwable failure) {
-        return failure instanceof SQLException sql
-                && "2200H".equals(sql.getSQLState())
-                && String.valueOf(sql.getMessage()).contains(LAST_TICK);
     }
 
     private static boolean anyState(Throwable failure, Predicate<String> wanted) {

@@ -1,0 +1,116 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.io.PrintWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * One connection, kept open from use to use: while shards move the catalog is asked often, and each new connection would cost its
+ * server a process. For one user at a time.
+ */
+final class KeptConnection implements DataSource {
+
+    private final PGSimpleDataSource source;
+    private @Nullable Connection kept;
+
+    KeptConnection(PGSimpleDataSource source) {
+        this.source = source;
+    }
+
+    /** The connection, opened if need be; to close it keeps it. */
+    @Override
+    public Connection getConnection() throws SQLException {
+        Connection connection = kept;
+        if (connection == null || connection.isClosed()) {
+            connection = source.getConnection();
+            kept = connection;
+        }
+        return closingNothing(connection);
+    }
+
+    boolean isOpen() {
+        return kept != null;
+    }
+
+    /** Closes it for good; the next use opens another. */
+    void discard() {
+        Connection connection = kept;
+        kept = null;
+        if (connection != null) {
+            try {
+                connection.close();
+            } catch (SQLException e) {
+                // It is given up in any case.
+            }
+        }
+    }
+
+    private static Connection closingNothing(Connection connection) {
+        return (Connection) Proxy.newProxyInstance(
+                KeptConnection.class.getClassLoader(),
+                new Class<?>[] {Connection.class},
+                (proxy, method, arguments) -> {
+                    if (method.getName().equals("close")) {
+                        connection.setAutoCommit(true);
+                        connection.setReadOnly(false);
+                        return null;
+                    }
+                    try {
+                        return method.invoke(connection, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+    }
+
+    @Override
+    public Connection getConnection(String user, String password) throws SQLException {
+        throw new SQLFeatureNotSupportedException("the user is that of the catalog's URL");
+    }
+
+    @Override
+    public PrintWriter getLogWriter() throws SQLException {
+        return source.getLogWriter();
+    }
+
+    @Override
+    public void setLogWriter(PrintWriter out) throws SQLException {
+        source.setLogWriter(out);
+    }
+
+    @Override
+    public void setLoginTimeout(int seconds) throws SQLException {
+        source.setLoginTimeout(seconds);
+    }
+
+    @Override
+    public int getLoginTimeout() throws SQLException {
+        return source.getLoginTimeout();
+    }
+
+    @Override
+    public Logger getParentLogger() {
+        return source.getParentLogger();
+    }
+
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        return source.unwrap(type);
+    }
+
+    @Override
+    public boolean isWrapperFor(Class<?> type) throws SQLException {
+        return source.isWrapperFor(type);
+    }
+}
