@@ -20,6 +20,8 @@ import org.shardflake.catalog.CatalogConflictException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.CatalogRuleException;
 import org.shardflake.deploy.DeployRefusedException;
+import org.shardflake.move.CopiesDifferException;
+import org.shardflake.move.MoveRefusedException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -96,11 +98,15 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (e instanceof CatalogMissingException) {
             return print(ExitCodes.PRECONDITION, message, "shardflake init --catalog URL --server NAME=URL ...", e);
         }
+        if (e instanceof CopiesDifferException) {
+            return print(ExitCodes.VERIFICATION, message, null, e);
+        }
         boolean precondition = e instanceof LayoutMismatchException
                 || e instanceof LibraryNotDeployedException
                 || e instanceof CatalogConflictException
                 || e instanceof CatalogRuleException
-                || e instanceof DeployRefusedException;
+                || e instanceof DeployRefusedException
+                || e instanceof MoveRefusedException;
         int exitCode = precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE;
         return print(exitCode, message, hint(String.valueOf(e.getMessage())), e);
     }

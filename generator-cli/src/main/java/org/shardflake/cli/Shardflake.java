@@ -19,6 +19,7 @@ import org.shardflake.cli.command.DemoCommand;
 import org.shardflake.cli.command.IdCommand;
 import org.shardflake.cli.command.InitCommand;
 import org.shardflake.cli.command.MapCommand;
+import org.shardflake.cli.command.MoveCommand;
 import org.shardflake.cli.command.SchemaCommand;
 import org.shardflake.cli.command.ServerCommand;
 import picocli.CommandLine;
@@ -45,6 +46,7 @@ import picocli.CommandLine.ScopeType;
             ServerCommand.class,
             MapCommand.class,
             SchemaCommand.class,
+            MoveCommand.class,
             IdCommand.class
         },
         exitCodeListHeading = "%nExit codes:%n",

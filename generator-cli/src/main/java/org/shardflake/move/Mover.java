@@ -55,6 +55,11 @@ public final class Mover {
         return catalog.find(id);
     }
 
+    /** A move, and how its replication is now. */
+    public MoveStatus status(Move move) throws SQLException {
+        return MoveStatus.read(move, servers);
+    }
+
     /** The move of exactly these shards between these servers, if it was begun before. */
     public Optional<Move> begun(String source, String target, ShardSet shards) throws SQLException {
         return moves().stream()

@@ -130,24 +130,10 @@ final class Stream {
      */
     void subscribe() throws SQLException {
         Connection connection = subscriber.control();
-        boolean superuser = Sql.isTrue(connection, "SELECT current_setting('is_superuser')::boolean");
         connection.setAutoCommit(false);
         try {
-            if (superuser) {
-                Sql.execute(
-                        connection,
-                        "SET LOCAL log_statement = 'none'; SET LOCAL log_min_duration_statement = -1; SET LOCAL log_min_error_statement = 'panic'");
-            }
             Sql.execute(connection, subscriber.checkClaim());
-            Sql.call(
-                    connection,
-                    "SELECT set_config('shardflake.conninfo', ?, true)",
-                    publisher.server().url().conninfo());
-            Sql.execute(connection, """
-                    DO $$ BEGIN EXECUTE format(
-                        'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off)',
-                        current_setting('shardflake.conninfo')); END $$
-                    """.formatted(name));
+            createSubscription(connection, name, publisher.server().url().conninfo());
             connection.commit();
         } catch (SQLException | RuntimeException e) {
             connection.rollback();
@@ -155,6 +141,21 @@ final class Stream {
         } finally {
             connection.setAutoCommit(true);
         }
+    }
+
+    /** Creates a subscription, disabled, in a transaction that the caller ends. */
+    static void createSubscription(Connection connection, String name, String conninfo) throws SQLException {
+        if (Sql.isTrue(connection, "SELECT current_setting('is_superuser')::boolean")) {
+            Sql.execute(
+                    connection,
+                    "SET LOCAL log_statement = 'none'; SET LOCAL log_min_duration_statement = -1; SET LOCAL log_min_error_statement = 'panic'");
+        }
+        Sql.call(connection, "SELECT set_config('shardflake.conninfo', ?, true)", conninfo);
+        Sql.execute(connection, """
+                DO $$ BEGIN EXECUTE format(
+                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off)',
+                    current_setting('shardflake.conninfo')); END $$
+                """.formatted(name));
     }
 
     void enable() throws SQLException {

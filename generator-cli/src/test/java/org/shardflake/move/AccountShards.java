@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -30,7 +31,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 
 /** An installation with accounts and their entries: servers db1, db2 and so on, and the catalog on the last one. */
-final class AccountShards {
+public final class AccountShards {
 
     private static final String CHANGELOG = """
             --liquibase formatted sql
@@ -58,7 +59,7 @@ final class AccountShards {
     }
 
     /** All shards on the first server, the others empty. */
-    static AccountShards create(PostgresExtension postgres, int servers, int shards, Path directory)
+    public static AccountShards create(PostgresExtension postgres, int servers, int shards, Path directory)
             throws SQLException, IOException, InterruptedException {
         List<TestDatabase> databases = new ArrayList<>();
         for (int i = 0; i < servers; i++) {
@@ -89,7 +90,21 @@ final class AccountShards {
     }
 
     private Server server(int position) {
-        return new Server("db" + (position + 1), servers.get(position).jdbcUrl().replaceFirst("^jdbc:", ""));
+        return new Server(
+                "db" + (position + 1), withoutPassword(servers.get(position).uri()));
+    }
+
+    private static String withoutPassword(String uri) {
+        return uri.replaceFirst(":[^:@/]*@", "@");
+    }
+
+    /** What the environment of a command has to say. */
+    public Map<String, String> environment() {
+        return Map.of(
+                "SHARDFLAKE_CATALOG",
+                withoutPassword(catalogDatabase.uri()),
+                "PGPASSWORD",
+                catalogDatabase.server().password());
     }
 
     ServerUrl url(String server) {
@@ -100,7 +115,7 @@ final class AccountShards {
         return Integer.parseInt(server.substring("db".length())) - 1;
     }
 
-    ShardCatalog catalog() {
+    public ShardCatalog catalog() {
         return catalog;
     }
 
@@ -124,13 +139,13 @@ final class AccountShards {
                         servers.get(0).server().user(), servers.get(0).server().password());
     }
 
-    long number(String server, String sql) throws SQLException {
+    public long number(String server, String sql) throws SQLException {
         try (Connection connection = database(server).connect()) {
             return number(connection, sql);
         }
     }
 
-    long catalogNumber(String sql) throws SQLException {
+    public long catalogNumber(String sql) throws SQLException {
         try (Connection connection = catalogDatabase.connect()) {
             return number(connection, sql);
         }
@@ -144,7 +159,7 @@ final class AccountShards {
         }
     }
 
-    void execute(String server, String sql) throws SQLException {
+    public void execute(String server, String sql) throws SQLException {
         try (Connection connection = database(server).connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
@@ -152,7 +167,7 @@ final class AccountShards {
     }
 
     /** How many objects of moves a server has; the slots of its database only. */
-    long leftovers(String server) throws SQLException {
+    public long leftovers(String server) throws SQLException {
         return number(server, """
                 SELECT (SELECT count(*) FROM pg_publication WHERE pubname LIKE 'shardflake%')
                      + (SELECT count(*) FROM pg_subscription WHERE subname LIKE 'shardflake%' AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))
@@ -162,7 +177,7 @@ final class AccountShards {
     }
 
     /** Takes everything of ours out of the databases, also what a failed test left. */
-    void drop() throws SQLException {
+    public void drop() throws SQLException {
         List<TestDatabase> all = new ArrayList<>(servers);
         all.add(catalogDatabase);
         for (TestDatabase database : all) {

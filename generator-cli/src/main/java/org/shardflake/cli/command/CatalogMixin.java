@@ -16,7 +16,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** The catalog that a command reads or changes. */
-final class CatalogMixin {
+class CatalogMixin {
 
     private static final String VARIABLE = "SHARDFLAKE_CATALOG";
 

@@ -1,0 +1,73 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveException;
+
+/** What a run of cutovers has to say at its end. */
+final class CutoverView {
+
+    private CutoverView() {}
+
+    static Map<String, Object> facts(Move move, ShardSet shards, MoveProgress progress) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("move", move.id());
+        facts.put("shards", shards.toString());
+        facts.put("cutovers", progress.pauses().size());
+        facts.put("attemptsGivenUp", progress.attemptsFailed());
+        if (!progress.pauses().isEmpty()) {
+            facts.put("pauseMillis", pauses(progress.pauses()));
+        }
+        return facts;
+    }
+
+    static Map<String, Object> pauses(List<Duration> pauses) {
+        List<Duration> sorted = pauses.stream().sorted().toList();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("p50", percentile(sorted, 50).toMillis());
+        facts.put("p99", percentile(sorted, 99).toMillis());
+        facts.put("max", sorted.get(sorted.size() - 1).toMillis());
+        return facts;
+    }
+
+    /** The smallest value that so many percent of all are not above. */
+    static Duration percentile(List<Duration> sorted, int percent) {
+        int rank = (int) Math.ceil(sorted.size() * percent / 100.0);
+        return sorted.get(Math.max(rank, 1) - 1);
+    }
+
+    static String text(String done, ShardSet shards, MoveProgress progress) {
+        if (progress.pauses().isEmpty()) {
+            return "%s were %s before; nothing to do".formatted(ShardMapView.count(shards.size()), done);
+        }
+        Map<String, Object> pauses = pauses(progress.pauses());
+        return "%s %s; write pause: median %s ms, p99 %s ms, longest %s ms"
+                .formatted(
+                        done,
+                        ShardMapView.count(progress.pauses().size()),
+                        pauses.get("p50"),
+                        pauses.get("p99"),
+                        pauses.get("max"));
+    }
+
+    /** A failure after some shards were cut over is another matter for scripts than one before. */
+    static RuntimeException partly(MoveException e, MoveProgress progress) {
+        return progress.pauses().isEmpty()
+                ? e
+                : new CliException(
+                                ExitCodes.PARTLY_DONE,
+                                String.valueOf(e.getMessage()),
+                                "run the same command again for the rest")
+                        .causedBy(e);
+    }
+}

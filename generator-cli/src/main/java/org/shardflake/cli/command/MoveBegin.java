@@ -1,0 +1,194 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveServer;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.move.Preflight;
+import org.shardflake.move.PreflightCheck;
+import org.shardflake.move.PreflightCheck.Outcome;
+import org.shardflake.move.PreflightReport;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** Which shards go where and how: what {@code move start} and {@code move run} have in common. */
+final class MoveBegin {
+
+    @Option(
+            names = "--shards",
+            paramLabel = "SHARDS",
+            required = true,
+            description = "Those to move, such as 0-99,1341.")
+    private String shards;
+
+    @Option(
+            names = "--to",
+            paramLabel = "SERVER",
+            required = true,
+            description = "The server to move them to, such as db3.")
+    private String target;
+
+    @Option(
+            names = "--jobs",
+            paramLabel = "N",
+            defaultValue = "2",
+            description = "How many shards are copied at a time (default: ${DEFAULT-VALUE}).")
+    private int jobs;
+
+    @Option(
+            names = "--rate",
+            paramLabel = "BYTES",
+            defaultValue = "0",
+            converter = BytesConverter.class,
+            description = "Copy no more than this a second, such as 20MB (default: no limit).")
+    private long rate;
+
+    @Option(
+            names = "--max-lag",
+            paramLabel = "TIME",
+            defaultValue = "10s",
+            converter = DurationConverter.class,
+            description = "Stop copying while a standby of the target is further behind (default: ${DEFAULT-VALUE}).")
+    private Duration maxLag;
+
+    @Option(names = "--dry-run", description = "Check everything and show the plan; change nothing.")
+    private boolean dryRun;
+
+    @Mixin
+    private ReasonMixin reason;
+
+    boolean isDryRun() {
+        return dryRun;
+    }
+
+    String target() {
+        return target;
+    }
+
+    MoveSettings settings(MoveMixin moves, Duration pause) {
+        return moves.settings(jobs, rate, maxLag, pause, true);
+    }
+
+    ShardSet wanted() {
+        return MoveMixin.parseShards(shards);
+    }
+
+    /** The shards by the server that has them, without those that are on the target. */
+    Map<String, ShardSet> sources(ShardMap map) {
+        ShardSet wanted = wanted();
+        map.server(target);
+        Map<String, ShardSet> sources = new LinkedHashMap<>();
+        wanted.stream().forEach(map::server);
+        for (Server server : map.servers()) {
+            ShardSet its = ShardSet.of(
+                    map.shards(server).stream().filter(wanted::contains).toArray());
+            if (!its.isEmpty() && !server.name().equals(target)) {
+                sources.put(server.name(), its);
+            }
+        }
+        return sources;
+    }
+
+    /** What of it was begun before, or else what is begun now, if every check holds. */
+    Move begin(MoveMixin moves, Mover mover, String source, ShardSet its, MoveProgress progress) throws SQLException {
+        Optional<Move> begun = mover.begun(source, target, its);
+        if (begun.isPresent()) {
+            progress.expect(mover.status(begun.get()).totalBytes());
+            return begun.get();
+        }
+        PreflightReport report = check(moves, source, its);
+        List<PreflightCheck> failed = report.with(Outcome.FAILED);
+        if (!failed.isEmpty()) {
+            PreflightCheck first = failed.get(0);
+            throw new CliException(
+                    ExitCodes.PRECONDITION,
+                    "check %s failed: %s%s"
+                            .formatted(
+                                    first.name(),
+                                    first.found(),
+                                    failed.size() > 1
+                                            ? " (and %d more; see --dry-run)".formatted(failed.size() - 1)
+                                            : ""),
+                    first.remedy());
+        }
+        progress.warn(report.with(Outcome.WARNING));
+        progress.expect(report.bytes());
+        return mover.create(source, target, its, reason.reason());
+    }
+
+    private PreflightReport check(MoveMixin moves, String source, ShardSet its) throws SQLException {
+        ShardMap map = moves.map();
+        MoveServer from = moves.server(map, source);
+        MoveServer to = moves.server(map, target);
+        return Preflight.run(from, to, its);
+    }
+
+    /** The plan of a dry run, a part for each source. */
+    List<PreflightReport> plan(MoveMixin moves, Map<String, ShardSet> sources) throws SQLException {
+        List<PreflightReport> reports = new ArrayList<>();
+        for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
+            reports.add(check(moves, source.getKey(), source.getValue()));
+        }
+        return reports;
+    }
+
+    static Map<String, Object> facts(PreflightReport report) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("from", report.source());
+        facts.put("to", report.target());
+        facts.put("shards", report.shards().toString());
+        facts.put("tables", report.tables());
+        facts.put("bytes", report.bytes());
+        facts.put("rows", report.rows());
+        facts.put("estimatedSeconds", report.estimatedSeconds());
+        facts.put(
+                "checks",
+                report.checks().stream()
+                        .map(check -> Map.of(
+                                "check", check.name(),
+                                "outcome", check.outcome().toString(),
+                                "found", check.found(),
+                                "remedy", check.remedy()))
+                        .toList());
+        return facts;
+    }
+
+    static String text(PreflightReport report) {
+        TableWriter checks = new TableWriter("CHECK", "OUTCOME", "FOUND");
+        StringBuilder remedies = new StringBuilder();
+        for (PreflightCheck check : report.checks()) {
+            checks.row(check.name(), check.outcome(), check.found());
+            if (check.outcome() != Outcome.OK && !check.remedy().isEmpty()) {
+                remedies.append("%n%s: %s".formatted(check.name(), check.remedy()));
+            }
+        }
+        return "%s from %s to %s: %,d tables, %s, about %,d rows; copying takes about %s%n%n%s%s"
+                .formatted(
+                        ShardMapView.count(report.shards().size()),
+                        report.source(),
+                        report.target(),
+                        report.tables(),
+                        MoveView.bytes(report.bytes()),
+                        report.rows(),
+                        MoveView.duration(Duration.ofSeconds(report.estimatedSeconds())),
+                        checks,
+                        remedies);
+    }
+}

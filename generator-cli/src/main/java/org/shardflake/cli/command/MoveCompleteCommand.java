@@ -1,0 +1,68 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.Move;
+import org.shardflake.move.Mover;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake move complete}. */
+@Command(
+        name = "complete",
+        description = {
+            "Ends a move whose shards are all on the target: removes the source's copies and everything else of the move.",
+            "Copies that were not compared yet are compared first. From here there is no way back."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:done; nothing of the move is left on any server",
+            "1:a server or the catalog failed; the same command goes on",
+            "2:the command line is wrong",
+            "4:there is no such move, or shards are where they must not be for this",
+            "5:copies differ, and nothing was removed"
+        },
+        footer = {"", "Example: shardflake move complete 3"})
+final class MoveCompleteCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "MOVE",
+            description = "The move's number (default: the only one).")
+    private @Nullable Long id;
+
+    @Mixin
+    private MoveMixin moves;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException {
+        Mover mover = moves.mover(
+                moves.settings(), new MoveProgress(spec.commandLine().getErr()));
+        Move move = MoveMixin.find(mover, id);
+        mover.complete(move.id());
+        output.print(
+                spec.commandLine().getOut(),
+                Map.of("completed", move.id()),
+                () -> "completed move %d of %s from %s to %s"
+                        .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source(), move.target()));
+        return ExitCodes.OK;
+    }
+}

@@ -1,0 +1,111 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.move.PreflightReport;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake move start}: copies, and follows. */
+@Command(
+        name = "start",
+        description = {
+            "Copies shards to another server, and makes it follow; nothing changes for the application.",
+            "Shards on several servers are several moves. Interrupted, the same command goes on."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:the target follows the source; with --dry-run, every check holds",
+            "1:a server or the catalog failed; the same command goes on",
+            "2:the command line is wrong",
+            "4:a check failed, or a shard is in another move; nothing was changed"
+        },
+        footer = {"", "Example: shardflake move start --shards 0-99,1341 --to db3 --rate 20MB"})
+final class MoveStartCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private MoveBegin begin;
+
+    @Mixin
+    private MoveMixin moves;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException {
+        ShardMap map = moves.map();
+        Map<String, ShardSet> sources = begin.sources(map);
+        if (begin.isDryRun()) {
+            return dryRun(sources);
+        }
+        List<Move> started = new ArrayList<>();
+        for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
+            MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
+            Mover mover = moves.mover(begin.settings(moves, MoveSettings.DEFAULT.pause()), progress);
+            Move move = begin.begin(moves, mover, source.getKey(), source.getValue(), progress);
+            started.add(mover.follow(move.id()));
+        }
+        output.print(
+                spec.commandLine().getOut(),
+                started.stream()
+                        .map(move -> Map.of(
+                                "move",
+                                move.id(),
+                                "from",
+                                move.source(),
+                                "to",
+                                move.target(),
+                                "shards",
+                                move.shardSet().toString(),
+                                "phase",
+                                move.phase().toString()))
+                        .toList(),
+                () -> text(started));
+        return ExitCodes.OK;
+    }
+
+    private Integer dryRun(Map<String, ShardSet> sources) throws SQLException {
+        List<PreflightReport> plan = begin.plan(moves, sources);
+        output.print(
+                spec.commandLine().getOut(),
+                plan.stream().map(MoveBegin::facts).toList(),
+                () -> plan.stream().map(MoveBegin::text).collect(Collectors.joining("\n\n")));
+        return plan.stream().allMatch(PreflightReport::passed) ? ExitCodes.OK : ExitCodes.PRECONDITION;
+    }
+
+    private String text(List<Move> started) {
+        if (started.isEmpty()) {
+            return "all of these shards are on %s; nothing to do".formatted(begin.target());
+        }
+        return started.stream()
+                .map(move -> "move %d: %s follows %s with %s; next: shardflake move cutover %d"
+                        .formatted(
+                                move.id(),
+                                move.target(),
+                                move.source(),
+                                ShardMapView.count(move.shards().size()),
+                                move.id()))
+                .collect(Collectors.joining("\n"));
+    }
+}

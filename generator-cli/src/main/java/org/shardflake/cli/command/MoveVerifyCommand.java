@@ -1,0 +1,83 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.Move;
+import org.shardflake.move.Mover;
+import org.shardflake.move.TableDifference;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake move verify}. */
+@Command(
+        name = "verify",
+        description = {"Compares shards with the copies that follow them, row by row, while they are written to."},
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:all copies are the same",
+            "1:a server or the catalog failed; the same command goes on",
+            "2:the command line is wrong",
+            "4:there is no such move, or it is not following yet",
+            "5:copies differ"
+        },
+        footer = {"", "Example: shardflake move verify 3 --shards 0-9"})
+final class MoveVerifyCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(
+            index = "0",
+            arity = "0..1",
+            paramLabel = "MOVE",
+            description = "The move's number (default: the only one).")
+    private @Nullable Long id;
+
+    @Option(
+            names = "--shards",
+            paramLabel = "SHARDS",
+            description = "Only these, such as 0-99,1341 (default: all of the move).")
+    private @Nullable String shards;
+
+    @Mixin
+    private MoveMixin moves;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException {
+        Mover mover = moves.mover(
+                moves.settings(), new MoveProgress(spec.commandLine().getErr()));
+        Move move = MoveMixin.find(mover, id);
+        ShardSet wanted = MoveMixin.shards(move, shards);
+        Map<Integer, List<TableDifference>> differences = mover.verify(move.id(), wanted);
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("move", move.id());
+        facts.put("shards", wanted.toString());
+        facts.put("equal", differences.isEmpty());
+        facts.put("differences", MoveView.facts(differences));
+        output.print(
+                spec.commandLine().getOut(),
+                facts,
+                () -> differences.isEmpty()
+                        ? "compared %s: no row differs".formatted(ShardMapView.count(wanted.size()))
+                        : "%s of %d differ".formatted(ShardMapView.count(differences.size()), wanted.size()));
+        return differences.isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
+    }
+}

@@ -1,0 +1,150 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveShard;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.ShardPhase;
+import org.shardflake.move.StreamStatus;
+import org.shardflake.move.TableDifference;
+
+/** How moves look: as facts, and as tables. */
+final class MoveView {
+
+    private MoveView() {}
+
+    static Map<String, Object> facts(MoveStatus status) {
+        Move move = status.move();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("move", move.id());
+        facts.put("phase", move.phase().toString());
+        facts.put("phaseSince", move.phaseSince().toString());
+        facts.put("startedAt", move.startedAt().toString());
+        facts.put("from", move.source());
+        facts.put("to", move.target());
+        facts.put("shards", move.shardSet().toString());
+        facts.put("bytes", status.totalBytes());
+        facts.put("bytesCopied", status.copiedBytes());
+        facts.put(
+                "rowsCopied", move.shards().stream().mapToLong(MoveShard::rows).sum());
+        status.timeLeft(Instant.now()).ifPresent(left -> facts.put("copySecondsLeft", left.toSeconds()));
+        facts.put("forward", facts(status.forward()));
+        facts.put("reverse", facts(status.reverse()));
+        facts.put("reason", move.reason());
+        facts.put("problem", move.problem());
+        facts.put("shardDetails", move.shards().stream().map(MoveView::facts).toList());
+        return facts;
+    }
+
+    private static Map<String, Object> facts(StreamStatus stream) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("running", stream.running());
+        facts.put("lagBytes", stream.lagBytes());
+        facts.put("lagMillis", stream.lagMillis());
+        facts.put("applyErrors", stream.applyErrors());
+        return facts;
+    }
+
+    static Map<String, Object> facts(MoveShard shard) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("shard", shard.shard());
+        facts.put("phase", shard.phase().toString());
+        facts.put("server", shard.server());
+        facts.put("epoch", shard.epoch());
+        facts.put("bytes", shard.bytes());
+        facts.put("rows", shard.rows());
+        facts.put("verified", shard.verified());
+        shard.pauseMillis().ifPresent(pause -> facts.put("pauseMillis", round(pause)));
+        shard.switchedAt().ifPresent(time -> facts.put("switchedAt", time.toString()));
+        return facts;
+    }
+
+    private static double round(double millis) {
+        return Math.round(millis * 10) / 10.0;
+    }
+
+    static String table(List<MoveStatus> all) {
+        if (all.isEmpty()) {
+            return "no move is under way";
+        }
+        TableWriter table = new TableWriter(
+                "MOVE", "PHASE", "SINCE", "FROM", "TO", "SHARDS", "COPIED", "SWITCHED", "BYTES", "LEFT", "LAG", "BACK");
+        List<String> problems = new ArrayList<>();
+        for (MoveStatus status : all) {
+            Move move = status.move();
+            int shards = move.shards().size();
+            table.row(
+                    move.id(),
+                    move.phase(),
+                    move.phaseSince().truncatedTo(ChronoUnit.SECONDS),
+                    move.source(),
+                    move.target(),
+                    ShardMapView.shorten(move.shardSet()),
+                    "%d of %d"
+                            .formatted(
+                                    shards - move.shardSet(ShardPhase.WAITING).size(), shards),
+                    "%d of %d".formatted(move.shardSet(ShardPhase.SWITCHED).size(), shards),
+                    "%s of %s".formatted(bytes(status.copiedBytes()), bytes(status.totalBytes())),
+                    status.timeLeft(Instant.now()).map(MoveView::duration).orElse("-"),
+                    lag(status.forward()),
+                    lag(status.reverse()));
+            if (!move.problem().isEmpty()) {
+                problems.add("move %d: %s".formatted(move.id(), move.problem()));
+            }
+        }
+        return table + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems));
+    }
+
+    private static String lag(StreamStatus stream) {
+        String errors = stream.applyErrors() > 0 ? ", %d errors".formatted(stream.applyErrors()) : "";
+        return (stream.running() ? "%s, %d ms".formatted(bytes(stream.lagBytes()), stream.lagMillis()) : "-") + errors;
+    }
+
+    static String shardTable(Move move) {
+        TableWriter table = new TableWriter("SHARD", "PHASE", "SERVER", "BYTES", "ROWS", "VERIFIED", "PAUSE");
+        for (MoveShard shard : move.shards()) {
+            table.row(
+                    shard.shard(),
+                    shard.phase(),
+                    shard.server(),
+                    bytes(shard.bytes()),
+                    "%,d".formatted(shard.rows()),
+                    shard.verified().isEmpty() ? "-" : shard.verified(),
+                    shard.pauseMillis().isPresent() ? round(shard.pauseMillis().getAsDouble()) + " ms" : "-");
+        }
+        return table.toString();
+    }
+
+    static Map<String, Object> facts(Map<Integer, List<TableDifference>> differences) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        differences.forEach((shard, tables) -> facts.put(
+                String.valueOf(shard),
+                tables.stream().map(TableDifference::toString).toList()));
+        return facts;
+    }
+
+    static String bytes(long bytes) {
+        if (bytes < 1024) {
+            return bytes + " B";
+        }
+        int unit = (63 - Long.numberOfLeadingZeros(bytes)) / 10;
+        return "%.1f %ciB".formatted((double) bytes / (1L << (unit * 10)), " KMGTPE".charAt(unit));
+    }
+
+    static String duration(Duration duration) {
+        return duration.toSeconds() < 60
+                ? duration.toSeconds() + " s"
+                : "%d min %d s".formatted(duration.toMinutes(), duration.toSecondsPart());
+    }
+}

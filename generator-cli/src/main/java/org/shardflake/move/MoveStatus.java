@@ -1,0 +1,69 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * A move, and how its replication is now.
+ *
+ * @param bytes of the tables of its shards on the source, by shard, without indexes
+ * @param forward from source to target
+ * @param reverse from target to source
+ */
+public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forward, StreamStatus reverse) {
+
+    private static final String BYTES = """
+            SELECT right(n.nspname, 4)::integer, COALESCE(sum(pg_table_size(c.oid)), 0)::bigint
+              FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
+             WHERE n.nspname = ANY (?) GROUP BY 1
+            """;
+
+    static MoveStatus read(Move move, Function<String, MoveServer> servers) throws SQLException {
+        MoveServer source = servers.apply(move.source());
+        MoveServer target = servers.apply(move.target());
+        String name = "shardflake_" + move.tag();
+        Map<Integer, Long> bytes = new HashMap<>();
+        try (Connection connection = source.connect("shardflake move status")) {
+            Sql.list(connection, BYTES, row -> bytes.put(row.getInt(1), row.getLong(2)), move.shardSet());
+        }
+        return new MoveStatus(
+                move,
+                bytes,
+                StreamStatus.read(name + "_forward", source, target),
+                StreamStatus.read(name + "_reverse", target, source));
+    }
+
+    public long totalBytes() {
+        return bytes.values().stream().mapToLong(Long::longValue).sum();
+    }
+
+    /** Of the tables on the source, so much is on the target; a shard half copied counts by what was sent of it. */
+    public long copiedBytes() {
+        return move.shards().stream()
+                .mapToLong(shard -> {
+                    long size = bytes.getOrDefault(shard.shard(), 0L);
+                    return shard.phase() == ShardPhase.WAITING ? Math.min(shard.bytes(), size) : size;
+                })
+                .sum();
+    }
+
+    /** How long the copy will take from now, at the pace so far. */
+    public Optional<Duration> timeLeft(Instant now) {
+        long copied = copiedBytes();
+        if (move.phase() != MovePhase.COPYING || copied == 0) {
+            return Optional.empty();
+        }
+        double millis = Duration.between(move.phaseSince(), now).toMillis();
+        return Optional.of(Duration.ofMillis((long) (millis * (totalBytes() - copied) / copied)));
+    }
+}

@@ -1,0 +1,434 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeSet;
+import org.shardflake.ShardSet;
+import org.shardflake.move.PreflightCheck.Outcome;
+
+/** Looks whether shards can be moved, before anything is changed. */
+public final class Preflight {
+
+    private static final String APPLICATION = "shardflake move, checking";
+    private static final long CLOCK_TOLERANCE_MILLIS = 1000;
+
+    /** Tables of the shards, with what the checks need; $1 are the schemas. */
+    private static final String TABLES = """
+            WITH t AS (
+                SELECT c.oid, n.nspname, format('%I.%I', n.nspname, c.relname) AS name, c.relkind, c.relpersistence, c.relreplident, c.relforcerowsecurity, c.reltuples
+                  FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = ANY (?))
+            """;
+
+    private final MoveServer source;
+    private final MoveServer target;
+    private final ShardSet shards;
+    private final Connection from;
+    private final Connection to;
+    private final List<PreflightCheck> checks = new ArrayList<>();
+
+    private Preflight(MoveServer source, MoveServer target, ShardSet shards, Connection from, Connection to) {
+        this.source = source;
+        this.target = target;
+        this.shards = shards;
+        this.from = from;
+        this.to = to;
+    }
+
+    /** Checks all that can be checked. */
+    public static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards) throws SQLException {
+        try (Connection from = source.connect(APPLICATION);
+                Connection to = target.connect(APPLICATION)) {
+            return new Preflight(source, target, shards, from, to).run();
+        }
+    }
+
+    private PreflightReport run() throws SQLException {
+        checkVersions();
+        checkServer(from, source.name());
+        checkServer(to, target.name());
+        checkPlace();
+        checkTables();
+        checkDependencies();
+        checkTexts();
+        checkSessions();
+        checkClocks();
+        checkReachable("target-reaches-source", to, source, target);
+        checkReachable("source-reaches-target", from, target, source);
+        List<Long> size = Sql.list(
+                        from,
+                        TABLES
+                                + "SELECT count(*), COALESCE(sum(pg_table_size(oid)), 0), COALESCE(sum(GREATEST(reltuples, 0)), 0)::bigint FROM t WHERE relkind = 'r'",
+                        row -> List.of(row.getLong(1), row.getLong(2), row.getLong(3)),
+                        shards)
+                .get(0);
+        add(
+                "disk-space",
+                Outcome.WARNING,
+                "PostgreSQL cannot say how much is free on %s; the copy takes about %,d MiB with its indexes, and as much again in write-ahead log"
+                        .formatted(
+                                target.name(),
+                                Sql.number(
+                                        from,
+                                        TABLES
+                                                + "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) / 1048576 FROM t WHERE relkind = 'r'",
+                                        shards)),
+                "look with df on the target");
+        return new PreflightReport(
+                source.name(),
+                target.name(),
+                shards,
+                size.get(0).intValue(),
+                size.get(1),
+                size.get(2),
+                List.copyOf(checks));
+    }
+
+    private void add(String name, Outcome outcome, String found, String remedy) {
+        checks.add(new PreflightCheck(name, outcome, found, remedy));
+    }
+
+    /** Fails, or warns, when a query finds something; the query gives names to show. */
+    private void none(
+            String name,
+            Outcome outcome,
+            Connection connection,
+            String sql,
+            String whenFound,
+            String remedy,
+            Object... parameters)
+            throws SQLException {
+        List<String> found = List.copyOf(new TreeSet<>(Sql.list(connection, sql, row -> row.getString(1), parameters)));
+        if (found.isEmpty()) {
+            add(name, Outcome.OK, "none", "");
+        } else {
+            String shown = String.join(", ", found.subList(0, Math.min(3, found.size())));
+            add(
+                    name,
+                    outcome,
+                    "%s: %s%s"
+                            .formatted(
+                                    whenFound,
+                                    shown,
+                                    found.size() > 3 ? " and %,d more".formatted(found.size() - 3) : ""),
+                    remedy);
+        }
+    }
+
+    private void checkVersions() throws SQLException {
+        long sourceVersion = Sql.number(from, "SELECT current_setting('server_version_num')::integer / 10000");
+        long targetVersion = Sql.number(to, "SELECT current_setting('server_version_num')::integer / 10000");
+        boolean supported = sourceVersion >= 15 && targetVersion >= 15 && Math.abs(sourceVersion - targetVersion) <= 1;
+        add(
+                "server-version",
+                supported ? Outcome.OK : Outcome.FAILED,
+                "%s has PostgreSQL %d, %s has %d".formatted(source.name(), sourceVersion, target.name(), targetVersion),
+                supported ? "" : "use 15 or later on both, at most one major version apart");
+    }
+
+    private void checkServer(Connection connection, String name) throws SQLException {
+        String on = "-" + name;
+        setting(
+                connection,
+                "wal-level" + on,
+                "current_setting('wal_level') = 'logical'",
+                "wal_level is ' || current_setting('wal_level') || '",
+                "set wal_level = logical and restart");
+        setting(
+                connection,
+                "replication-slots" + on,
+                "(SELECT count(*) FROM pg_replication_slots) < current_setting('max_replication_slots')::integer",
+                "' || (SELECT count(*) FROM pg_replication_slots) || ' of ' || current_setting('max_replication_slots') || ' slots are in use, one is needed",
+                "raise max_replication_slots and restart, or drop slots that nobody uses");
+        setting(
+                connection,
+                "wal-senders" + on,
+                "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender') + 1 < current_setting('max_wal_senders')::integer",
+                "' || (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender') || ' of ' || current_setting('max_wal_senders') || ' senders are in use, two are needed while copying",
+                "raise max_wal_senders and restart");
+        setting(
+                connection,
+                "logical-replication-workers" + on,
+                "(SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'logical replication%worker') < current_setting('max_logical_replication_workers')::integer",
+                "' || (SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'logical replication%worker') || ' of ' || current_setting('max_logical_replication_workers') || ' workers are in use, one is needed",
+                "raise max_logical_replication_workers and restart");
+        setting(
+                connection,
+                "worker-processes" + on,
+                "current_setting('max_worker_processes')::integer > current_setting('max_logical_replication_workers')::integer",
+                "max_worker_processes is ' || current_setting('max_worker_processes') || ', max_logical_replication_workers ' || current_setting('max_logical_replication_workers') || '",
+                "raise max_worker_processes above max_logical_replication_workers and restart");
+        setting(
+                connection,
+                "replication-origins" + on,
+                "(SELECT count(*) FROM pg_replication_origin) < COALESCE(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))::integer",
+                "' || (SELECT count(*) FROM pg_replication_origin) || ' origins are in use, one is needed",
+                "raise max_active_replication_origins (before PostgreSQL 18: max_replication_slots) and restart");
+        setting(
+                connection,
+                "privileges" + on,
+                "current_setting('is_superuser')::boolean",
+                "' || current_user || ' ' || CASE WHEN current_setting('is_superuser')::boolean THEN 'is' ELSE 'is not' END || ' a superuser",
+                "use a superuser for moves: replication slots, subscriptions and session_replication_role need it on 15, and nearly all of it later");
+        boolean keepsAll = Sql.isTrue(
+                connection,
+                "SELECT current_setting('max_slot_wal_keep_size') = '-1' AND COALESCE(current_setting('idle_replication_slot_timeout', true), '0') IN ('0', '0s', '0min')");
+        add(
+                "slot-retention" + on,
+                keepsAll ? Outcome.OK : Outcome.WARNING,
+                keepsAll ? "slots keep what they need" : "the server may give up a slot that falls behind",
+                keepsAll
+                        ? ""
+                        : "set max_slot_wal_keep_size = -1 and idle_replication_slot_timeout = 0, or watch the lag: a slot that is lost means to cancel and begin again");
+    }
+
+    private void setting(Connection connection, String name, String condition, String found, String remedy)
+            throws SQLException {
+        PreflightCheck check = Sql.list(
+                        connection,
+                        "SELECT %s, '%s'".formatted(condition, found),
+                        row -> new PreflightCheck(
+                                name,
+                                row.getBoolean(1) ? Outcome.OK : Outcome.FAILED,
+                                row.getString(2),
+                                row.getBoolean(1) ? "" : remedy))
+                .get(0);
+        checks.add(check);
+    }
+
+    private void checkPlace() throws SQLException {
+        long present = Sql.number(from, "SELECT count(*) FROM pg_namespace WHERE nspname = ANY (?)", shards);
+        boolean all = present == shards.size();
+        add(
+                "shards-present",
+                all ? Outcome.OK : Outcome.FAILED,
+                "%d of %d shards have their schema on %s".formatted(present, shards.size(), source.name()),
+                all ? "" : "deploy them with shardflake schema deploy");
+        none(
+                "target-free",
+                Outcome.FAILED,
+                to,
+                "SELECT nspname FROM pg_namespace WHERE nspname = ANY (?)",
+                "%s has these schemas already".formatted(target.name()),
+                "look whether they are the left-over of a move (shardflake doctor), and drop them: SELECT shardflake.drop_shard(7, force => true)",
+                shards);
+        boolean library = Sql.isTrue(from, "SELECT to_regproc('shardflake.fence_tables') IS NOT NULL");
+        add(
+                "function-library",
+                library ? Outcome.OK : Outcome.FAILED,
+                library
+                        ? "%s has the functions that a move needs".formatted(source.name())
+                        : "the function library of %s is older than moves".formatted(source.name()),
+                library ? "" : "bring it up to date with shardflake schema deploy");
+    }
+
+    private void checkTables() throws SQLException {
+        none(
+                "replica-identity",
+                Outcome.FAILED,
+                from,
+                TABLES + """
+                SELECT name FROM t WHERE relkind = 'r' AND NOT (
+                    relreplident = 'd' AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = t.oid AND i.indisprimary)
+                    OR relreplident = 'i' AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = t.oid AND i.indisreplident))
+                """,
+                "tables whose rows cannot be told apart",
+                "give them a primary key, and ALTER TABLE ... REPLICA IDENTITY DEFAULT",
+                shards);
+        none(
+                "unlogged-tables",
+                Outcome.FAILED,
+                from,
+                TABLES + "SELECT name FROM t WHERE relkind = 'r' AND relpersistence = 'u'",
+                "not replicated",
+                "ALTER TABLE ... SET LOGGED",
+                shards);
+        none(
+                "fences",
+                Outcome.FAILED,
+                from,
+                TABLES
+                        + "SELECT name FROM t WHERE relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.oid AND g.tgfoid = to_regproc('shardflake.fence_write'))",
+                "tables without a fence",
+                "SELECT shardflake.complete_tables(7) for each shard, or shardflake schema deploy",
+                shards);
+        none(
+                "large-objects",
+                Outcome.FAILED,
+                from,
+                TABLES
+                        + "SELECT t.name || '.' || a.attname FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped WHERE t.relkind = 'r' AND a.atttypid::regtype::text IN ('oid', 'lo')",
+                "large objects are not replicated, and these columns may refer to some",
+                "keep them as bytea, or outside the database",
+                shards);
+        none(
+                "foreign-tables",
+                Outcome.FAILED,
+                from,
+                TABLES + "SELECT name FROM t WHERE relkind = 'f'",
+                "not replicated",
+                "drop them, or move their data into tables",
+                shards);
+        none(
+                "materialized-views",
+                Outcome.WARNING,
+                from,
+                TABLES + "SELECT name FROM t WHERE relkind = 'm'",
+                "empty on the target until they are refreshed there",
+                "REFRESH MATERIALIZED VIEW after the cutover",
+                shards);
+        none(
+                "always-triggers",
+                Outcome.FAILED,
+                from,
+                TABLES
+                        + "SELECT t.name || '.' || g.tgname FROM t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE g.tgenabled IN ('A', 'R')",
+                "fire for replicated rows too, so a second time",
+                "ALTER TABLE ... ENABLE TRIGGER, without ALWAYS or REPLICA",
+                shards);
+        none(
+                "row-level-security",
+                Outcome.WARNING,
+                from,
+                TABLES + "SELECT name FROM t WHERE relforcerowsecurity",
+                "row-level security is forced on the owner",
+                "make moves as a superuser, who is exempt",
+                shards);
+    }
+
+    private void checkDependencies() throws SQLException {
+        none(
+                "cross-schema-foreign-keys",
+                Outcome.FAILED,
+                from,
+                TABLES + """
+                SELECT k.conrelid::regclass || ' to ' || k.confrelid::regclass
+                  FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class f ON f.oid = k.confrelid
+                 WHERE k.contype = 'f' AND c.relnamespace <> f.relnamespace AND (k.conrelid IN (SELECT oid FROM t) OR k.confrelid IN (SELECT oid FROM t))
+                """,
+                "foreign keys that leave their shard",
+                "drop them: the other table stays behind",
+                shards);
+        none(
+                "other-publications",
+                Outcome.WARNING,
+                from,
+                TABLES
+                        + "SELECT p.pubname FROM pg_publication_tables p WHERE p.schemaname IN (SELECT nspname FROM t) AND p.pubname !~ '^shardflake_m[0-9]+_'",
+                "have tables of these shards, and their subscribers do not follow a move",
+                "publish the same on the target, and tell the subscribers",
+                shards);
+        List<String> extensions = Sql.list(from, TABLES + """
+                SELECT DISTINCT e.extname || ' ' || e.extversion FROM t
+                  JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+                  JOIN pg_type y ON y.oid = a.atttypid
+                  JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid IN (y.oid, y.typelem) AND d.deptype = 'e'
+                  JOIN pg_extension e ON e.oid = d.refobjid
+                """, row -> row.getString(1), shards);
+        List<String> there =
+                Sql.list(to, "SELECT extname || ' ' || extversion FROM pg_extension", row -> row.getString(1));
+        List<String> missing = extensions.stream()
+                .filter(extension -> !there.contains(extension))
+                .toList();
+        add(
+                "extensions",
+                missing.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                missing.isEmpty()
+                        ? "those that are used are on both"
+                        : "%s lacks %s".formatted(target.name(), String.join(", ", missing)),
+                missing.isEmpty() ? "" : "CREATE EXTENSION on the target, in the same version");
+    }
+
+    private void checkTexts() throws SQLException {
+        String texts =
+                "SELECT current_setting('server_encoding') || ', collation ' || datcollate || ', ctype ' || datctype FROM pg_database WHERE datname = current_database()";
+        String here = Sql.list(from, texts, row -> row.getString(1)).get(0);
+        String there = Sql.list(to, texts, row -> row.getString(1)).get(0);
+        boolean sameEncoding = here.split(",")[0].equals(there.split(",")[0]);
+        add(
+                "encoding",
+                sameEncoding ? Outcome.OK : Outcome.FAILED,
+                "%s is %s, %s is %s".formatted(source.name(), here.split(",")[0], target.name(), there.split(",")[0]),
+                sameEncoding ? "" : "create the target's database with the same encoding");
+        String versions =
+                "SELECT COALESCE((SELECT datlocprovider::text || ' ' || COALESCE(pg_database_collation_actual_version(oid), 'none') FROM pg_database WHERE datname = current_database()), '')";
+        String version = Sql.list(from, versions, row -> row.getString(1)).get(0);
+        String versionThere = Sql.list(to, versions, row -> row.getString(1)).get(0);
+        boolean same = here.equals(there) && version.equals(versionThere);
+        add(
+                "collation-versions",
+                same ? Outcome.OK : Outcome.WARNING,
+                same
+                        ? "the same on both"
+                        : "%s sorts by %s, version %s; %s by %s, version %s"
+                                .formatted(source.name(), here, version, target.name(), there, versionThere),
+                same
+                        ? ""
+                        : "texts may sort in another order on the target; its indexes are built there, so they are right");
+    }
+
+    private void checkSessions() throws SQLException {
+        none(
+                "prepared-transactions",
+                Outcome.FAILED,
+                from,
+                TABLES
+                        + "SELECT x.gid FROM pg_prepared_xacts x WHERE EXISTS (SELECT FROM pg_locks l WHERE l.virtualtransaction = '-1/' || x.transaction AND l.relation IN (SELECT oid FROM t))",
+                "hold locks until somebody ends them",
+                "COMMIT PREPARED or ROLLBACK PREPARED",
+                shards);
+        none(
+                "long-transactions",
+                Outcome.WARNING,
+                from,
+                "SELECT 'pid ' || pid || ' of ' || COALESCE(usename, '') FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND xact_start < now() - interval '1 minute'",
+                "have been writing for more than a minute, and the replication slot waits for them",
+                "wait for them, or end them");
+    }
+
+    /** The difference of the clocks, less the time it took to look. */
+    private void checkClocks() throws SQLException {
+        String clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+        long first = Sql.number(from, clock);
+        long middle = Sql.number(to, clock);
+        long last = Sql.number(from, clock);
+        long apart = middle < first ? middle - first : Math.max(0, middle - last);
+        boolean together = Math.abs(apart) <= CLOCK_TOLERANCE_MILLIS;
+        add(
+                "clocks",
+                together ? Outcome.OK : Outcome.WARNING,
+                "the clock of %s differs by %,d ms from that of %s".formatted(target.name(), apart, source.name()),
+                together
+                        ? ""
+                        : "set it right; ids go on increasing in any case, with the time of the clock that is ahead");
+    }
+
+    /** Lets one server connect to the other, by a subscription that is rolled back. */
+    private void checkReachable(String name, Connection subscriber, MoveServer publisher, MoveServer subscribing)
+            throws SQLException {
+        subscriber.setAutoCommit(false);
+        Savepoint before = subscriber.setSavepoint();
+        try {
+            Stream.createSubscription(
+                    subscriber, "shardflake_preflight", publisher.url().conninfo());
+            add(name, Outcome.OK, "%s connects to %s".formatted(subscribing.name(), publisher.name()), "");
+        } catch (SQLException e) {
+            subscriber.rollback(before);
+            add(
+                    name,
+                    Outcome.FAILED,
+                    "%s cannot connect to %s: %s".formatted(subscribing.name(), publisher.name(), Sql.message(e)),
+                    "the URL in the shard map has to work from %s too, and its pg_hba.conf let it in; without PGPASSWORD the server needs the password in its own ~/.pgpass"
+                            .formatted(subscribing.name()));
+        } finally {
+            subscriber.rollback();
+            subscriber.setAutoCommit(true);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.move.AccountShards;
+
+/** The move commands, as an operator uses them. */
+class MoveCommandsTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, 8, directory);
+        shards.execute(
+                "db1", "INSERT INTO shard_0003.account (uid, balance) SELECT 3, n FROM generate_series(1, 100) n");
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    private Cli.Result launch(String... args) {
+        return Cli.launch(InputStream.nullInputStream(), shards.environment(), args);
+    }
+
+    @Test
+    void aDryRunShowsThePlanAndChangesNothing() throws SQLException {
+        Cli.Result plan = launch("move", "start", "--shards=2-4", "--to=db2", "--dry-run");
+
+        assertThat(plan.exitCode()).as(plan.toString()).isZero();
+        assertThat(plan.out())
+                .startsWith("3 shards from db1 to db2: 9 tables, ")
+                .containsPattern("wal-level-db1 +ok +wal_level is logical")
+                .containsPattern("target-reaches-source +ok +db2 connects to db1");
+        assertThat(shards.leftovers("db1")).isZero();
+        assertThat(launch("move", "status").out()).isEqualTo("no move is under way\n");
+    }
+
+    @Test
+    void stepByStep() throws SQLException {
+        Cli.Result started = launch("move", "start", "--shards=2-4", "--to=db2");
+        assertThat(started.exitCode()).as(started.toString()).isZero();
+        assertThat(started.out()).isEqualTo("move 1: db2 follows db1 with 3 shards; next: shardflake move cutover 1\n");
+        assertThat(launch("move", "status").out())
+                .containsPattern("1 +following +\\S+ +db1 +db2 +2-4 +3 of 3 +0 of 3 +");
+        assertThat(launch("move", "verify").out()).isEqualTo("compared 3 shards: no row differs\n");
+
+        Cli.Result cutover = launch("move", "cutover", "1", "--shards", "3");
+        assertThat(cutover.exitCode()).as(cutover.toString()).isZero();
+        assertThat(cutover.out()).startsWith("cut over 1 shard; write pause: median ");
+        assertThat(cutover.err()).containsPattern("shard 3 is on db2, after a pause of \\d+ ms");
+        assertThat(launch("map", "locate", "--shard=3", "-o", "json").out())
+                .isEqualTo("{\"shard\":3,\"schema\":\"shard_0003\",\"server\":\"db2\",\"epoch\":2}\n");
+        assertThat(launch("move", "cutover", "1", "--shards", "3").out()).contains("nothing to do");
+
+        Cli.Result tooEarly = launch("move", "complete");
+        assertThat(tooEarly.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(tooEarly.err()).startsWith("error: move 1 is not complete: shards 2,4 are still on db1");
+        Cli.Result tooLate = launch("move", "cancel");
+        assertThat(tooLate.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(tooLate.err())
+                .contains("shards 3 of move 1 are on db2 already; bring them back with move reverse first");
+
+        assertThat(launch("move", "reverse").out()).startsWith("brought back 1 shard; write pause");
+        assertThat(launch("move", "cancel").out()).isEqualTo("cancelled move 1 of 3 shards from db1 to db2\n");
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    @Test
+    void allAtOnce() throws SQLException {
+        Cli.Result run = launch("move", "run", "--shards=0-7", "--to=db2", "-o", "json");
+
+        assertThat(run.exitCode()).as(run.toString()).isZero();
+        assertThat(run.out())
+                .contains("\"from\":\"db1\",\"to\":\"db2\",\"shards\":\"0-7\",\"rows\":100,")
+                .contains("\"completed\":true,\"pauseMillis\":{\"p50\":");
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^shard_'"))
+                .isZero();
+        assertThat(launch("move", "run", "--shards=0-7", "--to=db2").out())
+                .isEqualTo("all of these shards are on db2; nothing to do\n");
+        assertThat(launch("map", "history", "--limit=1").out())
+                .contains("move completed")
+                .contains("8 shards");
+    }
+
+    @Test
+    void whatCannotBeMovedIsSaidBeforeAnythingIsChanged() throws SQLException {
+        shards.execute("db1", "CREATE UNLOGGED TABLE shard_0003.cache (id bigint PRIMARY KEY)");
+
+        Cli.Result refused = launch("move", "run", "--shards=3", "--to=db2");
+
+        assertThat(refused.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err())
+                .startsWith(
+                        "error: check unlogged-tables failed: not replicated: shard_0003.cache (and 1 more; see --dry-run)\n")
+                .contains("hint: ALTER TABLE ... SET LOGGED");
+        assertThat(launch("move", "start", "--shards=3", "--to=db9").exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(launch("move", "start", "--shards=8", "--to=db2").exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(launch("move", "start", "--shards=x", "--to=db2").exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(launch("move", "start", "--shards=3", "--to=db2", "--rate=fast")
+                        .err())
+                .contains("'fast' is not a number of bytes such as 500000, 64kB or 20MB");
+        assertThat(launch("move", "verify").err()).startsWith("error: there is no move\nhint: begin one with");
+        assertThat(launch("move", "verify", "7").err()).startsWith("error: there is no move 7, or it is done");
+    }
+
+    @Test
+    void aShardIsInOneMoveAtATimeAndItsPlacementIsTheMoves() throws SQLException {
+        launch("move", "start", "--shards=3", "--to=db2");
+
+        Cli.Result second = launch("move", "start", "--shards=2-3", "--to=db2");
+
+        assertThat(second.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(shards.leftovers("db2")).isNotZero();
+        Cli.Result again = launch("move", "start", "--shards=3", "--to=db2");
+        assertThat(again.out()).startsWith("move 1: db2 follows db1");
+        launch("move", "cancel");
+        assertThat(shards.leftovers("db2")).isZero();
+    }
+}
