@@ -1,0 +1,89 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.ShardRouter;
+
+/** Moves under load: no write lost, none doubled, no error, and what the writers notice of it. */
+class MoverIT {
+
+    private static final int SHARDS = 110;
+    private static final int THREADS = 16;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, SHARDS, directory);
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    @Test
+    void twoHundredCutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
+        AtomicInteger attemptsGivenUp = new AtomicInteger();
+        Mover mover = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void attemptFailed(int shard, String reason) {
+                attemptsGivenUp.incrementAndGet();
+            }
+        });
+        ShardSet moving = ShardSet.range(0, 99);
+        try (ShardRouter router = shards.router().build()) {
+            AccountLoad load = AccountLoad.start(router, ShardSet.range(0, SHARDS - 1), THREADS, 25);
+            try (PauseProber prober = new PauseProber(load)) {
+                load.awaitMore(2000);
+                long id = mover.follow(mover.create("db1", "db2", moving, "").id())
+                        .id();
+                for (int shard : moving.stream().toArray()) {
+                    prober.during(shard, () -> mover.cutOver(id, ShardSet.of(shard)));
+                }
+                load.awaitMore(2000);
+                for (int shard : moving.stream().toArray()) {
+                    prober.during(shard, () -> mover.reverse(id, ShardSet.of(shard)));
+                }
+                load.awaitMore(1000);
+                mover.cutOver(id, moving);
+                assertThat(mover.verify(id, moving)).isEmpty();
+                mover.complete(id);
+                load.awaitMore(1000);
+                System.out.printf(
+                        "%s; %,d transactions, %d attempts given up%n",
+                        prober, load.acknowledged(), attemptsGivenUp.get());
+            } finally {
+                load.close();
+            }
+            assertThat(load.failures()).isEmpty();
+            assertThat(load.compare(shards)).isEmpty();
+        }
+        assertThat(shards.leftovers("db1")).isZero();
+        assertThat(shards.leftovers("db2")).isZero();
+        assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^shard_'"))
+                .isEqualTo(SHARDS - moving.size());
+        assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move_shard"))
+                .isZero();
+    }
+}
