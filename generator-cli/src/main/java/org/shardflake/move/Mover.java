@@ -137,12 +137,14 @@ public final class Mover {
     }
 
     private void cutOver(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
+        // To go back is what helps when copies differ, so that goes on.
+        boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
         try (Comparisons comparisons = new Comparisons(session.lease(), listener, settings.verify());
                 Cutover cutover = new Cutover(session, settings, listener, comparisons)) {
             for (int number : shards.stream().toArray()) {
                 if (session.move().shard(number).phase() != wanted
-                        && comparisons.different().isEmpty()) {
+                        && (goingBack || comparisons.different().isEmpty())) {
                     cutover.run(number);
                 }
             }
@@ -150,7 +152,9 @@ public final class Mover {
         }
         if (!different.isEmpty()) {
             throw new CopiesDifferException(
-                    "copies of shards %s differed at their cutover, and no more were cut over; the server that a shard left still has its rows as they were: look at the differences, and go back with move reverse"
+                    (goingBack
+                                    ? "all shards are back, but copies of shards %s differed: the source has its rows of before, with what was written since"
+                                    : "copies of shards %s differed at their cutover, and no more were cut over; the source still has its rows as they were: look at the differences, and go back with move reverse")
                             .formatted(ShardSet.of(different.keySet())),
                     different);
         }

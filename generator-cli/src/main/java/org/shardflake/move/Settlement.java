@@ -51,9 +51,12 @@ final class Settlement {
                         other.control(),
                         other.checkClaim() + "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
             }
-            // An attempt that did not get as far as a fence may have stopped the ids.
-            if (fencedHere.contains(shard.shard()) || shard.phase() == ShardPhase.CUTTING_OVER) {
+            if (fencedHere.contains(shard.shard())) {
                 open(shard, tables.getOrDefault(shard.shard(), List.of()));
+            } else if (shard.phase() == ShardPhase.CUTTING_OVER) {
+                // Its fence was rolled back, and the ids that it had stopped were not.
+                MoveSide here = session.carrying(shard).publisher();
+                Sql.execute(here.control(), here.checkClaim() + OpenShard.finishSql(shard.shard()));
             }
         }
     }
@@ -86,6 +89,8 @@ final class Settlement {
         Sql.execute(
                 here.control(),
                 here.checkClaim()
+                        // They may go on already, when opening was interrupted at its end.
+                        + "SELECT shardflake.fence_ids(%d, true);\n".formatted(shard.shard())
                         + OpenShard.prepareSql(
                                 shard.shard(), positions.get(0)[0], positions.get(0)[1])
                         + carrying.addSql(toAdd)

@@ -7,18 +7,28 @@ package org.shardflake.move;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.StringReader;
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.postgresql.PGConnection;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
 
 /** Moves without load, step by step. */
 class MoverTest {
@@ -106,5 +116,192 @@ class MoverTest {
                 .isZero();
         shards.execute("db1", "INSERT INTO shard_0007.account (uid) VALUES (7)");
         assertThatThrownBy(() -> mover.move(move.id())).hasMessageContaining("there is no move " + move.id());
+    }
+
+    @Test
+    void whoeverStillWritesToTheSourceIsRefused() throws Exception {
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        try (Connection older = shards.database("db1").connect();
+                Connection preparing = shards.database("db1").connect();
+                Connection plain = shards.database("db1").connect();
+                PreparedStatement prepared =
+                        preparing.prepareStatement("INSERT INTO shard_0003.account (uid) VALUES (3)")) {
+            older.setAutoCommit(false);
+            Sql.execute(older, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+            long before = Sql.number(older, "SELECT count(*) FROM shard_0003.account");
+            for (int i = 0; i < 6; i++) {
+                prepared.execute(); // Planned once and for all by now.
+            }
+
+            mover.cutOver(move.id(), ShardSet.of(3));
+
+            isFenced(() -> Sql.execute(older, "UPDATE shard_0003.account SET note = 'late'"));
+            isFenced(prepared::execute);
+            isFenced(() -> Sql.execute(plain, "INSERT INTO shard_0003.account (uid) VALUES (3)"));
+            isFenced(() -> Sql.execute(plain, "TRUNCATE shard_0003.tag"));
+            isFenced(() -> Sql.execute(plain, "SELECT shard_0003.next_id('shard_0003.account_id_seq')"));
+            isFenced(() -> plain.unwrap(PGConnection.class)
+                    .getCopyAPI()
+                    .copyIn("COPY shard_0003.account (id, uid) FROM STDIN", new StringReader("7\t3\n")));
+            assertThat(Sql.number(plain, "SELECT count(*) FROM shard_0003.account"))
+                    .isEqualTo(before + 6);
+            older.rollback();
+        }
+        mover.complete(move.id());
+    }
+
+    private static void isFenced(ThrowingCallable write) {
+        assertThatThrownBy(write)
+                .isInstanceOfSatisfying(
+                        SQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("SF001"));
+    }
+
+    @Test
+    void aLongTransactionDelaysTheCutoverAndNotTheOtherWriters() throws Exception {
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        try (Connection writing = shards.database("db1").connect();
+                Connection others = shards.database("db1").connect()) {
+            writing.setAutoCommit(false);
+            Sql.execute(writing, "UPDATE shard_0003.account SET note = 'slow' WHERE balance = 7");
+            CompletableFuture<Move> cutover = CompletableFuture.supplyAsync(() -> {
+                try {
+                    return mover.cutOver(move.id(), ShardSet.of(3));
+                } catch (SQLException e) {
+                    throw new IllegalStateException(e);
+                }
+            });
+            // A writer that waited for the long transaction would run into this.
+            Sql.execute(others, "SET lock_timeout = '5s'");
+            for (int i = 0; i < 200; i++) {
+                Sql.execute(others, "UPDATE shard_0003.account SET note = 'quick' WHERE balance = 8");
+                Thread.sleep(5);
+            }
+            assertThat(cutover).isNotDone();
+            writing.commit();
+
+            assertThat(cutover.get(60, TimeUnit.SECONDS).shard(3).server()).isEqualTo("db2");
+        }
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0003.account WHERE note IN ('slow', 'quick')"))
+                .isEqualTo(2);
+        mover.complete(move.id());
+    }
+
+    @Test
+    void idsGoOnIncreasingThoughTheTargetsClockIsTenMinutesBehind() throws Exception {
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        shards.execute(
+                "db2",
+                "CREATE OR REPLACE FUNCTION shardflake.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE RETURN (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 600000");
+        long last = shards.number("db1", "SELECT shard_0003.next_id('shard_0003.account_id_seq')");
+
+        mover.cutOver(move.id(), ShardSet.of(3));
+        for (int i = 0; i < 5000; i++) {
+            long next = shards.number(
+                    "db2", "SELECT max(id) FROM shardflake.next_ids(3, 'shard_0003.account_id_seq', 10) id");
+            assertThat(next).isGreaterThan(last);
+            last = next;
+            i += 500;
+        }
+        mover.reverse(move.id(), ShardSet.of(3));
+        assertThat(shards.number("db1", "SELECT shard_0003.next_id('shard_0003.account_id_seq')"))
+                .isGreaterThan(last);
+        shards.execute("db2", "DROP FUNCTION IF EXISTS shardflake.clock_ms() CASCADE");
+    }
+
+    @Test
+    void findsASingleByteARowTooFewAndARowTooMany() throws Exception {
+        Move move = mover.follow(
+                mover.create("db1", "db2", ShardSet.parse("3-5"), "").id());
+        // As a bug of replication would, past the fence.
+        shards.execute("db2", """
+                SET session_replication_role = replica;
+                UPDATE shard_0003.account SET note = overlay(note PLACING 'y' FROM 17) WHERE balance = 500;
+                DELETE FROM shard_0003.entry WHERE amount = 700;
+                INSERT INTO shard_0004.tag VALUES (1, 'extra')
+                """);
+
+        Map<Integer, List<TableDifference>> found = mover.verify(move.id(), ShardSet.parse("3-5"));
+
+        assertThat(found).containsOnlyKeys(3, 4);
+        assertThat(found.get(3))
+                .extracting(TableDifference::table)
+                .containsExactly("shard_0003.account", "shard_0003.entry");
+        assertThat(found.get(3).get(0).different()).hasSize(1);
+        assertThat(found.get(3).get(1).missing()).hasSize(1);
+        assertThat(found.get(4).get(0).extra()).containsExactly("(1,extra)");
+        assertThat(mover.move(move.id()).shard(3).verified()).isEqualTo("different");
+
+        assertThatThrownBy(() -> mover.cutOver(move.id(), ShardSet.parse("3-5")))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining("shard 3 was not cut over: its copy on db2 was found to differ");
+        mover.cancel(move.id());
+    }
+
+    @Test
+    void whatDiffersAtTheCutoverKeepsTheSource() throws Exception {
+        Move move = mover.follow(
+                mover.create("db1", "db2", ShardSet.parse("3-5"), "").id());
+        shards.execute(
+                "db2", "SET session_replication_role = replica; DELETE FROM shard_0003.entry WHERE amount = 700");
+
+        assertThatThrownBy(() -> mover.cutOver(move.id(), ShardSet.of(3)))
+                .isInstanceOf(CopiesDifferException.class)
+                .hasMessageContaining("copies of shards 3 differed at their cutover");
+        mover.cutOver(move.id(), ShardSet.parse("4-5"));
+        assertThatThrownBy(() -> mover.complete(move.id()))
+                .isInstanceOf(CopiesDifferException.class)
+                .hasMessageContaining("copies of shards 3 differ, so the source's are not removed");
+
+        assertThatThrownBy(() -> mover.reverse(move.id(), ShardSet.parse("3-5")))
+                .hasMessageContaining("all shards are back, but copies of shards 3 differed");
+        mover.cancel(move.id());
+        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0003.entry WHERE amount = 700"))
+                .isOne();
+    }
+
+    /** One that was thought dead, with its connection to the catalog cut in the middle of a cutover, comes back. */
+    @Test
+    void whoeverComesBackFromTheDeadChangesNothing() throws Exception {
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        CountDownLatch fenced = new CountDownLatch(1);
+        CountDownLatch goOn = new CountDownLatch(1);
+        Mover stalled = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.FENCED) {
+                    fenced.countDown();
+                    try {
+                        goOn.await();
+                    } catch (InterruptedException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+            }
+        });
+        CompletableFuture<Throwable> end = CompletableFuture.supplyAsync(() -> {
+            try {
+                stalled.cutOver(move.id(), ShardSet.of(3));
+                return new AssertionError("it should not have gone on");
+            } catch (SQLException | RuntimeException e) {
+                return e;
+            }
+        });
+        fenced.await();
+        shards.catalogNumber(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'shardflake move' AND datname = current_database()");
+
+        mover.cutOver(move.id(), ShardSet.of(3));
+        try (MoveSession holding = MoveSession.takeUp(
+                new MoveCatalog(ServerUrl.parse(shards.catalogDatabase().uri())),
+                move.id(),
+                name -> new MoveServer(name, shards.url(name)))) {
+            assertThat(holding.move().shard(3).server()).isEqualTo("db2");
+            goOn.countDown();
+            assertThat(end.get(60, TimeUnit.SECONDS)).isInstanceOf(MoveRefusedException.class);
+        }
+
+        isFenced(() -> shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)"));
+        shards.execute("db2", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+        mover.complete(move.id());
     }
 }

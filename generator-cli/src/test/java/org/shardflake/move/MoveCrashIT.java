@@ -1,0 +1,207 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.router.ShardRouter;
+
+/** Kills the tool, the source, the target and the catalog at every step of a move, under load. */
+class MoveCrashIT {
+
+    private static final int SHARDS = 6;
+    private static final ShardSet MOVING = ShardSet.parse("1,4");
+
+    private enum Victim {
+        TOOL,
+        SOURCE,
+        TARGET,
+        CATALOG
+    }
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, SHARDS, directory);
+        for (String server : List.of("db1", "db2")) {
+            // Or a subscription would wait for five seconds after each crash.
+            shards.execute(server, "ALTER SYSTEM SET wal_retrieve_retry_interval = '100ms'");
+            shards.execute(server, "SELECT pg_reload_conf()");
+        }
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    @Test
+    void everyStepSurvivesTheDeathOfEverybody() throws Exception {
+        Map<MoveStep, Map<Victim, String>> outcomes = new EnumMap<>(MoveStep.class);
+        try (ShardRouter router = shards.router().build();
+                AccountLoad load = AccountLoad.startWithOutages(router, ShardSet.range(0, SHARDS - 1), 4, 20)) {
+            load.awaitMore(300);
+            for (MoveStep step : MoveStep.values()) {
+                for (Victim victim : Victim.values()) {
+                    if (isPossible(step, victim)) {
+                        String outcome = kill(victim, step, false);
+                        outcomes.computeIfAbsent(step, s -> new TreeMap<>()).put(victim, outcome);
+                        assertThat(load.failures())
+                                .as("%s killed at %s", victim, step)
+                                .isEmpty();
+                    }
+                }
+            }
+            for (MoveStep step : List.of(
+                    MoveStep.ENDING,
+                    MoveStep.REVERSE_DROPPED,
+                    MoveStep.FORWARD_DROPPED,
+                    MoveStep.SHARD_DROPPED,
+                    MoveStep.CLEANED)) {
+                kill(Victim.TOOL, step, true);
+            }
+            load.awaitMore(300);
+            load.close();
+            assertThat(load.failures()).isEmpty();
+            assertThat(load.compare(shards)).isEmpty();
+            System.out.printf(
+                    "%,d transactions, %,d of them with an outcome that had to be looked up%n",
+                    load.acknowledged(), load.unknown());
+        }
+        publish(outcomes);
+    }
+
+    /** The move is recorded by a call of its own, which a crash of the catalog makes fail; nothing is to be recovered. */
+    private static boolean isPossible(MoveStep step, Victim victim) {
+        return step != MoveStep.RECORDED || victim != Victim.CATALOG;
+    }
+
+    /** Moves shards, back and forth in turn, with a death on the way, and returns how it ended. */
+    private String kill(Victim victim, MoveStep step, boolean cancel) throws Exception {
+        String source = shards.catalog().load().server(1).name();
+        String target = source.equals("db1") ? "db2" : "db1";
+        if (victim == Victim.TOOL) {
+            killTool(source, target, step, cancel);
+            MoveProcess.run(shards.mover(MoveSettings.DEFAULT, MoveListener.NONE), source, target, MOVING, cancel);
+        } else {
+            MoveProcess.run(
+                    shards.mover(MoveSettings.DEFAULT, killer(server(victim, source, target), step)),
+                    source,
+                    target,
+                    MOVING,
+                    cancel);
+        }
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2"))
+                .as("%s killed at %s", victim, step)
+                .isZero();
+        assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move_shard"))
+                .isZero();
+        String left = cancel ? target : source;
+        assertThat(shards.number(
+                        left, "SELECT count(*) FROM pg_namespace WHERE nspname IN ('shard_0001', 'shard_0004')"))
+                .isZero();
+        String now = shards.catalog().load().server(1).name();
+        assertThat(now).isEqualTo(cancel ? source : target);
+        return now.equals(target) ? "moved" : "cancelled";
+    }
+
+    private PostgresServer server(Victim victim, String source, String target) {
+        return switch (victim) {
+            case SOURCE -> shards.database(source).server();
+            case TARGET -> shards.database(target).server();
+            case CATALOG, TOOL -> shards.catalogDatabase().server();
+        };
+    }
+
+    /** Crashes a server when a step is first reached, and starts it again. */
+    private static MoveListener killer(PostgresServer server, MoveStep step) {
+        AtomicBoolean armed = new AtomicBoolean(true);
+        return new MoveListener() {
+            @Override
+            public void reached(MoveStep reached) {
+                if (reached == step && armed.getAndSet(false)) {
+                    // On a thread of its own: that of the work may be interrupted, since other threads meet the crash.
+                    CompletableFuture.runAsync(() -> {
+                                server.crash();
+                                server.start();
+                            })
+                            .join();
+                }
+            }
+        };
+    }
+
+    private void killTool(String source, String target, MoveStep step, boolean cancel) throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                MoveProcess.class.getName(),
+                shards.catalogDatabase().uri(),
+                source,
+                shards.database(source).uri(),
+                target,
+                shards.database(target).uri(),
+                MOVING.toString(),
+                step.name(),
+                Boolean.toString(cancel)));
+        Process process = new ProcessBuilder(command)
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        try (BufferedReader out = process.inputReader()) {
+            String line = out.readLine();
+            while (line != null && !line.equals("reached") && !line.equals("ended")) {
+                line = out.readLine();
+            }
+            assertThat(line).as("step %s", step).isEqualTo("reached");
+            process.destroyForcibly();
+            assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        }
+    }
+
+    /** Writes the matrix beside the build, and compares it with the one in the guide. */
+    private static void publish(Map<MoveStep, Map<Victim, String>> outcomes) throws Exception {
+        StringBuilder text = new StringBuilder(
+                "| Killed when this had just been done | the tool | the source | the target | the catalog |\n|---|---|---|---|---|\n");
+        outcomes.forEach((step, victims) -> {
+            text.append("| ").append(step);
+            for (Victim victim : Victim.values()) {
+                text.append(" | ").append(victims.getOrDefault(victim, "-"));
+            }
+            text.append(" |\n");
+        });
+        Files.writeString(Path.of("target", "move-matrix.md"), text);
+        assertThat(Files.readString(Path.of("..", "src", "docs", "guide", "moves.md")))
+                .contains(text);
+    }
+}
