@@ -41,6 +41,11 @@ public final class Mover {
         this.listener = listener;
     }
 
+    /** All moves that a catalog has and that are not done, oldest first. */
+    public static List<Move> moves(ServerUrl catalog) throws SQLException {
+        return new MoveCatalog(catalog).list();
+    }
+
     /** All moves that are not done, oldest first. */
     public List<Move> moves() throws SQLException {
         return catalog.list();

@@ -67,6 +67,23 @@ final class Preparation {
         listener.reached(MoveStep.PUBLISHED);
     }
 
+    /** The lock of schema deployments; it goes with the session. */
+    private void lockSchema(MoveSide side) throws SQLException {
+        long end = System.nanoTime() + settings.patience().toNanos();
+        while (!Sql.isTrue(side.control(), "SELECT pg_try_advisory_lock(hashtext('shardflake.schema'))")) {
+            if (System.nanoTime() - end > 0) {
+                throw new MoveException(
+                        "a schema deployment has been at work on %s for %d s; run the same command again when it has ended"
+                                .formatted(side.name(), settings.patience().toSeconds()));
+            }
+            Pause.millis(200);
+        }
+    }
+
+    private static void unlockSchema(MoveSide side) throws SQLException {
+        Sql.call(side.control(), "SELECT pg_advisory_unlock(hashtext('shardflake.schema'))");
+    }
+
     private long epochMillis() throws SQLException {
         return Sql.number(session.source().control(), "SELECT shardflake.epoch_ms()");
     }

@@ -19,6 +19,10 @@ class DemoIT {
         assertThat(demo.out())
                 .containsPattern("(?m)^rows +1,000 +ok$")
                 .containsPattern("(?m)^duplicate ids +0 +ok$")
+                .contains("MOVED 10 SHARDS FROM db1 TO db2 UNDER LOAD")
+                .containsPattern("(?m)^rows lost +0 +ok$")
+                .containsPattern("(?m)^errors +0 +ok$")
+                .containsPattern("(?m)^write pause, median +[0-9]+ ms$")
                 .endsWith("Every check holds.\n");
         assertThat(demo.err()).contains("writing rows: 1,000 of 1,000").doesNotContain("INFO");
     }

@@ -5,6 +5,7 @@
 package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.InputStream;
 import java.nio.file.Path;
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.move.AccountShards;
 
@@ -134,6 +136,16 @@ class MoveCommandsTest {
 
         assertThat(second.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(shards.leftovers("db2")).isNotZero();
+        Cli.Result deploy = launch(
+                "schema",
+                "deploy",
+                "--changelog=" + directory.resolve("accounts.sql"),
+                "--search-path=" + directory,
+                "--shards=2-3");
+        assertThat(deploy.exitCode()).as(deploy.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(deploy.err()).contains("error: shards 3 are being moved by move 1");
+        assertThatThrownBy(() -> shards.catalog().place(ShardSet.of(3), "db2", "by hand"))
+                .hasMessageContaining("shard 3 is being moved, and its placement is the move's to change");
         Cli.Result again = launch("move", "start", "--shards=3", "--to=db2");
         assertThat(again.out()).startsWith("move 1: db2 follows db1");
         launch("move", "cancel");

@@ -13,6 +13,7 @@ import org.shardflake.IdLayout;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.demo.Demo;
+import org.shardflake.cli.demo.DemoMove;
 import org.shardflake.cli.demo.DemoReport;
 import org.shardflake.cli.demo.DemoSettings;
 import org.shardflake.cli.output.Progress;
@@ -28,7 +29,8 @@ import picocli.CommandLine.Spec;
         name = "demo",
         description = {
             "Starts two embedded PostgreSQL servers, creates the shards with two tables each, writes rows from"
-                    + " several threads, then reads every row back and checks its id.",
+                    + " several threads, reads every row back and checks its id, and then moves 20 shards from one server to the"
+                    + " other while threads write to them.",
             "Needs nothing installed, and leaves no server and no data behind."
         },
         sortOptions = false,
@@ -90,7 +92,34 @@ public final class DemoCommand implements Callable<Integer> {
         facts.put("largestDifferenceMillis", report.largestDifferenceMillis());
         facts.put("idsPerSecond", report.idsPerSecond());
         facts.put("samples", report.samples().stream().map(String::valueOf).toList());
+        report.move().ifPresent(move -> facts.put("move", facts(move)));
         return facts;
+    }
+
+    private static Map<String, Object> facts(DemoMove.Result move) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("from", move.from());
+        facts.put("to", move.to());
+        facts.put("shards", move.shards());
+        facts.put("rowsWritten", move.rows());
+        facts.put("rowsLost", move.lost());
+        facts.put("errors", move.errors());
+        facts.put("pauseMillis", CutoverView.pauses(move.pauses()));
+        return facts;
+    }
+
+    private static TableWriter moved(DemoMove.Result move) {
+        Map<String, Object> pauses = CutoverView.pauses(move.pauses());
+        return new TableWriter(
+                        "MOVED %d SHARDS FROM %s TO %s UNDER LOAD".formatted(move.shards(), move.from(), move.to()),
+                        "",
+                        "")
+                .row("rows written meanwhile", "%,d".formatted(move.rows()), "")
+                .row("rows lost", move.lost(), verdict(move.lost() == 0))
+                .row("errors", move.errors(), verdict(move.errors() == 0))
+                .row("write pause, median", pauses.get("p50") + " ms", "")
+                .row("write pause, 99th percentile", pauses.get("p99") + " ms", "")
+                .row("write pause, longest", pauses.get("max") + " ms", "");
     }
 
     private static String text(DemoReport report) {
@@ -112,7 +141,12 @@ public final class DemoCommand implements Callable<Integer> {
         String end = report.passed() ? "Every check holds." : "A check FAILED.";
         return String.join(
                 "\n",
-                List.of(servers.toString(), checks.toString(), samples(report).toString(), end));
+                List.of(
+                        servers.toString(),
+                        checks.toString(),
+                        samples(report).toString(),
+                        report.move().map(move -> moved(move).toString()).orElse(""),
+                        end));
     }
 
     private static String verdict(boolean holds) {

@@ -126,6 +126,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings())) {
+            TargetsMixin.refuseMoving(shards, catalog);
             if (dryRun) {
                 spec.commandLine().getErr().println("dry run: no shard was changed");
                 output.print(

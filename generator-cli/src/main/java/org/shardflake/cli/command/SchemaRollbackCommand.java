@@ -92,6 +92,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         int total = shards.stream().mapToInt(target -> target.shards().size()).sum();
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings);
                 Progress undoing = progress.start("undoing on shards", total)) {
+            TargetsMixin.refuseMoving(shards, catalog);
             DeployReport report = deployer.rollBack(count, undoing::advance);
             output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.undone(report));
             return DeployView.exitCode(report);

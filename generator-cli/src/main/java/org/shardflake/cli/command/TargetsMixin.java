@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command;
 
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -11,7 +12,11 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
 import org.shardflake.deploy.DeployTarget;
+import org.shardflake.move.Move;
+import org.shardflake.move.Mover;
+import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Option;
 
 /** The shards that a command is about: all of them, or those of some servers, or some by number. */
@@ -46,6 +51,31 @@ final class TargetsMixin {
             throw CliException.usage("none of these shards is on these servers");
         }
         return targets;
+    }
+
+    /**
+     * Refuses shards whose schema has to stay as it is, since they are being moved. To be called when the servers' deploy locks
+     * are held: a move that begins later waits for them.
+     */
+    static void refuseMoving(List<DeployTarget> targets, CatalogMixin catalog) throws SQLException {
+        ServerUrl url = catalog.given();
+        if (url == null) {
+            return;
+        }
+        for (Move move : Mover.moves(url)) {
+            List<Integer> moving = move.shardSet().stream()
+                    .filter(shard ->
+                            targets.stream().anyMatch(target -> target.shards().contains(shard)))
+                    .boxed()
+                    .toList();
+            if (!moving.isEmpty()) {
+                throw new CliException(
+                        ExitCodes.PRECONDITION,
+                        "shards %s are being moved by move %d, so their schema has to stay as it is"
+                                .formatted(ShardSet.of(moving), move.id()),
+                        "name the others with --shards, or wait until the move is done: shardflake move status");
+            }
+        }
     }
 
     private ShardSet wanted(ShardMap map) {

@@ -16,7 +16,8 @@ import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.router.ShardRouter;
 
 /**
- * Starts two embedded servers, deploys two tables to every shard, fills them and checks what the servers then hold.
+ * Starts two embedded servers, deploys two tables to every shard, fills them, checks what the servers then hold, and moves
+ * shards from one to the other under load.
  * Leaves nothing behind, also when interrupted.
  */
 public final class Demo {
@@ -36,8 +37,11 @@ public final class Demo {
             DemoInstallation installation = new DemoInstallation(cluster.servers(), "postgres", sharding);
             List<DemoServer> servers = installation.servers();
             new DemoSchema(progress).deploy(servers);
-            DemoLoad.Written written = write(installation);
-            return new DemoChecks(sharding, progress).read(servers, written);
+            try (ShardRouter router = installation.router()) {
+                DemoLoad.Written written = new DemoLoad(router, progress).write(servers, settings.rows());
+                DemoReport report = new DemoChecks(sharding, progress).read(servers, written);
+                return report.with(new DemoMove(router, installation.catalog(), servers, progress).run());
+            }
         }
     }
 
@@ -51,12 +55,6 @@ public final class Demo {
             return cluster;
         } catch (PostgresClusterException e) {
             throw new CliException(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null).causedBy(e);
-        }
-    }
-
-    private DemoLoad.Written write(DemoInstallation installation) throws SQLException, InterruptedException {
-        try (ShardRouter router = installation.router()) {
-            return new DemoLoad(router, progress).write(installation.servers(), settings.rows());
         }
     }
 }

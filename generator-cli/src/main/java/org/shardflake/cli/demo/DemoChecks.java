@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.LongStream;
 import org.shardflake.DeployedLayout;
@@ -65,7 +66,8 @@ final class DemoChecks {
                 notIncreasing,
                 largestDifferenceMillis,
                 Math.round(rows / written.seconds()),
-                samples);
+                samples,
+                Optional.empty());
     }
 
     private void readServer(DemoServer server, Progress checking) throws SQLException {

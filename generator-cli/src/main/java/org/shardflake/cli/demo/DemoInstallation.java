@@ -53,11 +53,14 @@ final class DemoInstallation {
         try (Connection connection = first.connect(database)) {
             CatalogSchema.deploy(connection);
         }
-        ServerUrl catalog = ServerUrl.parse(first.uri(database));
-        ShardCatalog.at(catalog).initialize(map, "the demo");
+        ShardCatalog.at(catalog()).initialize(map, "the demo");
         return ShardRouter.builder()
-                .catalog(catalog)
+                .catalog(catalog())
                 .credentials(first.user(), first.password())
                 .build();
+    }
+
+    ServerUrl catalog() {
+        return ServerUrl.parse(servers.get(0).uri(database));
     }
 }

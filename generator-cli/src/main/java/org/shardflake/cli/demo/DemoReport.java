@@ -5,6 +5,7 @@
 package org.shardflake.cli.demo;
 
 import java.util.List;
+import java.util.Optional;
 import org.shardflake.IdLayout;
 
 /**
@@ -18,6 +19,7 @@ import org.shardflake.IdLayout;
  * @param largestDifferenceMillis between an id's time and its row's created_at, which is read right after it
  * @param idsPerSecond rows read, by the time it took to write them
  * @param samples some of the ids
+ * @param move what came of moving shards, when that was done
  */
 public record DemoReport(
         IdLayout layout,
@@ -30,7 +32,8 @@ public record DemoReport(
         long notIncreasing,
         long largestDifferenceMillis,
         long idsPerSecond,
-        List<Long> samples) {
+        List<Long> samples,
+        Optional<DemoMove.Result> move) {
 
     /** An id is drawn within 4 ms of the clock; a busy machine may take a while from there to created_at. */
     private static final long ALLOWED_DIFFERENCE_MILLIS = 1000;
@@ -40,11 +43,37 @@ public record DemoReport(
 
     /** Whether every check holds. */
     public boolean passed() {
-        return rowsMissing == 0 && duplicates == 0 && wrongShard == 0 && notIncreasing == 0 && timesAgree();
+        return movedWell()
+                && rowsMissing == 0
+                && duplicates == 0
+                && wrongShard == 0
+                && notIncreasing == 0
+                && timesAgree();
     }
 
     /** Whether the time bits are right. */
     public boolean timesAgree() {
         return largestDifferenceMillis < ALLOWED_DIFFERENCE_MILLIS;
+    }
+
+    /** Whether no row was lost on the move, and no writer met an error. */
+    public boolean movedWell() {
+        return move.map(result -> result.lost() == 0 && result.errors() == 0).orElse(true);
+    }
+
+    DemoReport with(DemoMove.Result result) {
+        return new DemoReport(
+                layout,
+                shards,
+                servers,
+                rows,
+                rowsMissing,
+                duplicates,
+                wrongShard,
+                notIncreasing,
+                largestDifferenceMillis,
+                idsPerSecond,
+                samples,
+                Optional.of(result));
     }
 }

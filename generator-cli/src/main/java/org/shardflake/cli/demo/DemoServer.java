@@ -8,12 +8,17 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.server.ServerUrl;
 
 /** A server, the database on it that is used, and the shards it holds. */
 record DemoServer(PostgresServer server, String database, List<Integer> shards) {
 
     String name() {
         return server.name();
+    }
+
+    ServerUrl url() {
+        return ServerUrl.parse(server.uri(database));
     }
 
     Connection connect() throws SQLException {

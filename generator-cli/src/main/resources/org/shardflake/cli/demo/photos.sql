@@ -1,21 +1,19 @@
 --liquibase formatted sql
 
---changeset demo:${shard.schema} splitStatements:true
-CREATE TABLE ${shard.schema}.photo (
+--changeset demo:photo
+CREATE TABLE photo (
     id bigint PRIMARY KEY,
     uid bigint NOT NULL,
     title text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-SELECT shardflake.add_id_sequence('${shard.schema}.photo');
-SELECT shardflake.add_fence('${shard.schema}.photo');
+--rollback DROP TABLE photo;
 
-CREATE TABLE ${shard.schema}."like" (
+--changeset demo:like
+CREATE TABLE "like" (
     id bigint PRIMARY KEY,
     uid bigint NOT NULL,
-    photo_id bigint NOT NULL REFERENCES ${shard.schema}.photo,
+    photo_id bigint NOT NULL REFERENCES photo,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-SELECT shardflake.add_id_sequence('${shard.schema}."like"');
-SELECT shardflake.add_fence('${shard.schema}."like"');
---rollback DROP TABLE ${shard.schema}."like", ${shard.schema}.photo;
+--rollback DROP TABLE "like";

@@ -41,8 +41,7 @@ class DemoChecksTest {
                 List.of(first.server(), postgres.database(1).server()), first.name(), new Sharding(SHARDS));
         servers = installation.servers();
         execute(
-                "DROP SCHEMA IF EXISTS shardflake, shardflake_catalog, shard_0000, shard_0001, shard_0002, shard_0003 CASCADE");
-        execute("DROP TABLE IF EXISTS databasechangelog, databasechangeloglock");
+                "DROP SCHEMA IF EXISTS shardflake, shardflake_deploy, shardflake_catalog, shard_0000, shard_0001, shard_0002, shard_0003 CASCADE");
         new DemoSchema(SILENT).deploy(servers);
         try (ShardRouter router = installation.router()) {
             new DemoLoad(router, SILENT).write(servers, ROWS);
