@@ -33,8 +33,6 @@ import org.shardflake.sql.FunctionLibrary;
 /** The deployment of one server: what its shards need, and the doing of it. Holds the server's deploy lock until closed. */
 final class ServerDeployment implements AutoCloseable {
 
-    private static final String LOCK = "SELECT pg_try_advisory_lock(hashtext('shardflake.schema'))";
-
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
 
     private final DeployTarget target;
@@ -61,7 +59,7 @@ final class ServerDeployment implements AutoCloseable {
             throws SQLException {
         ServerDeployment deployment = new ServerDeployment(target, settings, target.connect());
         try {
-            deployment.lock();
+            SchemaLock.take(deployment.control, target.server(), LOCK_PATIENCE);
             FunctionLibrary.deploy(deployment.control, layout.epochMillis());
             ShardHistory.create(deployment.control);
             DeployedSql.record(deployment.control, changeSets);
@@ -70,31 +68,6 @@ final class ServerDeployment implements AutoCloseable {
         } catch (SQLException | RuntimeException e) {
             deployment.close();
             throw e;
-        }
-    }
-
-    /** A session's lock, so that it goes with whoever is killed; which takes the server a moment to notice. */
-    private void lock() throws SQLException {
-        long end = System.nanoTime() + LOCK_PATIENCE.toNanos();
-        while (!tryLock()) {
-            if (System.nanoTime() > end) {
-                throw new DeployRefusedException(
-                        "another schema deployment works on server %s; wait for it to end".formatted(target.server()));
-            }
-            try {
-                Thread.sleep(100);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new DeployException("interrupted while waiting for another deployment", e);
-            }
-        }
-    }
-
-    private boolean tryLock() throws SQLException {
-        try (Statement statement = control.createStatement();
-                ResultSet row = statement.executeQuery(LOCK)) {
-            row.next();
-            return row.getBoolean(1);
         }
     }
 

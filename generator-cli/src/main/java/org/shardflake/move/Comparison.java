@@ -60,7 +60,8 @@ final class Comparison implements AutoCloseable {
         Connection follower = leaderIsSource ? targetRows : sourceRows;
         List<TableDifference> differences = new ArrayList<>();
         for (String table : tables) {
-            TableDifference.find(leader, follower, Rows.of(leader, table)).ifPresent(differences::add);
+            TableDifference.find(leader, follower, Rows.of(leader, follower, table))
+                    .ifPresent(differences::add);
         }
         return differences;
     }

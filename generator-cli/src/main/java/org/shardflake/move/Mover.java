@@ -147,6 +147,7 @@ public final class Mover {
         Map<Integer, List<TableDifference>> different;
         try (Comparisons comparisons = new Comparisons(session.lease(), listener, settings.verify());
                 Cutover cutover = new Cutover(session, settings, listener, comparisons)) {
+            cutover.checkSchema(shards);
             for (int number : shards.stream().toArray()) {
                 if (session.move().shard(number).phase() != wanted
                         && (goingBack || comparisons.different().isEmpty())) {

@@ -53,7 +53,7 @@ final class OnlineComparison implements AutoCloseable {
     }
 
     private Optional<TableDifference> compare(String table) throws SQLException {
-        Rows rows = Rows.of(leader, table);
+        Rows rows = Rows.of(leader, follower, table);
         see(leader);
         catchUp();
         see(follower);

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.TreeSet;
 import org.shardflake.ShardSet;
 import org.shardflake.move.PreflightCheck.Outcome;
@@ -331,35 +332,50 @@ public final class Preflight {
                   JOIN pg_depend d ON d.classid = 'pg_type'::regclass AND d.objid IN (y.oid, y.typelem) AND d.deptype = 'e'
                   JOIN pg_extension e ON e.oid = d.refobjid
                 """, row -> row.getString(1), shards);
-        List<String> there =
-                Sql.list(to, "SELECT extname || ' ' || extversion FROM pg_extension", row -> row.getString(1));
+        Set<String> there = Set.copyOf(
+                Sql.list(to, "SELECT extname || ' ' || extversion FROM pg_extension", row -> row.getString(1)));
+        Set<String> names = Set.copyOf(Sql.list(to, "SELECT extname FROM pg_extension", row -> row.getString(1)));
         List<String> missing = extensions.stream()
+                .filter(extension -> !names.contains(extension.substring(0, extension.indexOf(' '))))
+                .toList();
+        List<String> other = extensions.stream()
                 .filter(extension -> !there.contains(extension))
                 .toList();
-        add(
-                "extensions",
-                missing.isEmpty() ? Outcome.OK : Outcome.FAILED,
-                missing.isEmpty()
-                        ? "those that are used are on both"
-                        : "%s lacks %s".formatted(target.name(), String.join(", ", missing)),
-                missing.isEmpty() ? "" : "CREATE EXTENSION on the target, in the same version");
+        if (!missing.isEmpty()) {
+            add(
+                    "extensions",
+                    Outcome.FAILED,
+                    "%s lacks %s".formatted(target.name(), String.join(", ", missing)),
+                    "CREATE EXTENSION on the target, in the same version");
+        } else if (!other.isEmpty()) {
+            add(
+                    "extensions",
+                    Outcome.WARNING,
+                    "%s has other versions than %s".formatted(target.name(), String.join(", ", other)),
+                    "ALTER EXTENSION ... UPDATE on the server with the older one");
+        } else {
+            add("extensions", Outcome.OK, "those that are used are on both", "");
+        }
     }
 
     private void checkTexts() throws SQLException {
-        String texts =
-                "SELECT current_setting('server_encoding') || ', collation ' || datcollate || ', ctype ' || datctype FROM pg_database WHERE datname = current_database()";
-        String here = Sql.list(from, texts, row -> row.getString(1)).get(0);
-        String there = Sql.list(to, texts, row -> row.getString(1)).get(0);
-        boolean sameEncoding = here.split(",")[0].equals(there.split(",")[0]);
+        String encodings = "SELECT current_setting('server_encoding')";
+        String encoding = Sql.text(from, encodings);
+        String encodingThere = Sql.text(to, encodings);
+        boolean sameEncoding = encoding.equals(encodingThere);
         add(
                 "encoding",
                 sameEncoding ? Outcome.OK : Outcome.FAILED,
-                "%s is %s, %s is %s".formatted(source.name(), here.split(",")[0], target.name(), there.split(",")[0]),
+                "%s is %s, %s is %s".formatted(source.name(), encoding, target.name(), encodingThere),
                 sameEncoding ? "" : "create the target's database with the same encoding");
+        String collations =
+                "SELECT datcollate || ', ctype ' || datctype FROM pg_database WHERE datname = current_database()";
+        String here = Sql.text(from, collations);
+        String there = Sql.text(to, collations);
         String versions =
                 "SELECT COALESCE((SELECT datlocprovider::text || ' ' || COALESCE(pg_database_collation_actual_version(oid), 'none') FROM pg_database WHERE datname = current_database()), '')";
-        String version = Sql.list(from, versions, row -> row.getString(1)).get(0);
-        String versionThere = Sql.list(to, versions, row -> row.getString(1)).get(0);
+        String version = Sql.text(from, versions);
+        String versionThere = Sql.text(to, versions);
         boolean same = here.equals(there) && version.equals(versionThere);
         add(
                 "collation-versions",

@@ -4,12 +4,14 @@
  */
 package org.shardflake.move;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.ShardSet;
+import org.shardflake.deploy.SchemaLock;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.sql.FunctionLibrary;
 
@@ -50,11 +52,7 @@ final class Preparation {
         ShardSet shards = session.move().shardSet();
         FunctionLibrary.deploy(session.target().control(), epochMillis());
         claimTarget();
-        ShardSchemaCopy schema =
-                new ShardSchemaCopy(session.source().control(), session.target().control());
-        schema.create(shards);
-        listener.reached(MoveStep.SCHEMA_CREATED);
-        checkSchema(schema, shards);
+        createSchema(shards);
 
         Collection<String> tables = allTables(shards);
         session.forward().publish(tables);
@@ -67,21 +65,23 @@ final class Preparation {
         listener.reached(MoveStep.PUBLISHED);
     }
 
-    /** The lock of schema deployments; it goes with the session. */
-    private void lockSchema(MoveSide side) throws SQLException {
-        long end = System.nanoTime() + settings.patience().toNanos();
-        while (!Sql.isTrue(side.control(), "SELECT pg_try_advisory_lock(hashtext('shardflake.schema'))")) {
-            if (System.nanoTime() - end > 0) {
-                throw new MoveException(
-                        "a schema deployment has been at work on %s for %d s; run the same command again when it has ended"
-                                .formatted(side.name(), settings.patience().toSeconds()));
-            }
-            Pause.millis(200);
+    /** From here on the catalog has the move, so that deployments refuse its shards; one that was at work before has the lock. */
+    private void createSchema(ShardSet shards) throws SQLException {
+        Connection from = session.source().control();
+        Connection to = session.target().control();
+        // Always in the same order, so that moves in opposite directions do not wait for each other.
+        boolean sourceFirst = session.source().name().compareTo(session.target().name()) < 0;
+        try (SchemaLock first = lock(sourceFirst ? session.source() : session.target());
+                SchemaLock second = lock(sourceFirst ? session.target() : session.source())) {
+            ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
+            schema.create(shards);
+            listener.reached(MoveStep.SCHEMA_CREATED);
+            checkSchema(schema, shards);
         }
     }
 
-    private static void unlockSchema(MoveSide side) throws SQLException {
-        Sql.call(side.control(), "SELECT pg_advisory_unlock(hashtext('shardflake.schema'))");
+    private SchemaLock lock(MoveSide side) throws SQLException {
+        return SchemaLock.take(side.control(), side.name(), settings.patience());
     }
 
     private long epochMillis() throws SQLException {

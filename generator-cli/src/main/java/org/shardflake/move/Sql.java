@@ -68,6 +68,10 @@ final class Sql {
         return list(connection, sql, row -> row.getBoolean(1), parameters).get(0);
     }
 
+    static String text(Connection connection, String sql, Object... parameters) throws SQLException {
+        return list(connection, sql, row -> row.getString(1), parameters).get(0);
+    }
+
     private static PreparedStatement prepare(Connection connection, String sql, Object... parameters)
             throws SQLException {
         PreparedStatement statement = connection.prepareStatement(sql);

@@ -241,7 +241,8 @@ final class Stream {
                         name);
                 Sql.call(publisher.control(), "SELECT pg_drop_replication_slot(?)", name);
             } catch (SQLException e) {
-                if (Sql.isOutage(e) && !"55006".equals(e.getSQLState()) || System.nanoTime() > end) {
+                boolean gone = Sql.isOutage(e) && !"55006".equals(e.getSQLState());
+                if (gone || System.nanoTime() > end) {
                     throw e;
                 }
                 Pause.millis(50);

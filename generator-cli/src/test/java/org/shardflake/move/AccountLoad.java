@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.Random;
 import java.util.UUID;
@@ -49,7 +50,7 @@ final class AccountLoad implements AutoCloseable {
 
         State without(UUID key) {
             Map<UUID, Long> less = new HashMap<>(entries);
-            long amount = less.remove(key);
+            long amount = Objects.requireNonNull(less.remove(key));
             return new State(uid, balance - amount, note, less);
         }
 
@@ -200,7 +201,7 @@ final class AccountLoad implements AutoCloseable {
         }
 
         private void change(long id) throws SQLException, InterruptedException {
-            State before = journal.get(id);
+            State before = Objects.requireNonNull(journal.get(id));
             switch (random.nextInt(8)) {
                 case 0 -> {
                     String note = "note " + random.nextInt();
@@ -270,7 +271,8 @@ final class AccountLoad implements AutoCloseable {
 
         /** What an account is after work whose outcome is not known: as before, or as after. */
         private @Nullable State lookUp(long id, State before, @Nullable State after) throws InterruptedException {
-            State found = whenServed(() -> router.write(before.uid(), tx -> read(tx, id)));
+            State found = whenServed(() -> router.write(before.uid(), tx -> read(tx, id)))
+                    .orElse(null);
             if (!Objects.equals(found, before) && !Objects.equals(found, after)) {
                 failures.add(
                         new AssertionError("account %d is %s, neither %s nor %s".formatted(id, found, before, after)));
@@ -307,8 +309,9 @@ final class AccountLoad implements AutoCloseable {
         }
     }
 
-    private static @Nullable State read(ShardTransaction tx, long id) throws SQLException {
-        return readAll(tx.connection(), Sharding.schema(tx.shard()), id).get(id);
+    private static Optional<State> read(ShardTransaction tx, long id) throws SQLException {
+        return Optional.ofNullable(
+                readAll(tx.connection(), Sharding.schema(tx.shard()), id).get(id));
     }
 
     private static Map<Long, State> readAll(Connection connection, String schema, long id) throws SQLException {
