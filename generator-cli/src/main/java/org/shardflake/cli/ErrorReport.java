@@ -22,6 +22,7 @@ import org.shardflake.catalog.CatalogRuleException;
 import org.shardflake.deploy.DeployRefusedException;
 import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.MoveRefusedException;
+import org.shardflake.rebalance.RebalanceRefusedException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -106,7 +107,8 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 || e instanceof CatalogConflictException
                 || e instanceof CatalogRuleException
                 || e instanceof DeployRefusedException
-                || e instanceof MoveRefusedException;
+                || e instanceof MoveRefusedException
+                || e instanceof RebalanceRefusedException;
         int exitCode = precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE;
         return print(exitCode, message, hint(String.valueOf(e.getMessage())), e);
     }

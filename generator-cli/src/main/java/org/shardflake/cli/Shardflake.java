@@ -20,6 +20,7 @@ import org.shardflake.cli.command.IdCommand;
 import org.shardflake.cli.command.InitCommand;
 import org.shardflake.cli.command.MapCommand;
 import org.shardflake.cli.command.MoveCommand;
+import org.shardflake.cli.command.RebalanceCommand;
 import org.shardflake.cli.command.SchemaCommand;
 import org.shardflake.cli.command.ServerCommand;
 import picocli.CommandLine;
@@ -47,6 +48,7 @@ import picocli.CommandLine.ScopeType;
             MapCommand.class,
             SchemaCommand.class,
             MoveCommand.class,
+            RebalanceCommand.class,
             IdCommand.class
         },
         exitCodeListHeading = "%nExit codes:%n",

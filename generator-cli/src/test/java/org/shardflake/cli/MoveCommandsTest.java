@@ -76,16 +76,23 @@ class MoveCommandsTest {
                 .isEqualTo("{\"shard\":3,\"schema\":\"shard_0003\",\"server\":\"db2\",\"epoch\":2}\n");
         assertThat(launch("move", "cutover", "1", "--shards", "3").out()).contains("nothing to do");
 
-        Cli.Result tooEarly = launch("move", "complete");
+        Cli.Result tooEarly = launch("move", "complete", "--yes");
         assertThat(tooEarly.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(tooEarly.err()).startsWith("error: move 1 is not complete: shards 2,4 are still on db1");
-        Cli.Result tooLate = launch("move", "cancel");
+        Cli.Result tooLate = launch("move", "cancel", "--yes");
         assertThat(tooLate.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(tooLate.err())
                 .contains("shards 3 of move 1 are on db2 already; bring them back with move reverse first");
 
+        Cli.Result unasked = launch("move", "cancel");
+        assertThat(unasked.exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(unasked.err())
+                .isEqualTo(
+                        "error: to cancel move 1 and remove the copies of 3 shards on db2 needs --yes where nobody can be asked\n"
+                                + "hint: see what it is with shardflake move status 1\n");
+
         assertThat(launch("move", "reverse").out()).startsWith("brought back 1 shard; write pause");
-        assertThat(launch("move", "cancel").out()).isEqualTo("cancelled move 1 of 3 shards from db1 to db2\n");
+        assertThat(launch("move", "cancel", "--yes").out()).isEqualTo("cancelled move 1 of 3 shards from db1 to db2\n");
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 
@@ -116,7 +123,7 @@ class MoveCommandsTest {
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
                 .startsWith(
-                        "error: check unlogged-tables failed: not replicated: shard_0003.cache (and 1 more; see --dry-run)\n")
+                        "error: check unlogged-tables failed: not replicated: shard_0003.cache (and 1 more; see move start --dry-run)\n")
                 .contains("hint: ALTER TABLE ... SET LOGGED");
         assertThat(launch("move", "start", "--shards=3", "--to=db9").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(launch("move", "start", "--shards=8", "--to=db2").exitCode()).isEqualTo(ExitCodes.USAGE);
@@ -148,7 +155,7 @@ class MoveCommandsTest {
                 .hasMessageContaining("shard 3 is being moved, and its placement is the move's to change");
         Cli.Result again = launch("move", "start", "--shards=3", "--to=db2");
         assertThat(again.out()).startsWith("move 1: db2 follows db1");
-        launch("move", "cancel");
+        launch("move", "cancel", "--yes");
         assertThat(shards.leftovers("db2")).isZero();
     }
 }

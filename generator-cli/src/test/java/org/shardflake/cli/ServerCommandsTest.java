@@ -144,7 +144,7 @@ class ServerCommandsTest {
     void keepsAServerWithShards() {
         assertThat(installation.launch("server", "remove", "db2")).isEqualTo(new Result(4, "", """
                                 error: server db2 has 4 shards
-                                hint: shards have to be on other servers before theirs can go
+                                hint: shardflake server drain db2 moves them to the others
                                 """));
     }
 

@@ -62,6 +62,7 @@ class ShardflakeTest {
         "server add",
         "server list",
         "server change",
+        "server drain",
         "server remove",
         "map",
         "map show",
@@ -72,7 +73,10 @@ class ShardflakeTest {
         "schema",
         "schema deploy",
         "schema status",
-        "schema rollback"
+        "schema rollback",
+        "rebalance",
+        "rebalance plan",
+        "rebalance apply"
     })
     void helpsWithEachCommand(String command) {
         Result result = Cli.launch((command + " --help").split(" "));

@@ -127,7 +127,7 @@ public final class AccountShards {
         return servers.get(position(server));
     }
 
-    Mover mover(MoveSettings settings, MoveListener listener) {
+    public Mover mover(MoveSettings settings, MoveListener listener) {
         return new Mover(
                 ServerUrl.parse(catalogDatabase.uri()), name -> new MoveServer(name, url(name)), settings, listener);
     }

@@ -10,26 +10,17 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
-import org.shardflake.move.Move;
-import org.shardflake.move.MoveServer;
-import org.shardflake.move.MoveSettings;
-import org.shardflake.move.Mover;
-import org.shardflake.move.Preflight;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.move.PreflightReport;
-import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Which shards go where and how: what {@code move start} and {@code move run} have in common. */
-final class MoveBegin {
+final class MoveBegin extends CopyMixin {
 
     @Option(
             names = "--shards",
@@ -45,34 +36,8 @@ final class MoveBegin {
             description = "The server to move them to, such as db3.")
     private String target;
 
-    @Option(
-            names = "--jobs",
-            paramLabel = "N",
-            defaultValue = "2",
-            description = "How many shards are copied at a time (default: ${DEFAULT-VALUE}).")
-    private int jobs;
-
-    @Option(
-            names = "--rate",
-            paramLabel = "BYTES",
-            defaultValue = "0",
-            converter = BytesConverter.class,
-            description = "Copy no more than this a second, such as 20MB (default: no limit).")
-    private long rate;
-
-    @Option(
-            names = "--max-lag",
-            paramLabel = "TIME",
-            defaultValue = "10s",
-            converter = DurationConverter.class,
-            description = "Stop copying while a standby of the target is further behind (default: ${DEFAULT-VALUE}).")
-    private Duration maxLag;
-
     @Option(names = "--dry-run", description = "Check everything and show the plan; change nothing.")
     private boolean dryRun;
-
-    @Mixin
-    private ReasonMixin reason;
 
     boolean isDryRun() {
         return dryRun;
@@ -80,10 +45,6 @@ final class MoveBegin {
 
     String target() {
         return target;
-    }
-
-    MoveSettings settings(MoveMixin moves, Duration pause) {
-        return moves.settings(jobs, rate, maxLag, pause, true);
     }
 
     ShardSet wanted() {
@@ -106,45 +67,11 @@ final class MoveBegin {
         return sources;
     }
 
-    /** What of it was begun before, or else what is begun now, if every check holds. */
-    Move begin(MoveMixin moves, Mover mover, String source, ShardSet its, MoveProgress progress) throws SQLException {
-        Optional<Move> begun = mover.begun(source, target, its);
-        if (begun.isPresent()) {
-            progress.expect(mover.status(begun.get()).totalBytes());
-            return begun.get();
-        }
-        PreflightReport report = check(moves, source, its);
-        List<PreflightCheck> failed = report.with(Outcome.FAILED);
-        if (!failed.isEmpty()) {
-            PreflightCheck first = failed.get(0);
-            throw new CliException(
-                    ExitCodes.PRECONDITION,
-                    "check %s failed: %s%s"
-                            .formatted(
-                                    first.name(),
-                                    first.found(),
-                                    failed.size() > 1
-                                            ? " (and %d more; see --dry-run)".formatted(failed.size() - 1)
-                                            : ""),
-                    first.remedy());
-        }
-        progress.warn(report.with(Outcome.WARNING));
-        progress.expect(report.bytes());
-        return mover.create(source, target, its, reason.reason());
-    }
-
-    private PreflightReport check(MoveMixin moves, String source, ShardSet its) throws SQLException {
-        ShardMap map = moves.map();
-        MoveServer from = moves.server(map, source);
-        MoveServer to = moves.server(map, target);
-        return Preflight.run(from, to, its);
-    }
-
     /** The plan of a dry run, a part for each source. */
     List<PreflightReport> plan(MoveMixin moves, Map<String, ShardSet> sources) throws SQLException {
         List<PreflightReport> reports = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
-            reports.add(check(moves, source.getKey(), source.getValue()));
+            reports.add(check(moves, source.getKey(), target, source.getValue()));
         }
         return reports;
     }

@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:done; nothing of the move is left on any server",
             "1:a server or the catalog failed; the same command goes on",
-            "2:the command line is wrong",
+            "2:the command line is wrong, or it was not confirmed",
             "4:there is no such move, or shards are where they must not be for this"
         },
         footer = {"", "Example: shardflake move cancel 3"})
@@ -45,6 +45,9 @@ final class MoveCancelCommand implements Callable<Integer> {
     private @Nullable Long id;
 
     @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
     private MoveMixin moves;
 
     @Mixin
@@ -55,6 +58,10 @@ final class MoveCancelCommand implements Callable<Integer> {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);
+        confirm.require(
+                "cancel move %d and remove the copies of %s on %s"
+                        .formatted(move.id(), ShardMapView.count(move.shards().size()), move.target()),
+                "see what it is with shardflake move status %d".formatted(move.id()));
         mover.cancel(move.id());
         output.print(
                 spec.commandLine().getOut(),

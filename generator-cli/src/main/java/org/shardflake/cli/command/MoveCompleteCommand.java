@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:done; nothing of the move is left on any server",
             "1:a server or the catalog failed; the same command goes on",
-            "2:the command line is wrong",
+            "2:the command line is wrong, or it was not confirmed",
             "4:there is no such move, or shards are where they must not be for this",
             "5:copies differ, and nothing was removed"
         },
@@ -47,6 +47,9 @@ final class MoveCompleteCommand implements Callable<Integer> {
     private @Nullable Long id;
 
     @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
     private MoveMixin moves;
 
     @Mixin
@@ -57,6 +60,10 @@ final class MoveCompleteCommand implements Callable<Integer> {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);
+        confirm.require(
+                "complete move %d and remove the copies of %s on %s"
+                        .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source()),
+                "see what it is with shardflake move status %d".formatted(move.id()));
         mover.complete(move.id());
         output.print(
                 spec.commandLine().getOut(),

@@ -63,7 +63,7 @@ final class MoveStartCommand implements Callable<Integer> {
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
             Mover mover = moves.mover(begin.settings(moves, MoveSettings.DEFAULT.pause()), progress);
-            Move move = begin.begin(moves, mover, source.getKey(), source.getValue(), progress);
+            Move move = begin.begin(moves, mover, source.getKey(), begin.target(), source.getValue(), progress);
             started.add(mover.follow(move.id()));
         }
         output.print(

@@ -9,11 +9,12 @@ import picocli.CommandLine.Command;
 /** {@code shardflake server}: the servers that shards can be placed on. */
 @Command(
         name = "server",
-        description = "Adds, lists, changes and removes the servers of the shard map.",
+        description = "Adds, lists, changes, drains and removes the servers of the shard map.",
         subcommands = {
             ServerAddCommand.class,
             ServerListCommand.class,
             ServerChangeCommand.class,
+            ServerDrainCommand.class,
             ServerRemoveCommand.class
         },
         footer = {"", "Example: shardflake server add db3 postgresql://app@db3/app"})

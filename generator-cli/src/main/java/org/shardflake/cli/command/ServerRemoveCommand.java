@@ -54,7 +54,7 @@ final class ServerRemoveCommand implements Runnable {
             throw new CliException(
                     ExitCodes.PRECONDITION,
                     "server %s has %s".formatted(name, ShardMapView.count(shards)),
-                    "shards have to be on other servers before theirs can go");
+                    "shardflake server drain %s moves them to the others".formatted(name));
         }
         long version = shardCatalog.removeServer(name, reason.reason()).version();
         ServerChange.print(spec, output, "removed", name, version);

@@ -1,0 +1,64 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintWriter;
+import java.util.Locale;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.output.Progress;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The option {@code --yes}: without it a person on a terminal is asked, and nobody else goes ahead. */
+final class ConfirmMixin {
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
+
+    @Option(names = "--yes", description = "Go ahead without asking.")
+    private boolean yes;
+
+    /**
+     * Returns if it was confirmed.
+     *
+     * @param what is about to be done: "move 7 shards off db1"
+     * @param hint how to see more of it before
+     */
+    void require(String what, String hint) {
+        if (yes) {
+            return;
+        }
+        if (!Progress.isTerminal()) {
+            throw new CliException(
+                    ExitCodes.USAGE, "to %s needs --yes where nobody can be asked".formatted(what), hint);
+        }
+        if (!ask(what)) {
+            throw new CliException(ExitCodes.USAGE, "not confirmed; nothing was changed", hint);
+        }
+    }
+
+    private boolean ask(String what) {
+        PrintWriter err = command.commandLine().getErr();
+        err.printf("%s? [y/N] ", what);
+        err.flush();
+        Shardflake shardflake = (Shardflake) command.root().userObject();
+        try {
+            String answer = new BufferedReader(new InputStreamReader(shardflake.in(), UTF_8)).readLine();
+            return answer != null
+                    && (answer.strip().toLowerCase(Locale.ROOT).equals("y")
+                            || answer.strip().toLowerCase(Locale.ROOT).equals("yes"));
+        } catch (IOException e) {
+            throw FileFailure.explain("read", "the answer", e);
+        }
+    }
+}

@@ -1,0 +1,90 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.move.Preflight;
+import org.shardflake.move.PreflightCheck;
+import org.shardflake.move.PreflightCheck.Outcome;
+import org.shardflake.move.PreflightReport;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** How shards are copied: what all commands that begin a move have in common. */
+class CopyMixin {
+
+    @Option(
+            names = "--jobs",
+            paramLabel = "N",
+            defaultValue = "2",
+            description = "How many shards are copied at a time (default: ${DEFAULT-VALUE}).")
+    private int jobs;
+
+    @Option(
+            names = "--rate",
+            paramLabel = "BYTES",
+            defaultValue = "0",
+            converter = BytesConverter.class,
+            description = "Copy no more than this a second, such as 20MB (default: no limit).")
+    private long rate;
+
+    @Option(
+            names = "--max-lag",
+            paramLabel = "TIME",
+            defaultValue = "10s",
+            converter = DurationConverter.class,
+            description = "Stop copying while a standby of the target is further behind (default: ${DEFAULT-VALUE}).")
+    private Duration maxLag;
+
+    @Mixin
+    private ReasonMixin reason;
+
+    MoveSettings settings(MoveMixin moves, Duration pause) {
+        return moves.settings(jobs, rate, maxLag, pause, true);
+    }
+
+    /** What of it was begun before, or else what is begun now, if every check holds. */
+    Move begin(MoveMixin moves, Mover mover, String source, String target, ShardSet shards, MoveProgress progress)
+            throws SQLException {
+        Optional<Move> begun = mover.begun(source, target, shards);
+        if (begun.isPresent()) {
+            progress.expect(mover.status(begun.get()).totalBytes());
+            return begun.get();
+        }
+        PreflightReport report = check(moves, source, target, shards);
+        List<PreflightCheck> failed = report.with(Outcome.FAILED);
+        if (!failed.isEmpty()) {
+            PreflightCheck first = failed.get(0);
+            throw new CliException(
+                    ExitCodes.PRECONDITION,
+                    "check %s failed: %s%s"
+                            .formatted(
+                                    first.name(),
+                                    first.found(),
+                                    failed.size() > 1
+                                            ? " (and %d more; see move start --dry-run)".formatted(failed.size() - 1)
+                                            : ""),
+                    first.remedy());
+        }
+        progress.warn(report.with(Outcome.WARNING));
+        progress.expect(report.bytes());
+        return mover.create(source, target, shards, reason.reason());
+    }
+
+    static PreflightReport check(MoveMixin moves, String source, String target, ShardSet shards) throws SQLException {
+        ShardMap map = moves.map();
+        return Preflight.run(moves.server(map, source), moves.server(map, target), shards);
+    }
+}

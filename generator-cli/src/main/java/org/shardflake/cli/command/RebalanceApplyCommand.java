@@ -1,0 +1,92 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.rebalance.RebalancePlan;
+import org.shardflake.rebalance.RebalancePlanFile;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake rebalance apply}: a plan, carried out. */
+@Command(
+        name = "apply",
+        description = {
+            "Moves the shards of a plan that are not on their targets yet, one move after the other.",
+            "Interrupted, the same command goes on."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:the shards of the plan are on their targets",
+            "1:a server or the catalog failed, or the file cannot be read; the same command goes on",
+            "2:the command line is wrong, or the file is no plan",
+            "4:there is no catalog, its map lacks a server of the plan, or a shard is neither on its source nor its target"
+        },
+        footer = {"", "Example: shardflake rebalance apply plan.yaml"})
+final class RebalanceApplyCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "FILE", description = "The plan, as rebalance plan --file wrote it.")
+    private Path file;
+
+    @Mixin
+    private CopyMixin copying;
+
+    @Mixin
+    private MoveMixin moves;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException, InterruptedException {
+        RebalancePlan plan = read();
+        WholeMoves whole = new WholeMoves(spec, moves, copying, MoveSettings.DEFAULT.pause(), false);
+        int moved = PlanExecution.run(plan, moves, whole);
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("moves", whole.facts());
+        facts.put("moved", moved);
+        facts.put("alreadyThere", plan.shardCount() - moved);
+        output.print(
+                spec.commandLine().getOut(),
+                facts,
+                () -> whole.isEmpty()
+                        ? text(plan.shardCount(), moved)
+                        : whole.text() + "\n" + text(plan.shardCount(), moved));
+        return ExitCodes.OK;
+    }
+
+    private static String text(int shards, int moved) {
+        if (moved == 0) {
+            return "nothing to do: every shard of the plan is on its target";
+        }
+        String before = moved == shards ? "" : "; %d were there before".formatted(shards - moved);
+        return "moved %s%s".formatted(ShardMapView.count(moved), before);
+    }
+
+    private RebalancePlan read() {
+        try {
+            return RebalancePlanFile.read(file);
+        } catch (IOException e) {
+            throw FileFailure.explain("read", file.toString(), e);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import picocli.CommandLine.Command;
+
+/** {@code shardflake rebalance}: shards to other servers, so that all have their share. */
+@Command(
+        name = "rebalance",
+        description = "Plans which shards should change their server, and carries a plan out.",
+        subcommands = {RebalancePlanCommand.class, RebalanceApplyCommand.class},
+        footer = {"", "Example: shardflake rebalance plan --file plan.yaml"})
+public final class RebalanceCommand {}

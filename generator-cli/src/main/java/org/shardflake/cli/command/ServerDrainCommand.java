@@ -1,0 +1,117 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.shardflake.ShardMap;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.rebalance.RebalancePlan;
+import org.shardflake.rebalance.RebalancePlanFile;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake server drain}: all shards off a server. */
+@Command(
+        name = "drain",
+        description = {
+            "Moves every shard of a server to the others, as rebalance plan --drain and rebalance apply do.",
+            "The others are balanced too if they are not. The server stays in the shard map; server remove takes it out.",
+            "Interrupted, the same command plans what is left."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok, also when there is nothing to do",
+            "1:a server or the catalog failed, or the file cannot be written",
+            "2:the command line is wrong, there is no such server, or it was not confirmed",
+            "4:there is no catalog, a server's label weight is not a number, or a shard was placed elsewhere meanwhile"
+        },
+        footer = {"", "Example: shardflake server drain db1 --dry-run"})
+final class ServerDrainCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "NAME", description = "The server, such as db1.")
+    private String name;
+
+    @Mixin
+    private PlanMixin options;
+
+    @Option(names = "--dry-run", description = "Show the plan, move nothing; so does --file.")
+    private boolean dryRun;
+
+    @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
+    private CopyMixin copying;
+
+    @Mixin
+    private MoveMixin moves;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException, InterruptedException {
+        RebalancePlan plan = plan();
+        if (dryRun || options.hasFile()) {
+            options.write(plan);
+            output.print(
+                    spec.commandLine().getOut(),
+                    RebalancePlanFile.properties(plan),
+                    () -> PlanView.text(plan) + options.written());
+            return ExitCodes.OK;
+        }
+        if (!plan.moves().isEmpty()) {
+            confirm.require(
+                    "move %s to drain %s".formatted(ShardMapView.count(plan.shardCount()), name),
+                    "see which with --dry-run");
+        }
+        WholeMoves whole = new WholeMoves(spec, moves, copying, MoveSettings.DEFAULT.pause(), false);
+        int finished = whole.finish(move -> move.source().equals(name));
+        int moved = PlanExecution.run(finished == 0 ? plan : plan(), moves, whole);
+        print(finished + moved, whole);
+        return ExitCodes.OK;
+    }
+
+    private RebalancePlan plan() throws SQLException, InterruptedException {
+        return options.plan(moves.map(), moves, List.of(name));
+    }
+
+    private void print(int moved, WholeMoves whole) {
+        ShardMap map = moves.map();
+        int left = map.shards(map.server(name)).size();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("server", name);
+        facts.put("moves", whole.facts());
+        facts.put("moved", moved);
+        facts.put("left", left);
+        output.print(
+                spec.commandLine().getOut(),
+                facts,
+                () -> whole.isEmpty() ? text(moved, left) : whole.text() + "\n" + text(moved, left));
+    }
+
+    private String text(int moved, int left) {
+        if (left > 0) {
+            return "moved %s; server %s has %s left"
+                    .formatted(ShardMapView.count(moved), name, ShardMapView.count(left));
+        }
+        return moved == 0
+                ? "nothing to do: server %s has no shards".formatted(name)
+                : "drained server %s: moved %s".formatted(name, ShardMapView.count(moved));
+    }
+}

@@ -1,0 +1,19 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.sql.SQLException;
+import org.shardflake.ShardSet;
+
+/** What moves shards. */
+@FunctionalInterface
+public interface MoveRunner {
+
+    /**
+     * Moves shards, and returns when the shard map has all of them on the target. Called again for shards whose move was
+     * interrupted, it goes on with that.
+     */
+    void move(String from, String to, ShardSet shards) throws SQLException, InterruptedException;
+}

@@ -1,0 +1,113 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.rebalance.RebalancePlan.Move;
+
+/**
+ * Carries a plan out, move by move.
+ *
+ * <p>What is done is what the shard map says: a shard on its target needs nothing more. So an interrupted plan goes on where
+ * it was when it is run again.
+ */
+public final class PlanRun {
+
+    private final RebalancePlan plan;
+    private final ShardCatalog catalog;
+
+    public PlanRun(RebalancePlan plan, ShardCatalog catalog) {
+        this.plan = plan;
+        this.catalog = catalog;
+    }
+
+    /**
+     * The moves that are not done yet, each with the shards that are still on its source.
+     *
+     * @throws RebalanceRefusedException if the shard map has no such servers or shards, or a shard is neither on its source nor
+     *     on its target
+     */
+    public List<Move> pending() {
+        ShardMap map = catalog.load();
+        return plan.moves().stream()
+                .map(move -> rest(move, map))
+                .filter(move -> !move.shards().isEmpty())
+                .toList();
+    }
+
+    /**
+     * Makes the moves that are not done yet. Before each of them it reads the shard map again.
+     *
+     * @param done told of each move when its shards are on their target
+     * @return how many shards were moved
+     * @throws RebalanceRefusedException as {@link #pending()}, also in the middle of the plan
+     */
+    public int run(MoveRunner runner, Consumer<Move> done) throws SQLException, InterruptedException {
+        int moved = 0;
+        for (Move move : pending()) {
+            Move rest = rest(move, catalog.load());
+            if (rest.shards().isEmpty()) {
+                continue;
+            }
+            runner.move(rest.from(), rest.to(), rest.shards());
+            requireDone(rest);
+            moved += rest.shards().size();
+            done.accept(rest);
+        }
+        return moved;
+    }
+
+    private void requireDone(Move move) {
+        ShardSet left = rest(move, catalog.load()).shards();
+        if (!left.isEmpty()) {
+            throw new RebalanceException(
+                    "the move from %s to %s ended, but the shard map has shards %s on %s still"
+                            .formatted(move.from(), move.to(), left, move.from()),
+                    null);
+        }
+    }
+
+    /** What of a move is left to do. */
+    private static Move rest(Move move, ShardMap map) {
+        requireServer(move.from(), map);
+        requireServer(move.to(), map);
+        ShardSet left = ShardSet.of(move.shards().stream()
+                .filter(shard -> isOnSource(shard, move, map))
+                .toArray());
+        Long bytes = left.equals(move.shards()) ? move.bytes() : null;
+        return new Move(move.from(), move.to(), left, bytes, move.fromLoad(), move.toLoad(), move.reason());
+    }
+
+    private static boolean isOnSource(int shard, Move move, ShardMap map) {
+        if (shard >= map.sharding().shardCount()) {
+            throw new RebalanceRefusedException("the plan moves shard %d, but the shard map has 0..%d; make a new plan"
+                    .formatted(shard, map.sharding().shardCount() - 1));
+        }
+        String server = map.server(shard).name();
+        if (!server.equals(move.from()) && !server.equals(move.to())) {
+            throw new RebalanceRefusedException(
+                    "the plan moves shard %d from %s to %s, but it is on %s; make a new plan"
+                            .formatted(shard, move.from(), move.to(), server));
+        }
+        return server.equals(move.from());
+    }
+
+    private static void requireServer(String name, ShardMap map) {
+        if (map.servers().stream().noneMatch(server -> server.name().equals(name))) {
+            throw new RebalanceRefusedException(
+                    "the plan names server %s, which is not in the shard map; its servers are %s; make a new plan"
+                            .formatted(
+                                    name,
+                                    map.servers().stream().map(Server::name).collect(Collectors.joining(", "))));
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.io.Serial;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
+
+/** A plan that could not be made or carried out. */
+public class RebalanceException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    RebalanceException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,62 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
+
+/**
+ * Moves that bring the servers closer to each other, or empty the drained ones.
+ *
+ * <p>The moves may stop anywhere, also within one, and those that balance may be left out or change their order: each shard
+ * that moves is an improvement by itself.
+ *
+ * @param mapVersion the version of the shard map that it was made for
+ * @param threshold percent of the mean: servers no further from it were left alone
+ * @param servers all servers by name
+ * @param moves in the order to make them
+ */
+public record RebalancePlan(
+        long mapVersion, RebalanceBy by, int threshold, List<ServerChange> servers, List<Move> moves) {
+
+    public RebalancePlan {
+        servers = List.copyOf(servers);
+        moves = List.copyOf(moves);
+    }
+
+    /** A number before the plan, and after it. */
+    public record Change(long before, long after) {}
+
+    /**
+     * A server before and after.
+     *
+     * @param bytes of its shards, if the plan was made by bytes
+     * @param load percent of the mean, by the server's capacity
+     */
+    public record ServerChange(
+            String name, Change shards, @Nullable Change bytes, Change load) {}
+
+    /**
+     * Shards that go from one server to another.
+     *
+     * @param bytes of these shards, if the plan was made by bytes
+     * @param fromLoad of the source before and after this move, in percent of the mean
+     * @param toLoad of the target before and after this move, in percent of the mean
+     */
+    public record Move(
+            String from,
+            String to,
+            ShardSet shards,
+            @Nullable Long bytes,
+            Change fromLoad,
+            Change toLoad,
+            String reason) {}
+
+    /** How many shards move. */
+    public int shardCount() {
+        return moves.stream().mapToInt(move -> move.shards().size()).sum();
+    }
+}

@@ -1,0 +1,312 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import static java.util.Comparator.comparing;
+import static java.util.Comparator.comparingDouble;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.IntToLongFunction;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.rebalance.ServerLoad.Shard;
+
+/**
+ * Chooses the shards to move. A pure function: the same input gives the same plan.
+ *
+ * <p>Drained servers are emptied first, the heaviest shards before the lighter ones, each onto the server that is the least
+ * loaded with it. Then, as long as a server is outside the threshold, a shard goes from the most loaded server to the least
+ * loaded one: the heaviest that makes neither cross the mean, or else the lightest that is still worth it.
+ *
+ * <p>Why any part of the plan is an improvement: let the imbalance be the sum of weight² / capacity over the servers. A
+ * server is a source or a target, never both, so what one move wins is the less the more others were made before it: they
+ * leave less on its source, or more on its target. A move that still wins when all others have been made therefore wins in
+ * any order and whatever is left out. Moves that do not are taken out of the plan again.
+ */
+public final class RebalancePlanner {
+
+    private static final Comparator<ServerLoad> LEAST_LOADED =
+            comparingDouble(ServerLoad::utilisation).thenComparing(server -> server.name);
+    private static final Comparator<ServerLoad> MOST_LOADED =
+            comparingDouble(ServerLoad::utilisation).reversed().thenComparing(server -> server.name);
+
+    /** One shard that moves. */
+    private record Step(ServerLoad from, ServerLoad to, Shard shard) {}
+
+    private final ShardMap map;
+    private final RebalanceSettings settings;
+    private final IntToLongFunction weightOf;
+    private final Map<String, ServerLoad> servers = new TreeMap<>();
+    private final List<Step> steps = new ArrayList<>();
+
+    private RebalancePlanner(ShardMap map, IntToLongFunction weightOf, RebalanceSettings settings) {
+        this.map = map;
+        this.settings = settings;
+        this.weightOf = weightOf;
+    }
+
+    /**
+     * Makes a plan.
+     *
+     * @param bytes gives the bytes of each shard; not asked for a plan by count
+     * @throws org.shardflake.UnknownServerException if a drained or excluded server is not in the map
+     * @throws org.shardflake.ShardOutOfRangeException if a pinned shard is not in the map
+     * @throws IllegalArgumentException if a shard is pinned to a drained server, or nobody can take a drained server's shards
+     * @throws RebalanceRefusedException if a server's weight is not a number
+     */
+    public static RebalancePlan plan(ShardMap map, IntToLongFunction bytes, RebalanceSettings settings) {
+        IntToLongFunction weight = settings.by() == RebalanceBy.COUNT ? shard -> 1 : bytes;
+        return new RebalancePlanner(map, weight, settings).plan();
+    }
+
+    private RebalancePlan plan() {
+        settings.drained().forEach(map::server);
+        settings.excluded().forEach(map::server);
+        settings.pinned().stream().forEach(map::server);
+        load();
+        double mean = mean();
+        drain();
+        balance(mean);
+        prune();
+        return new PlanBuilder(map, weightOf, settings, mean).build(movesByRoute());
+    }
+
+    private void load() {
+        for (Server server : map.servers()) {
+            servers.put(
+                    server.name(),
+                    new ServerLoad(
+                            server,
+                            settings.drained().contains(server.name()),
+                            settings.excluded().contains(server.name())));
+        }
+        for (int shard = 0; shard < map.sharding().shardCount(); shard++) {
+            ServerLoad server = server(map.server(shard).name());
+            boolean pinned = settings.pinned().contains(shard);
+            if (pinned && server.drained) {
+                throw new IllegalArgumentException(
+                        "shard %d is pinned, but its server %s is to be drained; it can be only one of both"
+                                .formatted(shard, server.name));
+            }
+            server.add(new Shard(shard, weightOf.applyAsLong(shard)), pinned);
+        }
+    }
+
+    private ServerLoad server(String name) {
+        ServerLoad server = servers.get(name);
+        if (server == null) {
+            throw new IllegalStateException("no server " + name);
+        }
+        return server;
+    }
+
+    /**
+     * The utilisation that all servers would have if shards were a liquid. Pinned shards keep a server above it, being
+     * excluded keeps one below; then it is the mean of the others.
+     */
+    private double mean() {
+        double total = servers.values().stream().mapToDouble(ServerLoad::weight).sum();
+        double low = 0;
+        double high = total
+                / servers.values().stream()
+                        .mapToDouble(server -> server.capacity)
+                        .min()
+                        .orElse(1);
+        while (true) {
+            double middle = (low + high) / 2;
+            if (middle <= low || middle >= high) {
+                return exact(middle, total);
+            }
+            if (servers.values().stream()
+                            .mapToDouble(server -> server.within(middle))
+                            .sum()
+                    < total) {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+    }
+
+    /** The search ends a rounding error away from the mean. */
+    private double exact(double mean, double total) {
+        double free = total;
+        double capacity = 0;
+        for (ServerLoad server : servers.values()) {
+            double wanted = mean * server.capacity;
+            double possible = server.within(mean);
+            if (possible == wanted) {
+                capacity += server.capacity;
+            } else {
+                free -= possible;
+            }
+        }
+        return capacity == 0 ? mean : free / capacity;
+    }
+
+    private void drain() {
+        List<Step> leaving = new ArrayList<>();
+        for (ServerLoad server : servers.values()) {
+            if (server.drained) {
+                server.movable().forEach(shard -> leaving.add(new Step(server, server, shard)));
+            }
+        }
+        leaving.sort(comparing(Step::shard, Shard.HEAVIEST));
+        for (Step step : leaving.subList(0, Math.min(leaving.size(), settings.maxMoves()))) {
+            long weight = step.shard().weight();
+            ServerLoad target = servers.values().stream()
+                    .filter(ServerLoad::mayReceive)
+                    .min(comparingDouble((ServerLoad server) -> server.utilisationWith(weight))
+                            .thenComparingDouble(server -> server.shards() / server.capacity)
+                            .thenComparing(server -> server.name))
+                    .orElseThrow(() -> new IllegalArgumentException(
+                            "no server is left to take the shards of %s; drain or exclude fewer of %s, or add one"
+                                    .formatted(step.from().name, String.join(", ", servers.keySet()))));
+            make(new Step(step.from(), target, step.shard()));
+        }
+    }
+
+    private void balance(double mean) {
+        while (steps.size() < settings.maxMoves()) {
+            Step step = next(mean);
+            if (step == null) {
+                return;
+            }
+            make(step);
+        }
+    }
+
+    private void make(Step step) {
+        step.from().give(step.shard(), step.to());
+        steps.add(step);
+    }
+
+    private @Nullable Step next(double mean) {
+        double upper = mean * (100 + settings.threshold()) / 100;
+        double lower = mean * (100 - settings.threshold()) / 100;
+        List<ServerLoad> sources =
+                sorted(MOST_LOADED).filter(ServerLoad::mayGive).toList();
+        List<ServerLoad> targets =
+                sorted(LEAST_LOADED).filter(ServerLoad::mayReceive).toList();
+        for (ServerLoad from : sources) {
+            for (ServerLoad to : targets) {
+                boolean bothWithin = from.utilisation() <= upper && to.utilisation() >= lower;
+                if (bothWithin || from.utilisation() <= mean || to.utilisation() >= mean) {
+                    break;
+                }
+                Shard shard = choose(from, to, mean);
+                if (shard != null) {
+                    return new Step(from, to, shard);
+                }
+            }
+        }
+        return null;
+    }
+
+    private Stream<ServerLoad> sorted(Comparator<ServerLoad> order) {
+        return servers.values().stream().sorted(order);
+    }
+
+    private @Nullable Shard choose(ServerLoad from, ServerLoad to, double mean) {
+        double excess = from.weight() - mean * from.capacity;
+        double room = mean * to.capacity - to.weight();
+        double wanted = Math.min(excess, room);
+        Shard fitting = from.heaviest(wanted);
+        if (fitting != null && isWorth(from, to, fitting)) {
+            return fitting;
+        }
+        Shard above = from.lightestAbove(wanted);
+        return above != null && isWorth(from, to, above) ? above : null;
+    }
+
+    /** As Citus has it: fine if the target stays below the source, else only for a gain that is worth the copying. */
+    private boolean isWorth(ServerLoad from, ServerLoad to, Shard shard) {
+        long weight = shard.weight();
+        if (weight <= 0) {
+            return false;
+        }
+        double target = to.utilisationWith(weight);
+        if (target <= from.utilisationWith(-weight)) {
+            return true;
+        }
+        double gain = from.utilisation() - target;
+        double added = target - to.utilisation();
+        return gain > 0
+                && gain >= added * settings.improvement() / 100
+                && wins(from.weight(), from.capacity, to.weight(), to.capacity, weight);
+    }
+
+    /** Whether the sum of weight² / capacity gets smaller when a server of the first weight gives to the other. */
+    private static boolean wins(long from, double fromCapacity, long to, double toCapacity, long weight) {
+        return (from - weight / 2.0) / fromCapacity > (to + weight / 2.0) / toCapacity;
+    }
+
+    /** Takes out what no longer wins now that all other moves are made; the last ones first. */
+    private void prune() {
+        for (int i = steps.size() - 1; i >= 0; i--) {
+            Step step = steps.get(i);
+            long weight = step.shard().weight();
+            if (step.from().drained
+                    || wins(
+                            step.from().weight() + weight,
+                            step.from().capacity,
+                            step.to().weight() - weight,
+                            step.to().capacity,
+                            weight)) {
+                continue;
+            }
+            step.from().takeBack(step.shard(), step.to());
+            steps.remove(i);
+        }
+    }
+
+    /** The shards of each route, in the order in which the routes were first taken. */
+    private Map<Route, List<Integer>> movesByRoute() {
+        Map<Route, List<Integer>> routes = new LinkedHashMap<>();
+        steps.forEach(step -> routes.computeIfAbsent(route(step), route -> new ArrayList<>()));
+        interchange(routes);
+        return routes;
+    }
+
+    /** Shards of one server that weigh the same are as good as each other: hands them out so that ranges stay together. */
+    private void interchange(Map<Route, List<Integer>> routes) {
+        Map<String, Map<Long, List<Step>>> alike = new LinkedHashMap<>();
+        for (Step step : steps) {
+            alike.computeIfAbsent(step.from().name, from -> new LinkedHashMap<>())
+                    .computeIfAbsent(step.shard().weight(), weight -> new ArrayList<>())
+                    .add(step);
+        }
+        for (Map<Long, List<Step>> byWeight : alike.values()) {
+            for (List<Step> same : byWeight.values()) {
+                List<Integer> shards = same.stream()
+                        .map(step -> step.shard().number())
+                        .sorted()
+                        .toList();
+                List<Route> targets = same.stream()
+                        .map(RebalancePlanner::route)
+                        .sorted(comparing(Route::to))
+                        .toList();
+                for (int i = 0; i < same.size(); i++) {
+                    routes.computeIfAbsent(targets.get(i), route -> new ArrayList<>())
+                            .add(shards.get(i));
+                }
+            }
+        }
+    }
+
+    private static Route route(Step step) {
+        return new Route(step.from().name, step.to().name);
+    }
+
+    /** From which server to which. */
+    record Route(String from, String to) {}
+}

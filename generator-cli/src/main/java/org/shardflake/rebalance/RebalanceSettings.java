@@ -1,0 +1,72 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.util.Set;
+import org.shardflake.ShardSet;
+
+/**
+ * What a plan has to respect.
+ *
+ * @param pinned shards that stay where they are
+ * @param drained servers to take every shard off
+ * @param excluded servers that get no shard
+ * @param maxMoves how many shards the plan may move
+ * @param threshold percent of the mean: a server that is no further from it is left alone
+ * @param improvement percent: what a move has to win, compared with what it adds to its target, if the target is then more
+ *     loaded than the source
+ */
+public record RebalanceSettings(
+        RebalanceBy by,
+        ShardSet pinned,
+        Set<String> drained,
+        Set<String> excluded,
+        int maxMoves,
+        int threshold,
+        int improvement) {
+
+    public static final int DEFAULT_THRESHOLD = 10;
+    public static final int DEFAULT_IMPROVEMENT = 50;
+
+    public RebalanceSettings {
+        drained = Set.copyOf(drained);
+        excluded = Set.copyOf(excluded);
+        atLeast("max-moves", maxMoves, 1);
+        atLeast("threshold", threshold, 0);
+        atLeast("improvement", improvement, 0);
+    }
+
+    private static void atLeast(String name, int value, int min) {
+        if (value < min) {
+            throw new IllegalArgumentException("%s %d is out of range %d..".formatted(name, value, min));
+        }
+    }
+
+    /** Nothing pinned, drained or excluded, any number of moves. */
+    public static RebalanceSettings by(RebalanceBy by) {
+        return new RebalanceSettings(
+                by, ShardSet.of(), Set.of(), Set.of(), Integer.MAX_VALUE, DEFAULT_THRESHOLD, DEFAULT_IMPROVEMENT);
+    }
+
+    RebalanceSettings pinning(ShardSet shards) {
+        return new RebalanceSettings(by, shards, drained, excluded, maxMoves, threshold, improvement);
+    }
+
+    RebalanceSettings draining(String... servers) {
+        return new RebalanceSettings(by, pinned, Set.of(servers), excluded, maxMoves, threshold, improvement);
+    }
+
+    RebalanceSettings excluding(String... servers) {
+        return new RebalanceSettings(by, pinned, drained, Set.of(servers), maxMoves, threshold, improvement);
+    }
+
+    RebalanceSettings moving(int atMost) {
+        return new RebalanceSettings(by, pinned, drained, excluded, atMost, threshold, improvement);
+    }
+
+    RebalanceSettings within(int percent) {
+        return new RebalanceSettings(by, pinned, drained, excluded, maxMoves, percent, improvement);
+    }
+}

@@ -1,0 +1,141 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.util.Comparator;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+
+/** A server while a plan is made. */
+final class ServerLoad {
+
+    private static final String LABEL = "weight";
+
+    /** A shard and what it weighs. */
+    record Shard(int number, long weight) {
+
+        /** The lightest first. */
+        static final Comparator<Shard> BY_WEIGHT =
+                Comparator.comparingLong(Shard::weight).thenComparingInt(Shard::number);
+
+        /** The heaviest first. */
+        static final Comparator<Shard> HEAVIEST =
+                Comparator.comparingLong(Shard::weight).reversed().thenComparingInt(Shard::number);
+    }
+
+    final String name;
+    final double capacity;
+    final boolean drained;
+    private final boolean excluded;
+    private final TreeSet<Shard> movable = new TreeSet<>(Shard.BY_WEIGHT);
+    private long weight;
+    private long pinnedWeight;
+    private int shards;
+    private boolean gave;
+    private boolean received;
+
+    ServerLoad(Server server, boolean drained, boolean excluded) {
+        this.name = server.name();
+        this.capacity = capacity(server);
+        this.drained = drained;
+        this.excluded = excluded;
+    }
+
+    private static double capacity(Server server) {
+        String text = server.labels().getOrDefault(LABEL, "1");
+        try {
+            double capacity = Double.parseDouble(text);
+            if (capacity > 0 && capacity <= 1e6) {
+                return capacity;
+            }
+        } catch (NumberFormatException e) {
+            // Said below, as for a number out of range.
+        }
+        throw new RebalanceRefusedException(
+                "label weight=%s of server %s is not a number above 0, up to 1000000; shardflake server change %s --label weight=1 sets it"
+                        .formatted(text, server.name(), server.name()));
+    }
+
+    void add(Shard shard, boolean pinned) {
+        shards++;
+        weight += shard.weight();
+        if (pinned) {
+            pinnedWeight += shard.weight();
+        } else {
+            movable.add(shard);
+        }
+    }
+
+    void give(Shard shard, ServerLoad target) {
+        movable.remove(shard);
+        shards--;
+        weight -= shard.weight();
+        gave = true;
+        target.shards++;
+        target.weight += shard.weight();
+        target.received = true;
+    }
+
+    /** Undoes {@link #give}. */
+    void takeBack(Shard shard, ServerLoad target) {
+        target.shards--;
+        target.weight -= shard.weight();
+        shards++;
+        weight += shard.weight();
+    }
+
+    SortedSet<Shard> movable() {
+        return movable;
+    }
+
+    long weight() {
+        return weight;
+    }
+
+    int shards() {
+        return shards;
+    }
+
+    double utilisation() {
+        return weight / capacity;
+    }
+
+    double utilisationWith(long more) {
+        return (weight + more) / capacity;
+    }
+
+    /** A server is a source or a target in a plan, never both: then the order of the moves does not matter. */
+    boolean mayGive() {
+        return !received && !movable.isEmpty();
+    }
+
+    boolean mayReceive() {
+        return !drained && !excluded && !gave;
+    }
+
+    /** What it can come to weigh if the others wish for this utilisation. */
+    double within(double utilisation) {
+        double wanted = utilisation * capacity;
+        if (drained) {
+            return 0;
+        }
+        double most = excluded ? Math.min((double) weight, wanted) : wanted;
+        return Math.max((double) pinnedWeight, most);
+    }
+
+    /** The heaviest shard that weighs no more than this. */
+    @Nullable
+    Shard heaviest(double atMost) {
+        return movable.floor(new Shard(Integer.MAX_VALUE, (long) Math.floor(atMost)));
+    }
+
+    /** The lightest shard that weighs more than this. */
+    @Nullable
+    Shard lightestAbove(double weight) {
+        return movable.higher(new Shard(Integer.MAX_VALUE, (long) Math.floor(weight)));
+    }
+}

@@ -1,0 +1,15 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/**
+ * Which shards should change their server so that the servers are evenly loaded, or one of them empty.
+ *
+ * <p>{@link org.shardflake.rebalance.RebalancePlanner} makes the plan, {@link org.shardflake.rebalance.RebalancePlanFile}
+ * keeps it for review, {@link org.shardflake.rebalance.PlanRun} carries it out.
+ */
+@NullMarked
+package org.shardflake.rebalance;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,155 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.move.AccountShards;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.rebalance.RebalancePlanFile;
+
+/** The rebalance commands and {@code server drain}, as an operator uses them: all shards are on db1, and db2 is empty. */
+class RebalanceCommandsTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, 8, directory);
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    private Cli.Result launch(String... args) {
+        return Cli.launch(InputStream.nullInputStream(), shards.environment(), args);
+    }
+
+    private ShardSet on(String server) {
+        ShardMap map = shards.catalog().load();
+        return map.shards(map.server(server));
+    }
+
+    private void fill(int shard, int rows) throws SQLException {
+        shards.execute(
+                "db1",
+                "INSERT INTO shard_%04d.account (uid, balance) SELECT %d, n FROM generate_series(1, %d) n"
+                        .formatted(shard, shard, rows));
+    }
+
+    @Test
+    void aPlanIsWrittenAndCarriedOut() {
+        Path file = directory.resolve("plan.yaml");
+
+        Cli.Result plan = launch("rebalance", "plan", "--by=count", "--file=" + file);
+        assertThat(plan.exitCode()).as(plan.toString()).isZero();
+        assertThat(plan.out())
+                .containsPattern("db1 +8 +4 +200 % +100 %")
+                .containsPattern("db2 +0 +4 +0 % +100 %")
+                .containsPattern("db1 +db2 +4 ")
+                .endsWith("wrote the plan to %s; shardflake rebalance apply carries it out\n".formatted(file));
+        assertThat(on("db2").isEmpty()).isTrue();
+
+        Cli.Result apply = launch("rebalance", "apply", file.toString());
+        assertThat(apply.exitCode()).as(apply.toString()).isZero();
+        assertThat(apply.out()).endsWith("moved 4 shards\n");
+        assertThat(on("db2").size()).isEqualTo(4);
+        assertThat(launch("rebalance", "apply", file.toString()).out())
+                .isEqualTo("nothing to do: every shard of the plan is on its target\n");
+        assertThat(launch("rebalance", "plan", "--by=count").out())
+                .endsWith("nothing to do: every server is within 10 % of the mean\n");
+    }
+
+    @Test
+    void aPlanByBytesMovesTheBigOnesApart() throws SQLException {
+        fill(2, 20_000);
+        fill(5, 20_000);
+
+        Cli.Result plan = launch("rebalance", "plan", "--pin=2", "-o", "json");
+
+        assertThat(plan.exitCode()).as(plan.toString()).isZero();
+        assertThat(plan.out()).contains("\"from\":\"db1\",\"to\":\"db2\"").containsPattern("\"shards\":\"[^\"]*5");
+    }
+
+    @Test
+    void anInterruptedPlanGoesOn() throws SQLException, IOException {
+        Path file = directory.resolve("plan.yaml");
+        launch("rebalance", "plan", "--by=count", "--file=" + file);
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        ShardSet planned = RebalancePlanFile.read(file).moves().get(0).shards();
+        Move begun = mover.create("db1", "db2", planned, "");
+        mover.follow(begun.id());
+        mover.cutOver(begun.id(), planned);
+
+        Cli.Result apply = launch("rebalance", "apply", file.toString());
+
+        assertThat(apply.exitCode()).as(apply.toString()).isZero();
+        assertThat(on("db2").size()).isEqualTo(4);
+        assertThat(mover.moves()).isEmpty();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    @Test
+    void aPlanOfAnotherMapIsRefused() throws IOException {
+        Path file = directory.resolve("plan.yaml");
+        launch("rebalance", "plan", "--by=count", "--file=" + file);
+        Files.writeString(file, Files.readString(file).replace("db2", "db9"));
+
+        Cli.Result apply = launch("rebalance", "apply", file.toString());
+
+        assertThat(apply.exitCode()).as(apply.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(apply.err()).contains("the plan names server db9, which is not in the shard map");
+        assertThat(on("db2").isEmpty()).isTrue();
+        assertThat(launch("rebalance", "apply", directory.resolve("none.yaml").toString())
+                        .err())
+                .contains("none.yaml: no such file or directory");
+    }
+
+    @Test
+    void aServerIsDrained() throws SQLException {
+        Cli.Result unasked = launch("server", "drain", "db1", "--by=count");
+        assertThat(unasked.exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(unasked.err()).startsWith("error: to move 8 shards to drain db1 needs --yes");
+        assertThat(launch("server", "drain", "db1", "--by=count", "--dry-run").out())
+                .containsPattern("db1 +8 +0 ");
+        assertThat(on("db1").size()).isEqualTo(8);
+
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        mover.create("db1", "db2", ShardSet.range(2, 3), "interrupted before it began");
+        Cli.Result drain = launch("server", "drain", "db1", "--by=count", "--yes");
+
+        assertThat(drain.exitCode()).as(drain.toString()).isZero();
+        assertThat(drain.out()).endsWith("drained server db1: moved 8 shards\n");
+        assertThat(on("db1").isEmpty()).isTrue();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        assertThat(launch("server", "drain", "db1", "--yes").out())
+                .isEqualTo("nothing to do: server db1 has no shards\n");
+        assertThat(launch("server", "remove", "db1").exitCode()).isZero();
+    }
+}
