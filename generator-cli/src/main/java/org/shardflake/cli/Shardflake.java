@@ -16,11 +16,13 @@ import java.io.PrintWriter;
 import java.util.Map;
 import org.shardflake.IdLayout;
 import org.shardflake.cli.command.DemoCommand;
+import org.shardflake.cli.command.DoctorCommand;
 import org.shardflake.cli.command.IdCommand;
 import org.shardflake.cli.command.InitCommand;
 import org.shardflake.cli.command.MapCommand;
 import org.shardflake.cli.command.MoveCommand;
 import org.shardflake.cli.command.RebalanceCommand;
+import org.shardflake.cli.command.ReconcileCommand;
 import org.shardflake.cli.command.SchemaCommand;
 import org.shardflake.cli.command.ServerCommand;
 import picocli.CommandLine;
@@ -49,6 +51,8 @@ import picocli.CommandLine.ScopeType;
             SchemaCommand.class,
             MoveCommand.class,
             RebalanceCommand.class,
+            DoctorCommand.class,
+            ReconcileCommand.class,
             IdCommand.class
         },
         exitCodeListHeading = "%nExit codes:%n",

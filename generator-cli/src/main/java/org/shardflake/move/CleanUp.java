@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.SQLException;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.jdbc.Sql;
 
 /** Takes everything of a move off the servers, except for the shards where the catalog has them. Can be done again at any time. */
 final class CleanUp {

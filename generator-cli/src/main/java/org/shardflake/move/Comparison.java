@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Both copies of a shard as they were at its cutover: frozen on the server it left, and not yet open on the other one. The

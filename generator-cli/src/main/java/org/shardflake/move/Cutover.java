@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Cuts shards over from the server that has them to the other one of their move. For one thread.

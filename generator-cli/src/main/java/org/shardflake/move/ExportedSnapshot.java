@@ -10,6 +10,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.postgresql.jdbc.PreferQueryMode;
 import org.postgresql.replication.ReplicationSlotInfo;
+import org.shardflake.jdbc.Sql;
 
 /** The rows as they are where a new replication slot begins, for other sessions to read until this is closed. */
 final class ExportedSnapshot implements AutoCloseable {

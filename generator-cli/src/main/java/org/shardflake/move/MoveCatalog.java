@@ -15,6 +15,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /** The moves that the catalog knows of. Thread-safe; connects for each call. */
@@ -51,6 +52,12 @@ final class MoveCatalog {
 
     Connection connect() throws SQLException {
         return url.connect("shardflake move");
+    }
+
+    boolean isTakenUp(long id) throws SQLException {
+        try (Connection connection = connect()) {
+            return MoveLease.isTaken(connection, id);
+        }
     }
 
     /** All moves that are not done, oldest first. */

@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
 
 /** Copies all shards of a move as they were at one moment, some at a time, the largest first. */
 final class MoveCopy {

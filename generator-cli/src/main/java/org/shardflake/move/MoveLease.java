@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.shardflake.jdbc.Sql;
 
 /**
  * The right to work on a move, as long as its connection to the catalog lives; and what the one who has it writes there.
@@ -16,6 +17,14 @@ import java.time.Duration;
 final class MoveLease implements AutoCloseable {
 
     private static final String LOCK = "SELECT pg_try_advisory_lock(hashtext('shardflake.move'), ?::integer)";
+
+    /** A lock of two numbers is listed with the first as an unsigned one. */
+    private static final String IS_LOCKED = """
+            SELECT EXISTS (SELECT FROM pg_locks
+             WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid::bigint = ?
+               AND classid::bigint = hashtext('shardflake.move')::bigint & 4294967295
+               AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+            """;
 
     /** So long a server may take to notice that a killed process has gone. */
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
@@ -46,6 +55,11 @@ final class MoveLease implements AutoCloseable {
         long claim = Sql.number(
                 connection, "UPDATE shardflake_catalog.move SET claim = claim + 1 WHERE id = ? RETURNING claim", move);
         return new MoveLease(connection, move, claim);
+    }
+
+    /** Whether anybody has the lease of a move. */
+    static boolean isTaken(Connection connection, long move) throws SQLException {
+        return Sql.isTrue(connection, IS_LOCKED, move);
     }
 
     long claim() {

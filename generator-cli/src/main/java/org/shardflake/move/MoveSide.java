@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.jdbc.Sql;
 
 /**
  * A server of a move, with a connection of the one who has claimed the move, and of nobody who had it before. For one thread,

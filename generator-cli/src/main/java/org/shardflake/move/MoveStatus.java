@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import org.shardflake.jdbc.Sql;
 
 /**
  * A move, and how its replication is now.

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
@@ -238,6 +239,16 @@ public final class Mover {
             new CleanUp(session, listener).run();
             return true;
         });
+    }
+
+    /** Brings the servers to what the catalog says of a move that was interrupted, so that its shards take writes where they are. */
+    public void settle(long id) throws SQLException {
+        work(id, session -> true);
+    }
+
+    /** Whether somebody works on a move now. */
+    public boolean isTakenUp(long id) throws SQLException {
+        return catalog.isTakenUp(id);
     }
 
     private static void requireFollowing(Move move) {

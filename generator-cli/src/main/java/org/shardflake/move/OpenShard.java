@@ -6,6 +6,7 @@ package org.shardflake.move;
 
 import java.sql.Array;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.jdbc.Sql;
 
 /** SQL that makes a server take a shard's writes, with its sequences going on where those of another server stopped. */
 final class OpenShard {

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 
 /** Looks whether shards can be moved, before anything is changed. */
@@ -134,73 +135,9 @@ public final class Preflight {
     }
 
     private void checkServer(Connection connection, String name) throws SQLException {
-        String on = "-" + name;
-        setting(
-                connection,
-                "wal-level" + on,
-                "current_setting('wal_level') = 'logical'",
-                "wal_level is ' || current_setting('wal_level') || '",
-                "set wal_level = logical and restart");
-        setting(
-                connection,
-                "replication-slots" + on,
-                "(SELECT count(*) FROM pg_replication_slots) < current_setting('max_replication_slots')::integer",
-                "' || (SELECT count(*) FROM pg_replication_slots) || ' of ' || current_setting('max_replication_slots') || ' slots are in use, one is needed",
-                "raise max_replication_slots and restart, or drop slots that nobody uses");
-        setting(
-                connection,
-                "wal-senders" + on,
-                "(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender') + 1 < current_setting('max_wal_senders')::integer",
-                "' || (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'walsender') || ' of ' || current_setting('max_wal_senders') || ' senders are in use, two are needed while copying",
-                "raise max_wal_senders and restart");
-        setting(
-                connection,
-                "logical-replication-workers" + on,
-                "(SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'logical replication%worker') < current_setting('max_logical_replication_workers')::integer",
-                "' || (SELECT count(*) FROM pg_stat_activity WHERE backend_type LIKE 'logical replication%worker') || ' of ' || current_setting('max_logical_replication_workers') || ' workers are in use, one is needed",
-                "raise max_logical_replication_workers and restart");
-        setting(
-                connection,
-                "worker-processes" + on,
-                "current_setting('max_worker_processes')::integer > current_setting('max_logical_replication_workers')::integer",
-                "max_worker_processes is ' || current_setting('max_worker_processes') || ', max_logical_replication_workers ' || current_setting('max_logical_replication_workers') || '",
-                "raise max_worker_processes above max_logical_replication_workers and restart");
-        setting(
-                connection,
-                "replication-origins" + on,
-                "(SELECT count(*) FROM pg_replication_origin) < COALESCE(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))::integer",
-                "' || (SELECT count(*) FROM pg_replication_origin) || ' origins are in use, one is needed",
-                "raise max_active_replication_origins (before PostgreSQL 18: max_replication_slots) and restart");
-        setting(
-                connection,
-                "privileges" + on,
-                "current_setting('is_superuser')::boolean",
-                "' || current_user || ' ' || CASE WHEN current_setting('is_superuser')::boolean THEN 'is' ELSE 'is not' END || ' a superuser",
-                "use a superuser for moves: replication slots, subscriptions and session_replication_role need it on 15, and nearly all of it later");
-        boolean keepsAll = Sql.isTrue(
-                connection,
-                "SELECT current_setting('max_slot_wal_keep_size') = '-1' AND COALESCE(current_setting('idle_replication_slot_timeout', true), '0') IN ('0', '0s', '0min')");
-        add(
-                "slot-retention" + on,
-                keepsAll ? Outcome.OK : Outcome.WARNING,
-                keepsAll ? "slots keep what they need" : "the server may give up a slot that falls behind",
-                keepsAll
-                        ? ""
-                        : "set max_slot_wal_keep_size = -1 and idle_replication_slot_timeout = 0, or watch the lag: a slot that is lost means to cancel and begin again");
-    }
-
-    private void setting(Connection connection, String name, String condition, String found, String remedy)
-            throws SQLException {
-        PreflightCheck check = Sql.list(
-                        connection,
-                        "SELECT %s, '%s'".formatted(condition, found),
-                        row -> new PreflightCheck(
-                                name,
-                                row.getBoolean(1) ? Outcome.OK : Outcome.FAILED,
-                                row.getString(2),
-                                row.getBoolean(1) ? "" : remedy))
-                .get(0);
-        checks.add(check);
+        for (PreflightCheck check : ServerChecks.run(connection)) {
+            add(check.name() + "-" + name, check.outcome(), check.found(), check.remedy());
+        }
     }
 
     private void checkPlace() throws SQLException {

@@ -13,6 +13,7 @@ import java.util.Map;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.SchemaLock;
 import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
 /**

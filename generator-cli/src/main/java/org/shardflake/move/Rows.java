@@ -10,6 +10,7 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.jdbc.Sql;
 
 /**
  * The rows of one table, as hashes of their text: equal wherever the rows are, on every version of PostgreSQL.

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Brings the servers to what the catalog says, whatever was interrupted where: the server that has a shard takes its writes, the

@@ -12,6 +12,7 @@ import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
 import org.postgresql.copy.CopyOut;
 import org.shardflake.Sharding;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Copies the rows of shards over two connections. For one thread.

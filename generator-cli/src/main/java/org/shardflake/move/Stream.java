@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.shardflake.jdbc.Sql;
 
 /**
  * One direction of a move's replication: a publication and a slot on one server, a subscription on the other, all of one name.
@@ -21,8 +22,6 @@ import java.util.stream.Collectors;
  * knows the tables of all shards from the beginning. For one thread.
  */
 final class Stream {
-
-    private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
 
     private final String key;
     private final String name;
@@ -93,8 +92,7 @@ final class Stream {
     }
 
     boolean hasSlot() throws SQLException {
-        return Sql.isTrue(
-                publisher.control(), "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
+        return Replication.hasSlot(publisher.control(), name);
     }
 
     /** Creates the slot, after transactions that have written on the publisher have ended, and equal marks on both sides. */
@@ -222,31 +220,12 @@ final class Stream {
     /** Without the slot, which the subscription is told to forget: its server may be down. */
     void dropSubscription() throws SQLException {
         if (hasSubscription()) {
-            Sql.execute(
-                    subscriber.control(),
-                    subscriber.checkClaim()
-                            + "ALTER SUBSCRIPTION %1$s DISABLE; ALTER SUBSCRIPTION %1$s SET (slot_name = NONE); DROP SUBSCRIPTION %1$s"
-                                    .formatted(name));
+            Replication.dropSubscription(subscriber.control(), name, subscriber.checkClaim());
         }
     }
 
     /** Ends the sender that may still use it. */
     void dropSlot() throws SQLException {
-        long end = System.nanoTime() + SLOT_PATIENCE.toNanos();
-        while (hasSlot()) {
-            try {
-                Sql.call(
-                        publisher.control(),
-                        "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = ? AND active",
-                        name);
-                Sql.call(publisher.control(), "SELECT pg_drop_replication_slot(?)", name);
-            } catch (SQLException e) {
-                boolean gone = Sql.isOutage(e) && !"55006".equals(e.getSQLState());
-                if (gone || System.nanoTime() > end) {
-                    throw e;
-                }
-                Pause.millis(50);
-            }
-        }
+        Replication.dropSlot(publisher.control(), name);
     }
 }

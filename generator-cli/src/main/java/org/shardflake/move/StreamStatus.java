@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import org.shardflake.jdbc.Sql;
 
 /**
  * How one direction of a move's replication is.

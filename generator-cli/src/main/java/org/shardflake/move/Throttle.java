@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.shardflake.jdbc.Sql;
 
 /** Keeps copying to a rate, and waits for standbys of the target that are behind. Thread-safe. */
 final class Throttle {

@@ -86,10 +86,10 @@ class MoveCommandsTest {
 
         Cli.Result unasked = launch("move", "cancel");
         assertThat(unasked.exitCode()).isEqualTo(ExitCodes.USAGE);
-        assertThat(unasked.err())
-                .isEqualTo(
-                        "error: to cancel move 1 and remove the copies of 3 shards on db2 needs --yes where nobody can be asked\n"
-                                + "hint: see what it is with shardflake move status 1\n");
+        assertThat(unasked.err()).isEqualTo("""
+                error: to cancel move 1 and remove the copies of 3 shards on db2 needs --yes where nobody can be asked
+                hint: see what it is with shardflake move status 1
+                """);
 
         assertThat(launch("move", "reverse").out()).startsWith("brought back 1 shard; write pause");
         assertThat(launch("move", "cancel", "--yes").out()).isEqualTo("cancelled move 1 of 3 shards from db1 to db2\n");

@@ -76,7 +76,9 @@ class ShardflakeTest {
         "schema rollback",
         "rebalance",
         "rebalance plan",
-        "rebalance apply"
+        "rebalance apply",
+        "doctor",
+        "reconcile"
     })
     void helpsWithEachCommand(String command) {
         Result result = Cli.launch((command + " --help").split(" "));

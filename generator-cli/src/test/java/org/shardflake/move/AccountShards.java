@@ -25,6 +25,7 @@ import org.shardflake.cluster.TestDatabase;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardRouterBuilder;
 import org.shardflake.server.ServerUrl;

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
 /**

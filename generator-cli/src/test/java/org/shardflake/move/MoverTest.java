@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.postgresql.PGConnection;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 

@@ -33,6 +33,9 @@ public final class FunctionLibrary {
 
     private static final String LAST_FUNCTION = "shardflake.next_id(integer, regclass)";
 
+    private static final ClassLoaderResourceAccessor RESOURCES =
+            new ClassLoaderResourceAccessor(FunctionLibrary.class.getClassLoader());
+
     private FunctionLibrary() {}
 
     /**
@@ -62,15 +65,26 @@ public final class FunctionLibrary {
         try (DeployLock lock = DeployLock.take(connection)) {
             lock.execute("CREATE SCHEMA IF NOT EXISTS shardflake");
             long epoch = epoch(recordedEpoch(connection), wanted);
-            LiquibaseRun.update(
-                    connection,
-                    new ClassLoaderResourceAccessor(FunctionLibrary.class.getClassLoader()),
-                    CHANGELOG,
-                    "shardflake",
-                    Map.of("shardflake.epoch", Long.toString(epoch)));
+            LiquibaseRun.update(connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch));
             connection.setAutoCommit(true);
             verify(connection, epoch);
         }
+    }
+
+    /**
+     * Whether a database has the library as this version of Shardflake deploys it.
+     *
+     * @param connection a connection with no transaction open; left open, in auto-commit mode
+     */
+    public static boolean isCurrent(Connection connection) throws SQLException {
+        OptionalLong epoch = recordedEpoch(connection);
+        return epoch.isPresent()
+                && LiquibaseRun.isCurrent(
+                        connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch.getAsLong()));
+    }
+
+    private static Map<String, String> parameters(long epoch) {
+        return Map.of("shardflake.epoch", Long.toString(epoch));
     }
 
     private static long epoch(OptionalLong recorded, OptionalLong wanted) {

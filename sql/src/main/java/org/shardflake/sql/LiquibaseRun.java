@@ -5,11 +5,15 @@
 package org.shardflake.sql;
 
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.logging.Level;
 import java.util.logging.Logger;
+import liquibase.Contexts;
+import liquibase.LabelExpression;
+import liquibase.Liquibase;
 import liquibase.Scope;
 import liquibase.UpdateSummaryEnum;
 import liquibase.UpdateSummaryOutputEnum;
@@ -76,6 +80,33 @@ public final class LiquibaseRun {
             throw new DeploymentException("could not deploy " + changelog + ": " + e.getMessage(), e);
         } finally {
             ONE_AT_A_TIME.unlock();
+        }
+    }
+
+    /** Whether the history in {@code historySchema} lacks nothing of a changelog, in the form that the changelog has now. */
+    static boolean isCurrent(
+            Connection connection,
+            ResourceAccessor resources,
+            String changelog,
+            String historySchema,
+            Map<String, String> parameters)
+            throws SQLException {
+        try {
+            return quietly(resources, () -> {
+                // Not closed: that would close the connection, which is the caller's.
+                Database database = new PostgresDatabase();
+                database.setConnection(new JdbcConnection(connection));
+                database.setLiquibaseSchemaName(historySchema);
+                Liquibase liquibase = new Liquibase(changelog, resources, database);
+                parameters.forEach(liquibase::setChangeLogParameter);
+                return liquibase
+                        .listUnrunChangeSets(new Contexts(), new LabelExpression())
+                        .isEmpty();
+            });
+        } catch (Exception e) {
+            throw new DeploymentException("could not compare " + changelog + ": " + e.getMessage(), e);
+        } finally {
+            connection.setAutoCommit(true);
         }
     }
 

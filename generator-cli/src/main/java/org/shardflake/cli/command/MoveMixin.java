@@ -22,7 +22,7 @@ import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Option;
 
 /** How moves are made, and which one a command is about. */
-final class MoveMixin extends CatalogMixin {
+class MoveMixin extends CatalogMixin {
 
     @Option(
             names = "--patience",
@@ -66,7 +66,7 @@ final class MoveMixin extends CatalogMixin {
         return new MoveServer(name, parse(map.server(name).url()));
     }
 
-    private ServerUrl url() {
+    final ServerUrl url() {
         ServerUrl url = given();
         if (url == null) {
             throw new IllegalStateException("the map was loaded from a catalog that nobody gave");

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.move;
+package org.shardflake.jdbc;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -16,7 +16,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 
 /** Short forms of what is done with statements all over a move. */
-final class Sql {
+public final class Sql {
 
     /** The server is going down, starting up or was cut off from us. */
     private static final Set<String> OUTAGES = Set.of("57P01", "57P02", "57P03", "57P05", "55006", "25006");
@@ -24,31 +24,31 @@ final class Sql {
     private Sql() {}
 
     @FunctionalInterface
-    interface RowReader<T> {
+    public interface RowReader<T> {
         T read(ResultSet row) throws SQLException;
     }
 
-    static void execute(Connection connection, String sql) throws SQLException {
+    public static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.setEscapeProcessing(false);
             statement.execute(sql);
         }
     }
 
-    static int update(Connection connection, String sql, Object... parameters) throws SQLException {
+    public static int update(Connection connection, String sql, Object... parameters) throws SQLException {
         try (PreparedStatement statement = prepare(connection, sql, parameters)) {
             return statement.executeUpdate();
         }
     }
 
     /** Runs a query for what it does, and ignores what it returns. */
-    static void call(Connection connection, String sql, Object... parameters) throws SQLException {
+    public static void call(Connection connection, String sql, Object... parameters) throws SQLException {
         try (PreparedStatement statement = prepare(connection, sql, parameters)) {
             statement.execute();
         }
     }
 
-    static <T> List<T> list(Connection connection, String sql, RowReader<T> reader, Object... parameters)
+    public static <T> List<T> list(Connection connection, String sql, RowReader<T> reader, Object... parameters)
             throws SQLException {
         List<T> rows = new ArrayList<>();
         try (PreparedStatement statement = prepare(connection, sql, parameters);
@@ -60,15 +60,15 @@ final class Sql {
         return rows;
     }
 
-    static long number(Connection connection, String sql, Object... parameters) throws SQLException {
+    public static long number(Connection connection, String sql, Object... parameters) throws SQLException {
         return list(connection, sql, row -> row.getLong(1), parameters).get(0);
     }
 
-    static boolean isTrue(Connection connection, String sql, Object... parameters) throws SQLException {
+    public static boolean isTrue(Connection connection, String sql, Object... parameters) throws SQLException {
         return list(connection, sql, row -> row.getBoolean(1), parameters).get(0);
     }
 
-    static String text(Connection connection, String sql, Object... parameters) throws SQLException {
+    public static String text(Connection connection, String sql, Object... parameters) throws SQLException {
         return list(connection, sql, row -> row.getString(1), parameters).get(0);
     }
 
@@ -89,18 +89,18 @@ final class Sql {
         return statement;
     }
 
-    static String quote(String text) {
+    public static String quote(String text) {
         return "'" + text.replace("'", "''") + "'";
     }
 
     /** Whether the server, or the way to it, failed rather than the statement: another try may find it mended. */
-    static boolean isOutage(SQLException e) {
+    public static boolean isOutage(SQLException e) {
         String state = String.valueOf(e.getSQLState());
         return state.startsWith("08") || state.startsWith("57P") || OUTAGES.contains(state);
     }
 
     /** The first line of what the server said. */
-    static String message(SQLException e) {
+    public static String message(SQLException e) {
         return String.valueOf(e.getMessage()).lines().findFirst().orElse("").replaceFirst("^(FATAL|ERROR): ", "");
     }
 }

@@ -1,0 +1,61 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.util.concurrent.Callable;
+import org.shardflake.cli.ExitCodes;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake reconcile}. */
+@Command(
+        name = "reconcile",
+        description = {
+            "Brings the servers to what the shard map says: run it after a server failed over or was restored, and now and then.",
+            "Closes shards on servers that the map does not name, opens those that nobody else can have, settles moves that"
+                    + " were interrupted at a cutover, and removes what is left of moves that are gone. It changes no row and"
+                    + " removes no table."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:the servers are as the map says",
+            "1:the catalog failed",
+            "2:the command line is wrong",
+            "4:there is no catalog",
+            "5:something is left that takes a person; with --dry-run, something would be changed"
+        },
+        footer = {"", "Example: shardflake reconcile --dry-run"})
+public final class ReconcileCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(names = "--dry-run", description = "Show what is not as the map says, and change nothing.")
+    private boolean dryRun;
+
+    @Mixin
+    private DoctorMixin doctor;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException, InterruptedException {
+        DoctorView view = new DoctorView(doctor.doctor().examineOwnership());
+        if (!dryRun) {
+            view.fix(spec.commandLine().getErr());
+        }
+        output.print(
+                spec.commandLine().getOut(),
+                view.facts(),
+                () -> view.facts().isEmpty() ? doctor.extent() + " are as the shard map says" : view.text());
+        return view.hasProblems() ? ExitCodes.VERIFICATION : ExitCodes.OK;
+    }
+}

@@ -1,0 +1,84 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Map;
+import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/** How fixes get at the catalog and the servers. */
+final class Access {
+
+    private static final String APPLICATION = "shardflake doctor";
+
+    /** So long a fix waits for the application, and lets the application wait behind it. */
+    private static final String PATIENCE = "SET lock_timeout = '5s'";
+
+    private final ServerUrl catalog;
+    private final Map<String, ServerUrl> servers;
+
+    Access(ServerUrl catalog, Map<String, ServerUrl> servers) {
+        this.catalog = catalog;
+        this.servers = servers;
+    }
+
+    @FunctionalInterface
+    interface Work {
+        void run(Connection connection) throws SQLException;
+    }
+
+    void onServer(String name, Work work) throws SQLException {
+        ServerUrl url = servers.get(name);
+        if (url == null) {
+            throw new IllegalArgumentException("no server " + name);
+        }
+        try (Connection connection = url.connect(APPLICATION)) {
+            Sql.execute(connection, PATIENCE);
+            work.run(connection);
+        }
+    }
+
+    /**
+     * Works on shards while the catalog keeps them where they are, and out of moves.
+     *
+     * @param isOwner whether the shards have to be on the server, or else have to be on others
+     * @throws DoctorException if they are not
+     */
+    void whilePlaced(String server, boolean isOwner, ShardSet shards, Work work) throws SQLException {
+        try (Connection connection = catalog.connect(APPLICATION)) {
+            connection.setAutoCommit(false);
+            long placed = Sql.list(
+                            connection,
+                            "SELECT server FROM shardflake_catalog.shard WHERE format('shard_%s', lpad(shard::text, 4, '0')) = ANY (?) ORDER BY shard FOR SHARE",
+                            row -> row.getString(1),
+                            shards)
+                    .stream()
+                    .filter(owner -> owner.equals(server) == isOwner)
+                    .count();
+            long moving = Sql.number(
+                    connection,
+                    "SELECT count(*) FROM shardflake_catalog.move_shard WHERE format('shard_%s', lpad(shard::text, 4, '0')) = ANY (?)",
+                    shards);
+            if (placed != shards.size() || moving > 0) {
+                throw new DoctorException("shards %s have been placed or moved since; look again".formatted(shards));
+            }
+            onServer(server, work);
+            connection.rollback();
+        }
+    }
+
+    /** Works on a server unless the catalog has a move with this tag. */
+    void unlessMoving(String tag, String server, Work work) throws SQLException {
+        try (Connection connection = catalog.connect(APPLICATION)) {
+            if (Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM shardflake_catalog.move WHERE tag = ?)", tag)) {
+                throw new DoctorException("there is a move %s now; look again".formatted(tag));
+            }
+        }
+        onServer(server, work);
+    }
+}

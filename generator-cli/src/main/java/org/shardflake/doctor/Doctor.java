@@ -1,0 +1,115 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.Move;
+import org.shardflake.move.Mover;
+import org.shardflake.server.ServerUrl;
+
+/** Examines the servers of a shard map, while they work. */
+public final class Doctor {
+
+    private final ShardCatalog catalog;
+    private final ServerUrl catalogUrl;
+    private final Mover mover;
+    private final Access access;
+    private final Map<String, ServerUrl> urls;
+
+    /**
+     * @param urls where the servers of the shard map are, with what is needed to log in
+     * @param mover settles moves that were interrupted
+     */
+    public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover) {
+        this.catalog = ShardCatalog.at(catalog);
+        this.catalogUrl = catalog;
+        this.mover = mover;
+        this.urls = urls;
+        this.access = new Access(catalog, urls);
+    }
+
+    /** Everything that can be found. Takes seconds for each server; they are asked at the same time. */
+    public List<Finding> examine() throws SQLException, InterruptedException {
+        List<Finding> findings = new ArrayList<>();
+        Knowledge knowledge = ask(findings);
+        findings.addAll(ShardFindings.of(knowledge, access));
+        findings.addAll(MoveFindings.of(knowledge, access, mover));
+        findings.addAll(ServerFindings.of(knowledge, access));
+        return findings;
+    }
+
+    /** Only what a failover, a restore or a killed command leaves behind: who has and takes which shard, and moves. */
+    public List<Finding> examineOwnership() throws SQLException, InterruptedException {
+        List<Finding> findings = new ArrayList<>();
+        Knowledge knowledge = ask(findings);
+        findings.addAll(ShardFindings.of(knowledge, access));
+        findings.addAll(MoveFindings.of(knowledge, access, mover));
+        return findings;
+    }
+
+    private Knowledge ask(List<Finding> findings) throws SQLException, InterruptedException {
+        ShardMap before = catalog.load();
+        List<Move> movesBefore = Mover.moves(catalogUrl);
+        Map<String, ServerFacts> facts = askServers(before, findings);
+        return new Knowledge(before, catalog.load(), Knowledge.union(movesBefore, Mover.moves(catalogUrl)), facts);
+    }
+
+    private Map<String, ServerFacts> askServers(ShardMap map, List<Finding> findings) throws InterruptedException {
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try {
+            Map<String, Future<ServerFacts>> answers = new LinkedHashMap<>();
+            for (Server server : map.servers()) {
+                answers.put(server.name(), threads.submit(() -> askServer(server.name())));
+            }
+            Map<String, ServerFacts> facts = new LinkedHashMap<>();
+            for (Map.Entry<String, Future<ServerFacts>> answer : answers.entrySet()) {
+                try {
+                    facts.put(answer.getKey(), answer.getValue().get());
+                } catch (ExecutionException e) {
+                    findings.add(unreadable(answer.getKey(), e));
+                }
+            }
+            return facts;
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private ServerFacts askServer(String name) throws SQLException {
+        ServerUrl url = urls.get(name);
+        if (url == null) {
+            throw new DoctorException("it was added just now; look again");
+        }
+        try (Connection connection = url.connect("shardflake doctor")) {
+            return ServerFacts.read(connection);
+        }
+    }
+
+    private static Finding unreadable(String server, ExecutionException e) {
+        Throwable cause = e.getCause() == null ? e : e.getCause();
+        String message = cause instanceof SQLException sql ? Sql.message(sql) : String.valueOf(cause.getMessage());
+        return Finding.of(
+                PROBLEM,
+                server,
+                "server-readable",
+                "cannot be examined: " + message,
+                "see that it runs, that its URL in the shard map is right, and that this user may read everything");
+    }
+}

@@ -1,0 +1,15 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+/** Something could not be examined, or is not as it was found. */
+public final class DoctorException extends RuntimeException {
+
+    private static final long serialVersionUID = 1L;
+
+    DoctorException(String message) {
+        super(message);
+    }
+}

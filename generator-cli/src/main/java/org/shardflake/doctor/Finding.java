@@ -1,0 +1,78 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+
+/** Something that is not as it should be. */
+public final class Finding {
+
+    private final Severity severity;
+    private final String server;
+    private final String check;
+    private final String found;
+    private final String remedy;
+    private final @Nullable Fix fix;
+
+    private Finding(Severity severity, String server, String check, String found, String remedy, @Nullable Fix fix) {
+        this.severity = severity;
+        this.server = server;
+        this.check = check;
+        this.found = found;
+        this.remedy = remedy;
+        this.fix = fix;
+    }
+
+    static Finding of(Severity severity, String server, String check, String found, String remedy) {
+        return new Finding(severity, server, check, found, remedy, null);
+    }
+
+    /** One that the doctor can mend without a risk to rows. */
+    Finding with(Fix safe) {
+        return new Finding(severity, server, check, found, remedy, safe);
+    }
+
+    public Severity severity() {
+        return severity;
+    }
+
+    /** The server's name in the shard map, or "catalog". */
+    public String server() {
+        return server;
+    }
+
+    /** A name that stays, such as shard-closed. */
+    public String check() {
+        return check;
+    }
+
+    public String found() {
+        return found;
+    }
+
+    /** What to do about it. */
+    public String remedy() {
+        return remedy;
+    }
+
+    /** Whether {@link #fix} can mend it. */
+    public boolean isFixable() {
+        return fix != null;
+    }
+
+    /** Mends it. */
+    public void fix() throws SQLException {
+        if (fix == null) {
+            throw new IllegalStateException("%s of %s has no fix that is safe".formatted(check, server));
+        }
+        fix.apply();
+    }
+
+    @Override
+    public String toString() {
+        return "%s: %s: %s: %s".formatted(severity, server, check, found);
+    }
+}

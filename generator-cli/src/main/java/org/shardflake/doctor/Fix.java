@@ -1,0 +1,14 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import java.sql.SQLException;
+
+/** Mends what was found. Looks again before it changes anything, since time has passed. */
+@FunctionalInterface
+interface Fix {
+
+    void apply() throws SQLException;
+}

@@ -1,0 +1,136 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.shardflake.doctor.ServerFacts.Remnant;
+import org.shardflake.doctor.ServerFacts.Remnant.Kind;
+import org.shardflake.doctor.ServerFacts.StreamTrouble;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.Move;
+import org.shardflake.move.MovePhase;
+import org.shardflake.move.Mover;
+import org.shardflake.move.Replication;
+import org.shardflake.move.ShardPhase;
+
+/** Moves that nobody works on, and what is left on servers of moves that are gone. */
+final class MoveFindings {
+
+    private final Knowledge knowledge;
+    private final Access access;
+    private final Mover mover;
+    private final List<Finding> findings = new ArrayList<>();
+
+    private MoveFindings(Knowledge knowledge, Access access, Mover mover) {
+        this.knowledge = knowledge;
+        this.access = access;
+        this.mover = mover;
+    }
+
+    static List<Finding> of(Knowledge knowledge, Access access, Mover mover) throws SQLException {
+        MoveFindings moves = new MoveFindings(knowledge, access, mover);
+        for (Move move : knowledge.moves()) {
+            moves.interrupted(move);
+        }
+        moves.remnants();
+        moves.troubles();
+        return moves.findings;
+    }
+
+    private void interrupted(Move move) throws SQLException {
+        boolean cutting = !move.shardSet(ShardPhase.CUTTING_OVER).isEmpty();
+        boolean waits = move.phase() == MovePhase.FOLLOWING && !cutting;
+        if (waits || mover.isTakenUp(move.id())) {
+            return;
+        }
+        String shards = "--shards %s --to %s".formatted(move.shardSet(), move.target());
+        String command = switch (move.phase()) {
+            case FOLLOWING -> "cutover %d".formatted(move.id());
+            case COMPLETING -> "complete %d".formatted(move.id());
+            case CANCELLING -> "cancel %d".formatted(move.id());
+            case PREPARING, COPYING, CATCHING_UP -> "start " + shards;
+        };
+        String goOn = "go on with shardflake move " + command;
+        if (cutting) {
+            findings.add(Finding.of(
+                            PROBLEM,
+                            "catalog",
+                            "move-interrupted",
+                            "move %d was interrupted at the cutover of shards %s, which may take no writes"
+                                    .formatted(move.id(), move.shardSet(ShardPhase.CUTTING_OVER)),
+                            "open them where the catalog has them with --fix, then " + goOn)
+                    .with(() -> mover.settle(move.id())));
+        } else {
+            findings.add(Finding.of(
+                    WARNING,
+                    "catalog",
+                    "move-interrupted",
+                    "move %d of shards %s is %s, and nobody works on it"
+                            .formatted(move.id(), move.shardSet(), move.phase()),
+                    goOn));
+        }
+    }
+
+    private void remnants() {
+        record Found(String server, Remnant remnant) {}
+        List<Found> orphans = new ArrayList<>();
+        knowledge
+                .facts()
+                .forEach((server, facts) -> facts.remnants().stream()
+                        .filter(remnant -> !knowledge.hasMove(remnant.tag()))
+                        .forEach(remnant -> orphans.add(new Found(server, remnant))));
+        // Subscriptions on all servers before the slots that they use on others.
+        orphans.sort(Comparator.comparing(found -> found.remnant().kind()));
+        orphans.forEach(found -> findings.add(orphan(found.server(), found.remnant())));
+    }
+
+    private Finding orphan(String server, Remnant remnant) {
+        boolean keepsLog = remnant.kind() == Kind.SLOT;
+        return Finding.of(
+                        keepsLog ? PROBLEM : WARNING,
+                        server,
+                        "orphan-" + remnant.kind().name().toLowerCase(Locale.ROOT),
+                        "%s %s is of a move that the catalog does not have%s"
+                                .formatted(
+                                        remnant.kind(), remnant.name(), keepsLog ? ", and keeps write-ahead log" : ""),
+                        "remove it with --fix")
+                .with(() -> access.unlessMoving(remnant.tag(), server, connection -> remove(connection, remnant)));
+    }
+
+    private static void remove(Connection connection, Remnant remnant) throws SQLException {
+        switch (remnant.kind()) {
+            case SUBSCRIPTION -> Replication.dropSubscription(connection, remnant.name(), "");
+            case SLOT -> Replication.dropSlot(connection, remnant.name());
+            case PUBLICATION -> Sql.execute(connection, "DROP PUBLICATION " + remnant.name());
+            case CLAIM -> Sql.call(connection, "DELETE FROM shardflake.move_claim WHERE move = ?", remnant.name());
+            case MARKER -> Sql.call(connection, "DELETE FROM shardflake.move_marker WHERE stream = ?", remnant.name());
+        }
+    }
+
+    private void troubles() {
+        for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
+            for (StreamTrouble trouble : server.getValue().streamTroubles()) {
+                if (knowledge.hasMove(trouble.tag())) {
+                    findings.add(
+                            Finding.of(
+                                    PROBLEM,
+                                    server.getKey(),
+                                    "move-stream",
+                                    trouble.found(),
+                                    "see shardflake move status; a slot that is lost means to cancel the move and to begin again"));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.PreflightCheck;
+import org.shardflake.move.PreflightCheck.Outcome;
+import org.shardflake.move.ServerChecks;
+import org.shardflake.sql.FunctionLibrary;
+
+/**
+ * What a server says of itself, read in one go.
+ *
+ * @param version its major version
+ * @param identity tells databases apart, whatever their URL
+ * @param clockMillis its clock less ours, in milliseconds
+ * @param clockDoubtMillis by how much that may be wrong: the time it took to ask
+ * @param epochMillis the epoch of its ids; less than 0 without the function library
+ */
+record ServerFacts(
+        int version,
+        String identity,
+        boolean standby,
+        long clockMillis,
+        long clockDoubtMillis,
+        long epochMillis,
+        boolean libraryIsCurrent,
+        Map<Integer, ShardState> shards,
+        List<SequenceAhead> sequencesAhead,
+        List<String> sequencesWrong,
+        List<Remnant> remnants,
+        List<StreamTrouble> streamTroubles,
+        List<PreflightCheck> limits) {
+
+    /** A sequence of ids that is ahead of the clock. */
+    record SequenceAhead(String name, long aheadMillis) {}
+
+    /** Something on a server that is part of a move. */
+    record Remnant(Kind kind, String name, String tag) {
+        enum Kind {
+            SUBSCRIPTION("subscription"),
+            SLOT("replication slot"),
+            PUBLICATION("publication"),
+            CLAIM("row of shardflake.move_claim"),
+            MARKER("row of shardflake.move_marker");
+
+            private final String text;
+
+            Kind(String text) {
+                this.text = text;
+            }
+
+            @Override
+            public String toString() {
+                return text;
+            }
+        }
+    }
+
+    /** What is wrong with a slot or subscription of a move. */
+    record StreamTrouble(String tag, String found) {}
+
+    /** A stream is {@code shardflake_TAG_DIRECTION}, and a move's tag is {@code mNUMBER_RANDOM}. */
+    private static final String REMNANTS = """
+            WITH own AS (
+                SELECT 'SUBSCRIPTION' AS kind, subname::text AS name FROM pg_subscription
+                 WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+                UNION ALL
+                SELECT 'SLOT', slot_name FROM pg_replication_slots WHERE database = current_database()
+                UNION ALL
+                SELECT 'PUBLICATION', pubname FROM pg_publication)
+            SELECT kind, name, substring(name FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_') FROM own
+             WHERE name ~ '^shardflake_m[0-9]+_[0-9a-f]+_(forward|reverse)$'
+            """;
+
+    private static final String ROWS_OF_MOVES = """
+            SELECT 'CLAIM', move, move FROM shardflake.move_claim
+            UNION ALL
+            SELECT 'MARKER', stream, substring(stream FROM '^(m[0-9]+_[0-9a-f]+)_') FROM shardflake.move_marker
+            """;
+
+    private static final String STREAM_TROUBLES = """
+            SELECT substring(slot_name FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_'),
+                   format('slot %s is %s and keeps %s of write-ahead log', slot_name, COALESCE(wal_status, 'lost'),
+                          pg_size_pretty(COALESCE(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)))
+              FROM pg_replication_slots
+             WHERE slot_name ~ '^shardflake_m[0-9]+_[0-9a-f]+_(forward|reverse)$' AND database = current_database()
+               AND (COALESCE(wal_status, 'lost') IN ('unreserved', 'lost') OR pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) > 10737418240)
+            UNION ALL
+            SELECT substring(s.subname FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_'),
+                   format('subscription %s is enabled and has no worker, after %s errors; the server''s log says why', s.subname, e.apply_error_count)
+              FROM pg_subscription s
+              LEFT JOIN pg_stat_subscription w ON w.subid = s.oid AND w.relid IS NULL
+              LEFT JOIN pg_stat_subscription_stats e ON e.subid = s.oid
+             WHERE s.subname ~ '^shardflake_m[0-9]+_[0-9a-f]+_(forward|reverse)$' AND s.subenabled AND w.pid IS NULL
+               AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """;
+
+    private static final String IDENTITY = """
+            SELECT system_identifier || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()
+            """;
+
+    private static final String SHARDS = """
+            SELECT right(n.nspname, 4)::integer, count(c.oid), count(c.oid) FILTER (WHERE t.oid IS NULL),
+                   count(*) FILTER (WHERE t.tgenabled <> 'D'), count(*) FILTER (WHERE t.tgenabled = 'D')
+              FROM pg_namespace n
+              LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p')
+              LEFT JOIN pg_trigger t ON t.tgrelid = c.oid AND t.tgfoid = to_regproc('shardflake.fence_write')
+             WHERE n.nspname ~ '^shard_[0-9]{4}$' GROUP BY n.nspname
+            """;
+
+    /** Those that make ids are told by their bounds, and hold ticks of 1024 a millisecond; a fence takes 2^50 off. */
+    private static final String SEQUENCES = """
+            WITH ids AS (
+                SELECT format('%I.%I', n.nspname, c.relname) AS name, s.seqincrement, s.seqcache, s.seqcycle,
+                       pg_sequence_last_value(c.oid) AS tick
+                  FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                 WHERE s.seqmin = -1125899906842624 AND n.nspname ~ '^shard_[0-9]{4}$')
+            """;
+
+    private static final String AHEAD = SEQUENCES + """
+            , ahead AS (
+                SELECT name, (tick + CASE WHEN tick < 0 THEN 1125899906842624 ELSE 0 END - shardflake.now_ticks()) / 1024 AS millis FROM ids)
+            SELECT name, millis FROM ahead WHERE millis > 1000 ORDER BY millis DESC
+            """;
+
+    private static final String WRONG = SEQUENCES + """
+            SELECT name FROM ids WHERE seqincrement <> 1 OR seqcache <> 1 OR seqcycle ORDER BY name
+            """;
+
+    static ServerFacts read(Connection connection) throws SQLException {
+        long before = System.currentTimeMillis();
+        long clock = Sql.number(connection, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint");
+        long after = System.currentTimeMillis();
+        boolean standby = Sql.isTrue(connection, "SELECT pg_is_in_recovery()");
+        boolean library = Sql.isTrue(connection, "SELECT to_regclass('shardflake.layout') IS NOT NULL");
+        boolean moves = Sql.isTrue(connection, "SELECT to_regclass('shardflake.move_claim') IS NOT NULL");
+        return new ServerFacts(
+                (int) Sql.number(connection, "SELECT current_setting('server_version_num')::integer / 10000"),
+                identity(connection),
+                standby,
+                clock - (before + after) / 2,
+                after - before,
+                library ? Sql.number(connection, "SELECT epoch_ms FROM shardflake.layout") : -1,
+                library && !standby && FunctionLibrary.isCurrent(connection),
+                shards(connection),
+                library
+                        ? Sql.list(connection, AHEAD, row -> new SequenceAhead(row.getString(1), row.getLong(2)))
+                        : List.of(),
+                Sql.list(connection, WRONG, row -> row.getString(1)),
+                remnants(connection, moves ? REMNANTS + "UNION ALL " + ROWS_OF_MOVES : REMNANTS),
+                standby
+                        ? List.of()
+                        : Sql.list(
+                                connection,
+                                STREAM_TROUBLES,
+                                row -> new StreamTrouble(row.getString(1), row.getString(2))),
+                ServerChecks.run(connection).stream()
+                        .filter(check -> check.outcome() != Outcome.OK)
+                        .toList());
+    }
+
+    /** Who may not ask is told apart from all others. */
+    private static String identity(Connection connection) throws SQLException {
+        boolean mayAsk = Sql.isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
+        return mayAsk ? Sql.text(connection, IDENTITY) : UUID.randomUUID().toString();
+    }
+
+    private static Map<Integer, ShardState> shards(Connection connection) throws SQLException {
+        Map<Integer, ShardState> shards = new TreeMap<>();
+        Sql.list(
+                connection,
+                SHARDS,
+                row -> shards.put(
+                        row.getInt(1),
+                        new ShardState(row.getInt(1), row.getInt(2), row.getInt(3), row.getInt(4), row.getInt(5))));
+        return shards;
+    }
+
+    private static List<Remnant> remnants(Connection connection, String sql) throws SQLException {
+        return Sql.list(
+                connection,
+                sql,
+                row -> new Remnant(Remnant.Kind.valueOf(row.getString(1)), row.getString(2), row.getString(3)));
+    }
+}

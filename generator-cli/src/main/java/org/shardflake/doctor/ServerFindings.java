@@ -1,0 +1,160 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.doctor.ServerFacts.SequenceAhead;
+import org.shardflake.sql.FunctionLibrary;
+
+/** Whether servers are what their URL promises, and set up for ids and moves. */
+final class ServerFindings {
+
+    private static final long CLOCKS_APART_MILLIS = 1000;
+
+    private final Knowledge knowledge;
+    private final Access access;
+    private final List<Finding> findings = new ArrayList<>();
+
+    private ServerFindings(Knowledge knowledge, Access access) {
+        this.knowledge = knowledge;
+        this.access = access;
+    }
+
+    static List<Finding> of(Knowledge knowledge, Access access) {
+        ServerFindings servers = new ServerFindings(knowledge, access);
+        servers.sameDatabase();
+        servers.clocks();
+        knowledge.facts().forEach((server, facts) -> {
+            servers.server(server, facts);
+            servers.library(server, facts);
+            servers.sequences(server, facts);
+        });
+        return servers.findings;
+    }
+
+    private void sameDatabase() {
+        Map<String, String> seen = new HashMap<>();
+        knowledge.facts().forEach((server, facts) -> {
+            String other = seen.putIfAbsent(facts.identity(), server);
+            if (other != null) {
+                findings.add(Finding.of(
+                        PROBLEM,
+                        server,
+                        "same-database",
+                        "is the same database as %s, or a copy of it".formatted(other),
+                        "change the URL of one of them with shardflake server change"));
+            }
+        });
+    }
+
+    /** Against ours, so that one clock that is wrong is named, and not all the others. */
+    private void clocks() {
+        knowledge.facts().forEach((server, facts) -> {
+            long apart = Math.max(0, Math.abs(facts.clockMillis()) - facts.clockDoubtMillis());
+            if (apart > CLOCKS_APART_MILLIS) {
+                findings.add(
+                        Finding.of(
+                                WARNING,
+                                server,
+                                "clock",
+                                "the clock is %s %s of this machine's"
+                                        .formatted(
+                                                seconds(Math.abs(facts.clockMillis())),
+                                                facts.clockMillis() > 0 ? "ahead" : "behind"),
+                                "synchronize the clocks of all servers; ids stay unique and increasing in any case, but tell another time"));
+            }
+        });
+    }
+
+    private static String seconds(long millis) {
+        return "%,.1f s".formatted(millis / 1000.0);
+    }
+
+    private void server(String server, ServerFacts facts) {
+        if (facts.standby()) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "standby",
+                    "is a standby, which takes no writes",
+                    "give the shard map the primary's URL with shardflake server change"));
+        }
+        if (facts.version() < 15) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "server-version",
+                    "has PostgreSQL %d".formatted(facts.version()),
+                    "upgrade it to 15 or later"));
+        }
+        facts.limits()
+                .forEach(limit -> findings.add(
+                        Finding.of(WARNING, server, limit.name(), limit.found(), "before a move: " + limit.remedy())));
+    }
+
+    private void library(String server, ServerFacts facts) {
+        long epoch = knowledge.map().layout().epochMillis();
+        if (facts.epochMillis() < 0) {
+            findings.add(Finding.of(
+                            PROBLEM,
+                            server,
+                            "function-library",
+                            "has no function library",
+                            "deploy it with --fix, or with shardflake schema deploy")
+                    .with(() -> access.onServer(server, connection -> FunctionLibrary.deploy(connection, epoch))));
+        } else if (facts.epochMillis() != epoch) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "epoch",
+                    "makes ids with epoch %d, and the shard map has %d".formatted(facts.epochMillis(), epoch),
+                    "a server keeps its epoch for good, so this one belongs to another installation"));
+        } else if (!facts.libraryIsCurrent() && !facts.standby()) {
+            findings.add(Finding.of(
+                            WARNING,
+                            server,
+                            "function-library",
+                            "has a function library of another version",
+                            "bring it up to date with --fix, or with shardflake schema deploy")
+                    .with(() -> access.onServer(server, connection -> FunctionLibrary.deploy(connection, epoch))));
+        }
+    }
+
+    private void sequences(String server, ServerFacts facts) {
+        if (!facts.sequencesAhead().isEmpty()) {
+            SequenceAhead worst = facts.sequencesAhead().get(0);
+            findings.add(
+                    Finding.of(
+                            WARNING,
+                            server,
+                            "sequence-ahead",
+                            "%d sequences of ids are ahead of the clock, %s by %s"
+                                    .formatted(
+                                            facts.sequencesAhead().size(),
+                                            worst.name(),
+                                            Duration.ofMillis(worst.aheadMillis())),
+                            "nothing, if the clock was set back: ids go on increasing, and tell a time to come until the clock has caught up"));
+        }
+        if (!facts.sequencesWrong().isEmpty()) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "sequence-settings",
+                    "%d sequences of ids have another INCREMENT, CACHE or CYCLE than they were made with, such as %s"
+                            .formatted(
+                                    facts.sequencesWrong().size(),
+                                    facts.sequencesWrong().get(0)),
+                    "ALTER SEQUENCE %s INCREMENT 1 CACHE 1 NO CYCLE; see then whether ids were made twice"
+                            .formatted(facts.sequencesWrong().get(0))));
+        }
+    }
+}

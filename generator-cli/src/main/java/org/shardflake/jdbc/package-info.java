@@ -1,0 +1,10 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/** Short SQL on a connection, for the packages that work on servers. */
+@NullMarked
+package org.shardflake.jdbc;
+
+import org.jspecify.annotations.NullMarked;

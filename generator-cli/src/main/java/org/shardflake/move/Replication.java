@@ -1,0 +1,55 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.shardflake.jdbc.Sql;
+
+/** How subscriptions and replication slots are removed, each on its server and whatever the other one does. */
+public final class Replication {
+
+    private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
+    private static final String OBJECT_IN_USE = "55006";
+
+    private Replication() {}
+
+    /**
+     * Removes a subscription without its slot, whose server may be down.
+     *
+     * @param checkFirst SQL that fails if this must not be done
+     */
+    public static void dropSubscription(Connection connection, String name, String checkFirst) throws SQLException {
+        Sql.execute(
+                connection,
+                checkFirst
+                        + "ALTER SUBSCRIPTION %1$s DISABLE; ALTER SUBSCRIPTION %1$s SET (slot_name = NONE); DROP SUBSCRIPTION %1$s"
+                                .formatted(name));
+    }
+
+    static boolean hasSlot(Connection connection, String name) throws SQLException {
+        return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
+    }
+
+    /** Removes a replication slot if it is there, and ends the sender that uses it. */
+    public static void dropSlot(Connection connection, String name) throws SQLException {
+        long end = System.nanoTime() + SLOT_PATIENCE.toNanos();
+        while (hasSlot(connection, name)) {
+            try {
+                Sql.call(
+                        connection,
+                        "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = ? AND active",
+                        name);
+                Sql.call(connection, "SELECT pg_drop_replication_slot(?)", name);
+            } catch (SQLException e) {
+                if (!OBJECT_IN_USE.equals(e.getSQLState()) || System.nanoTime() - end > 0) {
+                    throw e;
+                }
+                Pause.millis(50);
+            }
+        }
+    }
+}
