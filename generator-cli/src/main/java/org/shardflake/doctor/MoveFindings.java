@@ -27,6 +27,8 @@ import org.shardflake.move.ShardPhase;
 /** Moves that nobody works on, and what is left on servers of moves that are gone. */
 final class MoveFindings {
 
+    private static final long LOOK_AGAIN_MILLIS = 2000;
+
     private final Knowledge knowledge;
     private final Access access;
     private final Mover mover;
@@ -38,22 +40,44 @@ final class MoveFindings {
         this.mover = mover;
     }
 
-    static List<Finding> of(Knowledge knowledge, Access access, Mover mover) throws SQLException {
+    static List<Finding> of(Knowledge knowledge, Access access, Mover mover) throws SQLException, InterruptedException {
         MoveFindings moves = new MoveFindings(knowledge, access, mover);
-        for (Move move : knowledge.moves()) {
-            moves.interrupted(move);
-        }
+        moves.idle(knowledge.moves()).forEach(moves::interrupted);
         moves.remnants();
         moves.troubles();
         return moves.findings;
     }
 
-    private void interrupted(Move move) throws SQLException {
-        boolean cutting = !move.shardSet(ShardPhase.CUTTING_OVER).isEmpty();
-        boolean waits = move.phase() == MovePhase.FOLLOWING && !cutting;
-        if (waits || mover.isTakenUp(move.id())) {
-            return;
+    /** Moves that nobody works on, though they wait for that. Looks twice, since a command lets go of its move between steps. */
+    private List<Move> idle(List<Move> moves) throws SQLException, InterruptedException {
+        List<Move> idle = onlyIdle(moves);
+        if (idle.isEmpty()) {
+            return idle;
         }
+        Thread.sleep(LOOK_AGAIN_MILLIS);
+        List<Move> again = onlyIdle(mover.moves());
+        again.removeIf(move -> idle.stream()
+                .noneMatch(before ->
+                        before.id() == move.id() && before.phaseSince().equals(move.phaseSince())));
+        return again;
+    }
+
+    private List<Move> onlyIdle(List<Move> moves) throws SQLException {
+        List<Move> idle = new ArrayList<>();
+        for (Move move : moves) {
+            boolean waits = move.phase() == MovePhase.FOLLOWING && !isCuttingOver(move);
+            if (!waits && !mover.isTakenUp(move.id())) {
+                idle.add(move);
+            }
+        }
+        return idle;
+    }
+
+    private static boolean isCuttingOver(Move move) {
+        return !move.shardSet(ShardPhase.CUTTING_OVER).isEmpty();
+    }
+
+    private void interrupted(Move move) {
         String shards = "--shards %s --to %s".formatted(move.shardSet(), move.target());
         String command = switch (move.phase()) {
             case FOLLOWING -> "cutover %d".formatted(move.id());
@@ -62,7 +86,7 @@ final class MoveFindings {
             case PREPARING, COPYING, CATCHING_UP -> "start " + shards;
         };
         String goOn = "go on with shardflake move " + command;
-        if (cutting) {
+        if (isCuttingOver(move)) {
             findings.add(Finding.of(
                             PROBLEM,
                             "catalog",

@@ -6,6 +6,7 @@ package org.shardflake.doctor;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -66,7 +67,7 @@ record ServerFacts(
     }
 
     /** What is wrong with a slot or subscription of a move. */
-    record StreamTrouble(String tag, String found) {}
+    record StreamTrouble(String tag, String stream, String found) {}
 
     /** A stream is {@code shardflake_TAG_DIRECTION}, and a move's tag is {@code mNUMBER_RANDOM}. */
     private static final String REMNANTS = """
@@ -88,18 +89,17 @@ record ServerFacts(
             """;
 
     private static final String STREAM_TROUBLES = """
-            SELECT substring(slot_name FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_'),
+            SELECT substring(slot_name FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_'), slot_name::text,
                    format('slot %s is %s and keeps %s of write-ahead log', slot_name, COALESCE(wal_status, 'lost'),
                           pg_size_pretty(COALESCE(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)))
               FROM pg_replication_slots
              WHERE slot_name ~ '^shardflake_m[0-9]+_[0-9a-f]+_(forward|reverse)$' AND database = current_database()
                AND (COALESCE(wal_status, 'lost') IN ('unreserved', 'lost') OR pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn) > 10737418240)
             UNION ALL
-            SELECT substring(s.subname FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_'),
-                   format('subscription %s is enabled and has no worker, after %s errors; the server''s log says why', s.subname, e.apply_error_count)
+            SELECT substring(s.subname FROM '^shardflake_(m[0-9]+_[0-9a-f]+)_'), s.subname,
+                   format('subscription %s is enabled and has no worker; the server''s log says why', s.subname)
               FROM pg_subscription s
               LEFT JOIN pg_stat_subscription w ON w.subid = s.oid AND w.relid IS NULL
-              LEFT JOIN pg_stat_subscription_stats e ON e.subid = s.oid
              WHERE s.subname ~ '^shardflake_m[0-9]+_[0-9a-f]+_(forward|reverse)$' AND s.subenabled AND w.pid IS NULL
                AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
             """;
@@ -157,12 +157,7 @@ record ServerFacts(
                         : List.of(),
                 Sql.list(connection, WRONG, row -> row.getString(1)),
                 remnants(connection, moves ? REMNANTS + "UNION ALL " + ROWS_OF_MOVES : REMNANTS),
-                standby
-                        ? List.of()
-                        : Sql.list(
-                                connection,
-                                STREAM_TROUBLES,
-                                row -> new StreamTrouble(row.getString(1), row.getString(2))),
+                standby ? List.of() : streamTroubles(connection),
                 ServerChecks.run(connection).stream()
                         .filter(check -> check.outcome() != Outcome.OK)
                         .toList());
@@ -183,6 +178,26 @@ record ServerFacts(
                         row.getInt(1),
                         new ShardState(row.getInt(1), row.getInt(2), row.getInt(3), row.getInt(4), row.getInt(5))));
         return shards;
+    }
+
+    /** Looks twice, since a worker may just be starting. */
+    private static List<StreamTrouble> streamTroubles(Connection connection) throws SQLException {
+        List<StreamTrouble> first = readStreamTroubles(connection);
+        if (first.isEmpty()) {
+            return first;
+        }
+        Sql.call(connection, "SELECT pg_sleep(2)");
+        List<StreamTrouble> again = new ArrayList<>(readStreamTroubles(connection));
+        again.removeIf(
+                trouble -> first.stream().noneMatch(before -> before.stream().equals(trouble.stream())));
+        return again;
+    }
+
+    private static List<StreamTrouble> readStreamTroubles(Connection connection) throws SQLException {
+        return Sql.list(
+                connection,
+                STREAM_TROUBLES,
+                row -> new StreamTrouble(row.getString(1), row.getString(2), row.getString(3)));
     }
 
     private static List<Remnant> remnants(Connection connection, String sql) throws SQLException {

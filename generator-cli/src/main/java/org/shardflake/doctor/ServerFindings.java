@@ -66,10 +66,10 @@ final class ServerFindings {
                                 WARNING,
                                 server,
                                 "clock",
-                                "the clock is %s %s of this machine's"
+                                "the clock is %s %s this machine's"
                                         .formatted(
                                                 seconds(Math.abs(facts.clockMillis())),
-                                                facts.clockMillis() > 0 ? "ahead" : "behind"),
+                                                facts.clockMillis() > 0 ? "ahead of" : "behind"),
                                 "synchronize the clocks of all servers; ids stay unique and increasing in any case, but tell another time"));
             }
         });

@@ -108,7 +108,7 @@ public final class AccountShards {
                 catalogDatabase.server().password());
     }
 
-    ServerUrl url(String server) {
+    public ServerUrl url(String server) {
         return ServerUrl.parse(servers.get(position(server)).uri());
     }
 
@@ -124,7 +124,7 @@ public final class AccountShards {
         return catalogDatabase;
     }
 
-    TestDatabase database(String server) {
+    public TestDatabase database(String server) {
         return servers.get(position(server));
     }
 
@@ -160,8 +160,16 @@ public final class AccountShards {
         }
     }
 
+    public void executeInCatalog(String sql) throws SQLException {
+        execute(catalogDatabase, sql);
+    }
+
     public void execute(String server, String sql) throws SQLException {
-        try (Connection connection = database(server).connect();
+        execute(database(server), sql);
+    }
+
+    private static void execute(TestDatabase database, String sql) throws SQLException {
+        try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         }

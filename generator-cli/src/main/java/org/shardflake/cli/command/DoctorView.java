@@ -70,6 +70,6 @@ final class DoctorView {
                 remedies.append("%n%s of %s: %s".formatted(finding.check(), finding.server(), finding.remedy()));
             }
         }
-        return remedies.isEmpty() ? table.toString() : table + "\n" + remedies;
+        return table.toString() + remedies;
     }
 }

@@ -1,0 +1,336 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.Server;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.move.AccountShards;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.sql.FunctionLibrary;
+
+/** What doctor and reconcile find and mend: each test breaks what it names. All shards are on db1, and db2 is empty. */
+class DoctorCommandsTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, 8, directory);
+        try (Connection db2 = shards.database("db2").connect()) {
+            FunctionLibrary.deploy(db2);
+        }
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    private Cli.Result launch(String... args) {
+        return Cli.launch(InputStream.nullInputStream(), shards.environment(), args);
+    }
+
+    /** Runs doctor, which has to find this and nothing else. */
+    private Cli.Result finds(String severity, String server, String check) {
+        Cli.Result doctor = launch("doctor");
+        assertThat(doctor.exitCode())
+                .as(doctor.toString())
+                .isEqualTo(severity.equals("problem") ? ExitCodes.VERIFICATION : ExitCodes.OK);
+        assertThat(doctor.out()).containsPattern("\n%s +%s +%s +".formatted(severity, server, check));
+        assertThat(doctor.out().lines().filter(line -> line.matches("(problem|warning) .*")))
+                .hasSize(1);
+        return doctor;
+    }
+
+    private void isMendedBy(String... command) {
+        Cli.Result mended = launch(command);
+        assertThat(mended.exitCode()).as(mended.toString()).isZero();
+        assertThat(mended.out()).contains("fixed ");
+        Cli.Result doctor = launch("doctor");
+        assertThat(doctor.out()).isEqualTo("2 servers with 8 shards: nothing found\n");
+    }
+
+    private void isNotMended() {
+        Cli.Result mended = launch("doctor", "--fix");
+        assertThat(mended.out()).as(mended.toString()).doesNotContain("fixed ");
+    }
+
+    @Test
+    void nothing() {
+        assertThat(launch("doctor")).isEqualTo(new Cli.Result(0, "2 servers with 8 shards: nothing found\n", ""));
+        assertThat(launch("reconcile"))
+                .isEqualTo(new Cli.Result(0, "2 servers with 8 shards are as the shard map says\n", ""));
+        assertThat(launch("doctor", "-o", "json").out()).isEqualTo("[]\n");
+    }
+
+    @Test
+    void aShardThatTakesWritesWhereTheMapDoesNotHaveIt() throws SQLException {
+        createShard("db2", 3);
+
+        Cli.Result doctor = finds("problem", "db2", "shard-open-elsewhere");
+
+        assertThat(doctor.out())
+                .contains("takes writes to shards 3, which the shard map gives to others")
+                .contains("shard-open-elsewhere of db2: close them with --fix (SELECT shardflake.fence_shard(3)), ");
+        assertThat(launch("reconcile", "--dry-run").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(isFenced("db2", 3)).isFalse();
+        assertThat(launch("reconcile").exitCode()).isZero();
+        assertThat(isFenced("db2", 3)).isTrue();
+        assertThat(isFenced("db1", 3)).isFalse();
+        assertThat(finds("warning", "db2", "shard-copy").out())
+                .contains("SELECT shardflake.drop_shard(3, force => true)");
+        isNotMended();
+    }
+
+    @Test
+    void aShardThatOnlyTheWrongServerHas() throws SQLException {
+        shards.execute("db1", "SELECT shardflake.drop_shard(3, force => true)");
+        createShard("db2", 3);
+
+        Cli.Result doctor = launch("doctor");
+
+        assertThat(doctor.out())
+                .containsPattern("problem +db1 +shard-missing +lacks shards 3, ")
+                .containsPattern("problem +db2 +shard-misplaced +has shards 3 and takes their writes");
+        isNotMended();
+        assertThat(isFenced("db2", 3)).isFalse();
+    }
+
+    @Test
+    void aShardThatRefusesWritesWhereTheMapHasIt() throws SQLException {
+        shards.execute("db1", "SELECT shardflake.fence_shard(n) FROM generate_series(3, 4) n");
+
+        assertThat(finds("problem", "db1", "shard-closed").out())
+                .contains("refuses writes to shards 3,4, which the shard map gives it, and no move has them");
+        isMendedBy("reconcile");
+        shards.execute("db1", "INSERT INTO shard_0003.account (uid, balance) VALUES (3, 1)");
+    }
+
+    @Test
+    void aClosedShardWhoseNewerRowsAnotherServerMayHave() throws SQLException {
+        shards.execute("db1", "SELECT shardflake.fence_shard(3)");
+        createShard("db2", 3);
+        shards.execute("db2", "SELECT shardflake.fence_shard(3)");
+
+        assertThat(launch("doctor").out()).contains("another server may have them too");
+        isNotMended();
+        assertThat(isFenced("db1", 3)).isTrue();
+    }
+
+    @Test
+    void aTableWithoutAFence() throws SQLException {
+        shards.execute("db1", "CREATE TABLE shard_0005.note (id bigint PRIMARY KEY)");
+
+        finds("warning", "db1", "fence-missing");
+        isMendedBy("doctor", "--fix");
+    }
+
+    @Test
+    void shardsOfAnotherInstallation() throws SQLException {
+        createShard("db2", 4711);
+
+        assertThat(finds("warning", "db2", "shard-unknown").out())
+                .contains("has shards 4711, and the shard map goes to 7");
+        isNotMended();
+    }
+
+    @Test
+    void whatIsLeftOfAMoveThatTheCatalogDoesNotHave() throws SQLException {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        assertThat(launch("doctor").exitCode()).isZero();
+        shards.executeInCatalog("DELETE FROM shardflake_catalog.move_shard; DELETE FROM shardflake_catalog.move");
+
+        Cli.Result doctor = launch("doctor");
+
+        assertThat(doctor.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        for (String server : new String[] {"db1", "db2"}) {
+            assertThat(doctor.out())
+                    .containsPattern("warning +%s +orphan-subscription ".formatted(server))
+                    .containsPattern("problem +%s +orphan-slot ".formatted(server))
+                    .containsPattern("warning +%s +orphan-publication ".formatted(server))
+                    .containsPattern("warning +%s +orphan-claim ".formatted(server))
+                    .containsPattern("warning +%s +orphan-marker ".formatted(server));
+        }
+        Cli.Result mended = launch("reconcile");
+        assertThat(mended.exitCode()).as(mended.toString()).isZero();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        finds("warning", "db2", "shard-copy");
+    }
+
+    @Test
+    void aMoveThatWasInterruptedAtACutover() throws SQLException {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        shards.execute("db1", "SELECT shardflake.fence_shard(3)");
+        shards.executeInCatalog(
+                "UPDATE shardflake_catalog.move_shard SET phase = 'cutting over', attempt = 1 WHERE shard = 3");
+
+        assertThat(finds("problem", "catalog", "move-interrupted").out())
+                .contains("move 1 was interrupted at the cutover of shards 3, which may take no writes")
+                .contains("then go on with shardflake move cutover 1");
+        isMendedBy("reconcile");
+        assertThat(isFenced("db1", 3)).isFalse();
+        assertThat(launch("move", "cutover").exitCode()).isZero();
+    }
+
+    @Test
+    void aMoveThatNobodyWorksOn() throws SQLException {
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        mover.create("db1", "db2", ShardSet.range(2, 3), "");
+
+        assertThat(finds("warning", "catalog", "move-interrupted").out())
+                .contains("move 1 of shards 2,3 is preparing, and nobody works on it")
+                .contains("go on with shardflake move start --shards 2,3 --to db2");
+    }
+
+    @Test
+    void aSubscriptionWithoutItsSlot() throws Exception {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        String name = "shardflake_"
+                + shards.mover(MoveSettings.DEFAULT, MoveListener.NONE)
+                        .moves()
+                        .get(0)
+                        .tag() + "_forward";
+        String slot = " FROM pg_replication_slots WHERE slot_name = '%s'".formatted(name);
+        shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
+        while (shards.number("db1", "SELECT count(active_pid)" + slot) > 0) {
+            Thread.sleep(10);
+        }
+        shards.execute("db1", "SELECT pg_drop_replication_slot(slot_name)" + slot);
+        shards.execute("db2", "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
+
+        assertThat(finds("problem", "db2", "move-stream").out())
+                .contains("subscription %s is enabled and has no worker".formatted(name));
+    }
+
+    @Test
+    void sequencesOfIdsThatAreAheadOfTheClock() throws SQLException {
+        shards.execute(
+                "db1",
+                "SELECT setval((SELECT target FROM shardflake.sequences(3) WHERE makes_ids LIMIT 1), shardflake.now_ticks() + 3600 * 1000 * 1024::bigint)");
+
+        assertThat(finds("warning", "db1", "sequence-ahead").out())
+                .containsPattern("1 sequences of ids are ahead of the clock, shard_0003.\\S+ by PT59M");
+    }
+
+    @Test
+    void sequencesOfIdsWithOtherSettings() throws SQLException {
+        shards.execute(
+                "db1",
+                "DO $$ BEGIN EXECUTE format('ALTER SEQUENCE %s CACHE 10', (SELECT target FROM shardflake.sequences(3) WHERE makes_ids LIMIT 1)); END $$");
+
+        assertThat(finds("problem", "db1", "sequence-settings").out()).contains("INCREMENT 1 CACHE 1 NO CYCLE");
+    }
+
+    @Test
+    void aServerWithoutTheFunctionLibrary() throws SQLException {
+        shards.execute("db2", "DROP SCHEMA shardflake CASCADE");
+
+        finds("problem", "db2", "function-library");
+        isMendedBy("doctor", "--fix");
+    }
+
+    @Test
+    void aFunctionLibraryOfAnotherVersion() throws SQLException {
+        shards.execute("db2", "UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'next_id'");
+
+        finds("warning", "db2", "function-library");
+        isMendedBy("doctor", "--fix");
+    }
+
+    @Test
+    void aServerWithAnotherEpoch() throws SQLException {
+        shards.execute("db2", "DROP SCHEMA shardflake CASCADE");
+        try (Connection db2 = shards.database("db2").connect()) {
+            FunctionLibrary.deploy(db2, 1_293_840_000_000L);
+        }
+
+        assertThat(finds("problem", "db2", "epoch").out())
+                .contains("makes ids with epoch 1293840000000, and the shard map has 1735689600000");
+        isNotMended();
+    }
+
+    @Test
+    void aDatabaseThatIsTwoServersOfTheMap() {
+        String url = shards.catalog().load().server("db1").url();
+        shards.catalog().addServer(new Server("db9", url + "?connectTimeout=9", Map.of()), "");
+
+        Cli.Result doctor = launch("doctor");
+
+        assertThat(doctor.out()).containsPattern("problem +db9 +same-database +is the same database as db1");
+    }
+
+    @Test
+    void aServerThatCannotBeReached() {
+        String url = shards.catalog().load().server("db1").url().replaceFirst("/[^/]*$", "/nowhere");
+        shards.catalog().addServer(new Server("db9", url, Map.of()), "");
+
+        assertThat(finds("problem", "db9", "server-readable").out()).contains("database \"nowhere\" does not exist");
+    }
+
+    /** While shards go to and fro, each examination falls into another moment of a move; none is a fault. */
+    @Test
+    void movesUnderWayAreNoFault() throws Exception {
+        ExecutorService threads = Executors.newSingleThreadExecutor();
+        try {
+            Future<?> moves = threads.submit(() -> {
+                for (int round = 0; round < 3; round++) {
+                    for (String target : new String[] {"db2", "db1"}) {
+                        Cli.Result run = launch("move", "run", "--shards=0-7", "--to=" + target);
+                        assertThat(run.exitCode()).as(run.toString()).isZero();
+                    }
+                }
+            });
+            int examined = 0;
+            while (!moves.isDone()) {
+                Cli.Result doctor = launch("reconcile");
+                assertThat(doctor.exitCode()).as(doctor.toString()).isZero();
+                assertThat(doctor.out()).isEqualTo("2 servers with 8 shards are as the shard map says\n");
+                examined++;
+            }
+            moves.get();
+            assertThat(examined).isGreaterThan(5);
+        } finally {
+            threads.shutdownNow();
+        }
+    }
+
+    private void createShard(String server, int shard) throws SQLException {
+        shards.execute(
+                server,
+                "SELECT shardflake.create_shard(%1$d); CREATE TABLE shard_%1$04d.account (id bigint PRIMARY KEY); SELECT shardflake.complete_tables(%1$d)"
+                        .formatted(shard));
+    }
+
+    private boolean isFenced(String server, int shard) throws SQLException {
+        return shards.number(server, "SELECT shardflake.is_fenced(%d)::integer".formatted(shard)) == 1;
+    }
+}
