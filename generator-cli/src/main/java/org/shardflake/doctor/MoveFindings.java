@@ -65,7 +65,9 @@ final class MoveFindings {
     private List<Move> onlyIdle(List<Move> moves) throws SQLException {
         List<Move> idle = new ArrayList<>();
         for (Move move : moves) {
-            boolean waits = move.phase() == MovePhase.FOLLOWING && !isCuttingOver(move);
+            boolean waits = move.phase() == MovePhase.FOLLOWING
+                    && !isCuttingOver(move)
+                    && move.problem().isEmpty();
             if (!waits && !mover.isTakenUp(move.id())) {
                 idle.add(move);
             }
@@ -100,8 +102,12 @@ final class MoveFindings {
                     WARNING,
                     "catalog",
                     "move-interrupted",
-                    "move %d of shards %s is %s, and nobody works on it"
-                            .formatted(move.id(), move.shardSet(), move.phase()),
+                    "move %d of shards %s is %s, and nobody works on it%s"
+                            .formatted(
+                                    move.id(),
+                                    move.shardSet(),
+                                    move.phase(),
+                                    move.problem().isEmpty() ? "" : ", since: " + move.problem()),
                     goOn));
         }
     }

@@ -32,9 +32,8 @@ final class MoveSide implements AutoCloseable {
             """;
 
     private static final String FENCED = """
-            SELECT right(n.nspname, 4)::integer FROM pg_namespace n
-             WHERE n.nspname = ANY (?) AND EXISTS (
-                SELECT FROM shardflake.fences(right(n.nspname, 4)::integer) f WHERE f.fenced)
+            SELECT right(name, 4)::integer FROM unnest(?) name
+             WHERE EXISTS (SELECT FROM shardflake.fences(right(name, 4)::integer) f WHERE f.fenced)
             """;
 
     private final MoveServer server;

@@ -23,6 +23,12 @@ import org.shardflake.jdbc.Sql;
  */
 final class Stream {
 
+    private static final String CREATE_SUBSCRIPTION = """
+            DO $$ BEGIN EXECUTE format(
+                'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off)',
+                current_setting('shardflake.conninfo')); END $$
+            """;
+
     private final String key;
     private final String name;
     private final MoveSide publisher;
@@ -141,19 +147,23 @@ final class Stream {
         }
     }
 
-    /** Creates a subscription, disabled, in a transaction that the caller ends. */
+    /**
+     * Creates a subscription, disabled, in a transaction that the caller ends.
+     *
+     * <p>The server would write the connection string, with a password, into its log, and into the context of what it tells us.
+     */
     static void createSubscription(Connection connection, String name, String conninfo) throws SQLException {
         if (Sql.isTrue(connection, "SELECT current_setting('is_superuser')::boolean")) {
             Sql.execute(
                     connection,
-                    "SET LOCAL log_statement = 'none'; SET LOCAL log_min_duration_statement = -1; SET LOCAL log_min_error_statement = 'panic'");
+                    "SET LOCAL log_statement = 'none'; SET LOCAL log_min_duration_statement = -1; SET LOCAL log_min_messages = 'panic'; SET LOCAL log_min_error_statement = 'panic'");
         }
         Sql.call(connection, "SELECT set_config('shardflake.conninfo', ?, true)", conninfo);
-        Sql.execute(connection, """
-                DO $$ BEGIN EXECUTE format(
-                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off)',
-                    current_setting('shardflake.conninfo')); END $$
-                """.formatted(name));
+        try {
+            Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name));
+        } catch (SQLException e) {
+            throw new SQLException(Sql.message(e), e.getSQLState());
+        }
     }
 
     void enable() throws SQLException {

@@ -106,14 +106,16 @@ final class MoveBegin extends CopyMixin {
                 remedies.append("%n%s: %s".formatted(check.name(), check.remedy()));
             }
         }
-        return "%s from %s to %s: %,d tables, %s, about %,d rows; copying takes about %s%n%n%s%s"
+        return "%s from %s to %s: %,d tables, %s, %s; copying takes about %s%n%n%s%s"
                 .formatted(
                         ShardMapView.count(report.shards().size()),
                         report.source(),
                         report.target(),
                         report.tables(),
                         MoveView.bytes(report.bytes()),
-                        report.rows(),
+                        report.rows() == 0 && report.bytes() > 0
+                                ? "rows not counted yet by ANALYZE"
+                                : "about %,d rows".formatted(report.rows()),
                         MoveView.duration(Duration.ofSeconds(report.estimatedSeconds())),
                         checks,
                         remedies);

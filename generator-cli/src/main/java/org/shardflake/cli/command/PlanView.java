@@ -15,8 +15,6 @@ import org.shardflake.rebalance.RebalancePlan.ServerChange;
 /** A plan for people. */
 final class PlanView {
 
-    private static final String[] UNITS = {"B", "kB", "MB", "GB", "TB", "PB"};
-
     private PlanView() {}
 
     static String text(RebalancePlan plan) {
@@ -51,8 +49,8 @@ final class PlanView {
                         server.name(),
                         shards.before(),
                         shards.after(),
-                        bytes(its.before()),
-                        bytes(its.after()),
+                        MoveView.bytes(its.before()),
+                        MoveView.bytes(its.after()),
                         loadBefore,
                         loadAfter);
             } else {
@@ -71,23 +69,12 @@ final class PlanView {
             int count = move.shards().size();
             String shards = ShardMapView.shorten(move.shards());
             if (bytes) {
-                String its = bytes(Objects.requireNonNull(move.bytes()));
+                String its = MoveView.bytes(Objects.requireNonNull(move.bytes()));
                 table.row(move.from(), move.to(), count, shards, its, move.reason());
             } else {
                 table.row(move.from(), move.to(), count, shards, move.reason());
             }
         }
         return table;
-    }
-
-    /** With units of 1024, as PostgreSQL has them. */
-    static String bytes(long bytes) {
-        double value = bytes;
-        int unit = 0;
-        while (value >= 1024 && unit < UNITS.length - 1) {
-            value /= 1024;
-            unit++;
-        }
-        return (unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s").formatted(value, UNITS[unit]);
     }
 }
