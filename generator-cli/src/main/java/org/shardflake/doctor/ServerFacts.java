@@ -180,13 +180,13 @@ record ServerFacts(
         return shards;
     }
 
-    /** Looks twice, since a worker may just be starting. */
+    /** Looks twice, since PostgreSQL 15 starts workers at most every wal_retrieve_retry_interval, 5 s unless changed. */
     private static List<StreamTrouble> streamTroubles(Connection connection) throws SQLException {
         List<StreamTrouble> first = readStreamTroubles(connection);
         if (first.isEmpty()) {
             return first;
         }
-        Sql.call(connection, "SELECT pg_sleep(2)");
+        Sql.call(connection, "SELECT pg_sleep(6)");
         List<StreamTrouble> again = new ArrayList<>(readStreamTroubles(connection));
         again.removeIf(
                 trouble -> first.stream().noneMatch(before -> before.stream().equals(trouble.stream())));

@@ -189,18 +189,33 @@ public final class AccountShards {
     public void drop() throws SQLException {
         List<TestDatabase> all = new ArrayList<>(servers);
         all.add(catalogDatabase);
+        // Subscriptions everywhere first, since they hold the slots of others.
+        for (TestDatabase database : all) {
+            executeEach(
+                    database,
+                    "SELECT format('ALTER SUBSCRIPTION %1$I DISABLE; ALTER SUBSCRIPTION %1$I SET (slot_name = NONE); DROP SUBSCRIPTION %1$I', subname) FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())");
+        }
         for (TestDatabase database : all) {
             try (Connection connection = database.connect()) {
-                for (String sql : List.of(
-                        "SELECT format('ALTER SUBSCRIPTION %1$I DISABLE; ALTER SUBSCRIPTION %1$I SET (slot_name = NONE); DROP SUBSCRIPTION %1$I', subname) FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())",
-                        "SELECT format('DROP PUBLICATION %I', pubname) FROM pg_publication",
-                        "SELECT format('SELECT pg_terminate_backend(%s, 5000)', active_pid) FROM pg_replication_slots WHERE database = current_database() AND active",
-                        "SELECT format('SELECT pg_drop_replication_slot(%L)', slot_name) FROM pg_replication_slots WHERE database = current_database()",
-                        "SELECT format('DROP SCHEMA %I CASCADE', nspname) FROM pg_namespace WHERE nspname ~ '^shard'")) {
-                    for (String drop : Sql.list(connection, sql, row -> row.getString(1))) {
-                        Sql.execute(connection, drop);
-                    }
+                for (String slot : Sql.list(
+                        connection,
+                        "SELECT slot_name FROM pg_replication_slots WHERE database = current_database()",
+                        row -> row.getString(1))) {
+                    Replication.dropSlot(connection, slot);
                 }
+            }
+            executeEach(database, "SELECT format('DROP PUBLICATION %I', pubname) FROM pg_publication");
+            executeEach(
+                    database,
+                    "SELECT format('DROP SCHEMA %I CASCADE', nspname) FROM pg_namespace WHERE nspname ~ '^shard'");
+        }
+    }
+
+    /** Runs a query that makes statements, and runs these. */
+    private static void executeEach(TestDatabase database, String query) throws SQLException {
+        try (Connection connection = database.connect()) {
+            for (String sql : Sql.list(connection, query, row -> row.getString(1))) {
+                Sql.execute(connection, sql);
             }
         }
     }
