@@ -331,8 +331,12 @@ public final class Preflight {
                 "prepared-transactions",
                 Outcome.FAILED,
                 from,
-                TABLES
-                        + "SELECT x.gid FROM pg_prepared_xacts x WHERE EXISTS (SELECT FROM pg_locks l WHERE l.virtualtransaction = '-1/' || x.transaction AND l.relation IN (SELECT oid FROM t))",
+                TABLES + """
+                SELECT x.gid FROM pg_prepared_xacts x
+                  JOIN pg_locks own ON own.locktype = 'transactionid' AND own.transactionid = x.transaction AND own.pid IS NULL
+                  JOIN pg_locks l ON l.virtualtransaction = own.virtualtransaction AND l.pid IS NULL
+                 WHERE l.relation IN (SELECT oid FROM t)
+                """,
                 "hold locks until somebody ends them",
                 "COMMIT PREPARED or ROLLBACK PREPARED",
                 shards);

@@ -217,7 +217,7 @@ class SchemaCommandsTest {
                 "ALTER TABLE shard_0006.photo DROP CONSTRAINT photo_uid_check | constraint photo.photo_uid_check is missing",
                 "DROP INDEX shard_0006.photo_uid                              | index photo_uid is missing",
                 "DROP TRIGGER shardflake_fence ON shard_0006.photo            | trigger photo.shardflake_fence is missing",
-                "ALTER SEQUENCE shard_0006.photo_id_seq CACHE 7               | sequence photo_id_seq is S p n f bigint 0 1 0 1125899906842623 7 f, in the other shards S p n f bigint 0 1 0 1125899906842623 1 f",
+                "ALTER SEQUENCE shard_0006.photo_id_seq CACHE 7               | sequence photo_id_seq is S p n f bigint 1 -1125899906842624 1125899906842623 7 f, in the other shards S p n f bigint 1 -1125899906842624 1125899906842623 1 f",
                 "GRANT SELECT ON shard_0006.photo TO PUBLIC                   | =r/",
                 "DROP SCHEMA shard_0006 CASCADE                               | schema is missing",
             })

@@ -1,0 +1,223 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.PreflightCheck.Outcome;
+import org.shardflake.server.ServerUrl;
+
+/** Each check fails when what it looks for is there, names it, and only then. */
+class PreflightTest {
+
+    private static final ShardSet MOVING = ShardSet.range(1, 2);
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, 4, directory);
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    private PreflightReport run(ServerUrl target) throws SQLException {
+        return Preflight.run(new MoveServer("db1", shards.url("db1")), new MoveServer("db2", target), MOVING);
+    }
+
+    private static List<String> found(PreflightReport report) {
+        return report.checks().stream()
+                .filter(check -> check.outcome() != Outcome.OK && !check.name().equals("disk-space"))
+                .map(check -> "%s %s: %s".formatted(check.outcome(), check.name(), check.found()))
+                .toList();
+    }
+
+    private List<String> found() throws SQLException {
+        return found(run(shards.url("db2")));
+    }
+
+    @Test
+    void aPlainShardPasses() throws SQLException {
+        PreflightReport report = run(shards.url("db2"));
+
+        assertThat(found(report)).isEmpty();
+        assertThat(report.passed()).isTrue();
+        assertThat(report.tables()).isEqualTo(6);
+        assertThat(shards.leftovers("db1")).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "CREATE UNLOGGED TABLE s.t (id bigint PRIMARY KEY) | failed unlogged-tables: not replicated: s.t",
+                "CREATE TABLE s.t (id bigint) | failed replica-identity: tables whose rows cannot be told apart: s.t",
+                "CREATE TABLE s.t (id bigint PRIMARY KEY); ALTER TABLE s.t REPLICA IDENTITY FULL | failed replica-identity: tables whose rows cannot be told apart: s.t",
+                "CREATE TABLE s.t (id bigint PRIMARY KEY, picture oid) | failed large-objects: large objects are not replicated, and these columns may refer to some: s.t.picture",
+                "CREATE FOREIGN DATA WRAPPER f; CREATE SERVER f FOREIGN DATA WRAPPER f; CREATE FOREIGN TABLE s.t (id bigint) SERVER f | failed foreign-tables: not replicated: s.t",
+                "CREATE MATERIALIZED VIEW s.t AS SELECT * FROM s.account | warning materialized-views: empty on the target until they are refreshed there: s.t",
+                "CREATE FUNCTION s.t() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER t BEFORE INSERT ON s.account EXECUTE FUNCTION s.t(); ALTER TABLE s.account ENABLE ALWAYS TRIGGER t | failed always-triggers: fire for replicated rows too, so a second time: s.account.t",
+                "ALTER TABLE s.account FORCE ROW LEVEL SECURITY | warning row-level-security: row-level security is forced on the owner: s.account",
+                "CREATE TABLE public.kind (id bigint PRIMARY KEY); CREATE TABLE s.t (id bigint PRIMARY KEY REFERENCES public.kind) | failed cross-schema-foreign-keys: foreign keys that leave their shard: s.t to kind",
+                "CREATE PUBLICATION audit FOR TABLE s.account | warning other-publications: have tables of these shards, and their subscribers do not follow a move: audit",
+                "CREATE EXTENSION citext SCHEMA public; CREATE TABLE s.t (id bigint PRIMARY KEY, name public.citext) | failed extensions: db2 lacks citext 1",
+                "BEGIN; INSERT INTO s.account (uid, balance) VALUES (1, 1); PREPARE TRANSACTION 'waiting' | failed prepared-transactions: hold locks until somebody ends them: waiting",
+                "ALTER FUNCTION shardflake.fence_tables RENAME TO was_fence_tables | failed function-library: the function library of db1 is older than moves",
+                "SELECT shardflake.drop_shard(1, force => true) | failed shards-present: 1 of 2 shards have their schema on db1"
+            })
+    void whatCannotBeMovedIsNamed(String sql, String found) throws SQLException {
+        String schema = "shard_0001.";
+        try (Connection db1 = shards.database("db1").connect()) {
+            Sql.execute(db1, sql.replace("s.", schema));
+            if (sql.contains("TABLE s.t (")) {
+                Sql.execute(
+                        db1,
+                        "DO $$ BEGIN PERFORM shardflake.complete_tables(1); EXCEPTION WHEN OTHERS THEN NULL; END $$");
+            }
+            assertThat(found()).anySatisfy(line -> assertThat(line).startsWith(found.replace("s.", schema)));
+        } finally {
+            for (String undo : List.of(
+                    "ROLLBACK PREPARED 'waiting'",
+                    "DROP EXTENSION IF EXISTS citext CASCADE",
+                    "DROP TABLE IF EXISTS public.kind CASCADE",
+                    "DROP FOREIGN DATA WRAPPER IF EXISTS f CASCADE",
+                    "ALTER FUNCTION shardflake.was_fence_tables RENAME TO fence_tables")) {
+                tryOnSource(undo);
+            }
+        }
+    }
+
+    private void tryOnSource(String sql) {
+        try {
+            shards.execute("db1", sql);
+        } catch (SQLException e) {
+            // It was not there.
+        }
+    }
+
+    @Test
+    void aTableWithoutAFence() throws SQLException {
+        shards.execute("db1", "CREATE TABLE shard_0001.t (id bigint PRIMARY KEY)");
+
+        assertThat(found()).containsExactly("failed fences: tables without a fence: shard_0001.t");
+    }
+
+    @Test
+    void aTargetThatHasTheShardAlready() throws SQLException {
+        shards.execute("db2", "CREATE SCHEMA shard_0002");
+
+        assertThat(found()).containsExactly("failed target-free: db2 has these schemas already: shard_0002");
+    }
+
+    @Test
+    void extensionsOfAnotherVersionAreAWarning() throws SQLException {
+        String used =
+                "CREATE EXTENSION citext SCHEMA public VERSION '1.5'; CREATE TABLE shard_0001.t (id bigint PRIMARY KEY, name public.citext); SELECT shardflake.complete_tables(1)";
+        try {
+            shards.execute("db1", used);
+            shards.execute("db2", "CREATE EXTENSION citext SCHEMA public VERSION '1.6'");
+
+            assertThat(found()).containsExactly("warning extensions: db2 has other versions than citext 1.5");
+        } finally {
+            shards.execute("db1", "DROP EXTENSION citext CASCADE");
+            shards.execute("db2", "DROP EXTENSION IF EXISTS citext CASCADE");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' | failed encoding: db1 is UTF8, db2 is LATIN1",
+                "ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C' | warning collation-versions: db1 sorts by "
+            })
+    void aDatabaseOfOtherTexts(String texts, String found) throws SQLException {
+        shards.execute("db2", "CREATE DATABASE preflight_texts TEMPLATE template0 " + texts);
+        try {
+            ServerUrl other =
+                    ServerUrl.parse(shards.database("db2").uri().replaceFirst("/[^/?]*($|\\?)", "/preflight_texts$1"));
+
+            assertThat(found(run(other))).anySatisfy(line -> assertThat(line).startsWith(found));
+        } finally {
+            shards.execute("db2", "DROP DATABASE preflight_texts WITH (FORCE)");
+        }
+    }
+
+    @Test
+    void anUserWhoMayTooLittle() throws SQLException {
+        shards.execute(
+                "db2",
+                "CREATE ROLE preflight LOGIN PASSWORD 'preflight'; GRANT SELECT ON ALL TABLES IN SCHEMA pg_catalog TO preflight");
+        try {
+            ServerUrl poor =
+                    ServerUrl.parse(shards.database("db2").uri().replaceFirst("//[^@]*@", "//preflight:preflight@"));
+
+            assertThat(found(run(poor)))
+                    .contains("failed privileges-db2: preflight is not a superuser")
+                    .anySatisfy(line -> assertThat(line)
+                            .startsWith("failed target-reaches-source: db2 cannot connect to db1: permission denied"));
+        } finally {
+            shards.execute("db2", "DROP OWNED BY preflight; DROP ROLE preflight");
+        }
+    }
+
+    /** What a server is started with, so on one of its own. */
+    @Test
+    void aServerThatIsNotSetUpForMoves() throws SQLException {
+        assumeTrue(postgres.database(0).server().canRestart(), "needs servers that the tests start themselves");
+        try (PostgresCluster cluster = PostgresCluster.builder()
+                .servers(1)
+                .setting("wal_level", "replica")
+                .setting("max_replication_slots", "0")
+                .setting("max_wal_senders", "1")
+                .setting("max_logical_replication_workers", "0")
+                .setting("max_worker_processes", "0")
+                .setting("max_slot_wal_keep_size", "1GB")
+                .start()) {
+            PostgresServer server = cluster.server(0);
+
+            PreflightReport report = run(ServerUrl.parse(server.uri("postgres")));
+
+            assertThat(found(report))
+                    .contains(
+                            "failed wal-level-db2: wal_level is replica",
+                            "failed replication-slots-db2: 0 of 0 slots are in use, one is needed",
+                            "failed wal-senders-db2: 0 of 1 senders are in use, two are needed while copying",
+                            "failed logical-replication-workers-db2: 0 of 0 workers are in use, one is needed",
+                            "failed worker-processes-db2: max_worker_processes is 0, max_logical_replication_workers 0",
+                            "warning slot-retention-db2: the server may give up a slot that falls behind")
+                    .allMatch(line -> line.contains("-db2: ")
+                            || line.contains("db1 cannot connect")
+                            || line.startsWith("warning"));
+            assertThat(report.passed()).isFalse();
+        }
+    }
+}
