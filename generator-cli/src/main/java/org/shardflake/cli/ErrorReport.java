@@ -19,6 +19,7 @@ import org.shardflake.UnknownServerException;
 import org.shardflake.catalog.CatalogConflictException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.CatalogRuleException;
+import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.deploy.DeployRefusedException;
 import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.MoveRefusedException;
@@ -51,6 +52,9 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     public int handleParseException(ParameterException e, String[] args) {
         CommandLine command = e.getCommandLine();
         String name = command.getCommandSpec().qualifiedName();
+        if (e.getCause() instanceof CliException cli) {
+            return explain(cli); // Settings are read while the command line is.
+        }
         if (String.valueOf(e.getMessage()).startsWith("Missing required subcommand")) {
             command.usage(err, ansi);
             return ExitCodes.USAGE;
@@ -85,6 +89,10 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             return explainOurs(e);
         }
         if (e instanceof SQLException) {
+            String message = withoutHint(String.valueOf(e.getMessage())).replaceFirst("^(ERROR|FATAL): ", "");
+            return print(ExitCodes.FAILURE, message, hint(String.valueOf(e.getMessage())), e);
+        }
+        if (e instanceof PostgresClusterException) {
             return print(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null, e);
         }
         String hint = stacktrace.getAsBoolean() ? null : "run it again with --stacktrace and report what it shows";

@@ -13,24 +13,37 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
+import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
+import org.shardflake.cli.command.ConfigCommand;
 import org.shardflake.cli.command.DemoCommand;
 import org.shardflake.cli.command.DoctorCommand;
 import org.shardflake.cli.command.IdCommand;
 import org.shardflake.cli.command.InitCommand;
+import org.shardflake.cli.command.LocalCommand;
 import org.shardflake.cli.command.MapCommand;
 import org.shardflake.cli.command.MoveCommand;
+import org.shardflake.cli.command.NextSteps;
 import org.shardflake.cli.command.RebalanceCommand;
 import org.shardflake.cli.command.ReconcileCommand;
 import org.shardflake.cli.command.SchemaCommand;
 import org.shardflake.cli.command.ServerCommand;
+import org.shardflake.cli.config.Setting;
+import org.shardflake.cli.config.Settings;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Model.ArgSpec;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ScopeType;
+import picocli.CommandLine.Spec;
 
 /**
  * The {@code shardflake} command.
@@ -45,6 +58,7 @@ import picocli.CommandLine.ScopeType;
         sortOptions = false,
         subcommands = {
             DemoCommand.class,
+            LocalCommand.class,
             InitCommand.class,
             ServerCommand.class,
             MapCommand.class,
@@ -53,7 +67,8 @@ import picocli.CommandLine.ScopeType;
             RebalanceCommand.class,
             DoctorCommand.class,
             ReconcileCommand.class,
-            IdCommand.class
+            IdCommand.class,
+            ConfigCommand.class
         },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
@@ -65,7 +80,7 @@ import picocli.CommandLine.ScopeType;
             "5:verification failed"
         },
         footer = {"", "Example: shardflake id decode 11637205501278089"})
-public final class Shardflake {
+public final class Shardflake implements Callable<Integer> {
 
     private static final int HELP_WIDTH = 100;
 
@@ -87,12 +102,24 @@ public final class Shardflake {
     @Option(names = "--stacktrace", scope = ScopeType.INHERIT, description = "Show stack traces of errors.")
     private boolean stacktrace;
 
+    @Option(
+            names = "--no-color",
+            scope = ScopeType.INHERIT,
+            description = "No colours, as with NO_COLOR or TERM=dumb in the environment.")
+    @SuppressWarnings("UnusedVariable") // main looks for it
+    private boolean noColor;
+
+    @Spec
+    private CommandSpec spec;
+
     private final InputStream in;
     private final Map<String, String> environment;
+    private final Settings settings;
 
     private Shardflake(InputStream in, Map<String, String> environment) {
         this.in = in;
         this.environment = environment;
+        this.settings = new Settings(environment);
     }
 
     public static void main(String[] args) {
@@ -102,7 +129,13 @@ public final class Shardflake {
                 new FileOutputStream(FileDescriptor.out),
                 new FileOutputStream(FileDescriptor.err),
                 System.getenv(),
-                Ansi.AUTO));
+                ansi(args, System.getenv())));
+    }
+
+    /** picocli knows of NO_COLOR and terminals by itself, but not of these; the parser needs it before it has read the option. */
+    private static Ansi ansi(String[] args, Map<String, String> environment) {
+        boolean plain = "dumb".equals(environment.get("TERM")) || List.of(args).contains("--no-color");
+        return plain ? Ansi.OFF : Ansi.AUTO;
     }
 
     static int run(
@@ -118,6 +151,7 @@ public final class Shardflake {
         PrintWriter out = new PrintWriter(new OutputStreamWriter(new BufferedOutputStream(output, 1 << 16), UTF_8));
         PrintWriter err = new PrintWriter(new OutputStreamWriter(stderr, UTF_8), true);
         ErrorReport report = new ErrorReport(err, ansi, () -> shardflake.stacktrace);
+        commandLine.setDefaultValueProvider(shardflake::defaultValue);
         commandLine.setUsageHelpWidth(HELP_WIDTH);
         commandLine.setOut(out);
         commandLine.setErr(err);
@@ -134,6 +168,13 @@ public final class Shardflake {
         return exitCode;
     }
 
+    /** Without a command: says what to do next. */
+    @Override
+    public Integer call() throws SQLException {
+        new NextSteps(this, spec.commandLine().getOut()).print();
+        return ExitCodes.OK;
+    }
+
     /** The standard input of this run. */
     public InputStream in() {
         return in;
@@ -142,6 +183,22 @@ public final class Shardflake {
     /** The environment variables of this run. */
     public Map<String, String> environment() {
         return environment;
+    }
+
+    /** What the environment and the file say about options. */
+    public Settings settings() {
+        return settings;
+    }
+
+    /** The catalog is not among them: where it is from has to be known. */
+    private @Nullable String defaultValue(ArgSpec option) {
+        if (!(option instanceof OptionSpec named)) {
+            return null;
+        }
+        String name = named.longestName().replaceFirst("^--", "");
+        return name.equals("catalog")
+                ? null
+                : settings.find(name).map(Setting::value).orElse(null);
     }
 
     static final class Version implements IVersionProvider {

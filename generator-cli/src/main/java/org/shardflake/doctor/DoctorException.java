@@ -4,8 +4,10 @@
  */
 package org.shardflake.doctor;
 
+import org.shardflake.ShardflakeException;
+
 /** Something could not be examined, or is not as it was found. */
-public final class DoctorException extends RuntimeException {
+public final class DoctorException extends ShardflakeException {
 
     private static final long serialVersionUID = 1L;
 

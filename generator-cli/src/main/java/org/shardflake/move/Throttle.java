@@ -5,8 +5,13 @@
 package org.shardflake.move;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /** Keeps copying to a rate, and waits for standbys of the target that are behind. Thread-safe. */
@@ -14,12 +19,21 @@ final class Throttle {
 
     private static final long NANOS_BETWEEN_LOOKS = 1_000_000_000L;
 
-    private static final String LAG =
-            "SELECT COALESCE(max(extract(epoch FROM replay_lag)), 0) > ? FROM pg_stat_replication WHERE state = 'streaming' AND application_name !~ '^shardflake_m[0-9]+_'";
+    /** Where the server writes its log, and how far the last of its standbys has applied it, if there are any. */
+    private static final String POSITIONS = """
+            SELECT pg_current_wal_lsn() - '0/0', (SELECT min(replay_lsn - '0/0') FROM pg_stat_replication
+              WHERE state = 'streaming' AND application_name !~ '^shardflake_m[0-9]+_')
+            """;
+
+    /** Where the server's log was, and when. */
+    private record Position(long nanoTime, long lsn) {}
+
+    private record Positions(long written, OptionalLong applied) {}
 
     private final long bytesPerSecond;
     private final Duration maxLag;
     private long nextNanos = System.nanoTime();
+    private final Deque<Position> written = new ArrayDeque<>();
     private long nextLook = System.nanoTime();
 
     Throttle(long bytesPerSecond, Duration maxLag) {
@@ -44,13 +58,37 @@ final class Throttle {
         return nextNanos - now;
     }
 
-    /** Waits while a standby is too far behind; looks once a second. */
+    /** Waits while a standby has not applied what was written longer ago than it may lag; looks once a second. */
     void awaitStandbys(Connection target) throws SQLException {
         if (isDue()) {
-            while (Sql.isTrue(target, LAG, maxLag.toMillis() / 1000.0)) {
+            while (isBehind(target)) {
                 Pause.millis(500);
             }
         }
+    }
+
+    /** By positions of before, since a standby that is stuck reports no lag. */
+    private boolean isBehind(Connection target) throws SQLException {
+        Positions now = Sql.list(target, POSITIONS, Throttle::positions).get(0);
+        synchronized (this) {
+            long nanoTime = System.nanoTime();
+            written.addLast(new Position(nanoTime, now.written()));
+            // Of those that are old enough, the newest says all.
+            @Nullable Position old = null;
+            while (nanoTime - written.getFirst().nanoTime() > maxLag.toNanos()) {
+                old = written.removeFirst();
+            }
+            if (old != null) {
+                written.addFirst(old);
+            }
+            return old != null && now.applied().orElse(Long.MAX_VALUE) < old.lsn();
+        }
+    }
+
+    private static Positions positions(ResultSet row) throws SQLException {
+        long written = row.getLong(1);
+        long applied = row.getLong(2);
+        return new Positions(written, row.wasNull() ? OptionalLong.empty() : OptionalLong.of(applied));
     }
 
     private synchronized boolean isDue() {

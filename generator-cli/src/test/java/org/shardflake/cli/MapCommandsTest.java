@@ -301,8 +301,8 @@ class MapCommandsTest {
     @CsvSource({"map show", "map history", "map export", "map locate --shard=7", "server list", "server remove db1"})
     void asksForACatalog(String command) {
         assertThat(Cli.launch(command.split(" "))).isEqualTo(new Result(2, "", """
-                                error: which catalog? Neither --catalog nor the environment variable SHARDFLAKE_CATALOG says
-                                hint: give --catalog postgresql://user@host:5432/database, or set SHARDFLAKE_CATALOG to that
+                                error: which catalog? Neither --catalog nor the environment variable SHARDFLAKE_CATALOG says, nor catalog in shardflake.yaml, and there is no local cluster here
+                                hint: give --catalog postgresql://user@host:5432/database, or begin with shardflake local start
                                 """));
     }
 

@@ -16,7 +16,8 @@ class ShardflakeTest {
     @Test
     void showsHelp() {
         assertThat(Cli.launch("id", "range", "--help")).isEqualTo(new Result(0, """
-                                Usage: shardflake id range [-h] [--stacktrace] [--epoch=TIME] --from=TIME [-o=FORMAT] --to=TIME
+                                Usage: shardflake id range [-h] [--no-color] [--stacktrace] [--epoch=TIME] --from=TIME [-o=FORMAT]
+                                                           --to=TIME
                                 Shows the smallest and the largest id of a time range, in any shard.
                                 Both ends are included, each with its whole millisecond, as BETWEEN and the SQL functions
                                 shardflake.min_id and shardflake.max_id have it. An end outside the times that ids hold stands for
@@ -28,6 +29,7 @@ class ShardflakeTest {
                                   -o, --output=FORMAT   table, json or yaml (default: table).
                                   -h, --help            Show this help and exit.
                                       --stacktrace      Show stack traces of errors.
+                                      --no-color        No colours, as with NO_COLOR or TERM=dumb in the environment.
 
                                 Exit codes:
                                   0   ok
@@ -78,7 +80,12 @@ class ShardflakeTest {
         "rebalance plan",
         "rebalance apply",
         "doctor",
-        "reconcile"
+        "reconcile",
+        "local",
+        "local start",
+        "local status",
+        "local stop",
+        "config"
     })
     void helpsWithEachCommand(String command) {
         Result result = Cli.launch((command + " --help").split(" "));
@@ -99,12 +106,15 @@ class ShardflakeTest {
     }
 
     @Test
-    void explainsItselfWhenCalledWithNothingToDo() {
-        Result result = Cli.launch();
+    void saysWhatToDoNextWhenCalledWithNothingToDo() {
+        assertThat(Cli.launch()).isEqualTo(new Result(0, """
+                                No catalog is set, and there is no local cluster here. To begin:
+                                  shardflake demo                           see it run, on servers that go away again
+                                  shardflake local start                    a cluster that stays, to try every command on
+                                  shardflake init --server ...              an installation on your own servers
 
-        assertThat(result.exitCode()).isEqualTo(2);
-        assertThat(result.out()).isEmpty();
-        assertThat(result.err()).isEqualTo(Cli.launch("--help").out());
+                                All commands: shardflake --help
+                                """, ""));
     }
 
     @Test

@@ -33,6 +33,12 @@ class StartupTest {
         "init --help",
         "server add --help",
         "map import --help",
+        "move --help",
+        "move run --help",
+        "rebalance plan --help",
+        "doctor --help",
+        "local --help",
+        "local start --help",
         "--version"
     })
     void loadsNoHeavyLibrary(String command) throws Exception {

@@ -24,6 +24,16 @@ class MoverIT {
     private static final int SHARDS = 110;
     private static final int THREADS = 16;
 
+    /** 70,000 rows inserted, 15,000 of them changed and 5,000 deleted: 90,000 writes. */
+    private static final String WRITES = """
+            INSERT INTO shard_%1$04d.tag SELECT -1, 'n' || g FROM generate_series(1, 70000) g;
+            UPDATE shard_%1$04d.tag SET name = 'm' || substr(name, 2) WHERE account_id = -1 AND substr(name, 2)::integer <= 15000;
+            DELETE FROM shard_%1$04d.tag WHERE account_id = -1 AND substr(name, 2)::integer > 65000;
+            """;
+
+    /** 65,000 rows, and the sum of 1 to 65,000, each modulo 7. */
+    private static final long EXPECTED = 65_000L * 1_000_000 + 195_000;
+
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
 
@@ -85,5 +95,41 @@ class MoverIT {
                 .isEqualTo(SHARDS - moving.size());
         assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move_shard"))
                 .isZero();
+    }
+
+    /** 100 writes a second are 360,000 in an hour; here they come at once, between two cutovers under load. */
+    @Test
+    void anHoursWorthOfWritesOnTheTargetComesBack() throws Exception {
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        ShardSet moving = ShardSet.range(0, 3);
+        try (ShardRouter router = shards.router().build()) {
+            AccountLoad load = AccountLoad.start(router, ShardSet.range(0, 7), THREADS, 25);
+            try {
+                load.awaitMore(1000);
+                long id = mover.follow(mover.create("db1", "db2", moving, "").id())
+                        .id();
+                mover.cutOver(id, moving);
+                for (int shard : moving.stream().toArray()) {
+                    shards.execute("db2", WRITES.formatted(shard));
+                }
+                load.awaitMore(1000);
+                mover.reverse(id, moving);
+                load.awaitMore(1000);
+                mover.cancel(id);
+            } finally {
+                load.close();
+            }
+            assertThat(load.failures()).isEmpty();
+            assertThat(load.compare(shards)).isEmpty();
+        }
+        for (int shard : moving.stream().toArray()) {
+            assertThat(shards.number(
+                            "db1",
+                            "SELECT count(*) * 1000000 + sum(substr(name, 2)::integer %% 7) FROM shard_%04d.tag WHERE account_id = -1"
+                                    .formatted(shard)))
+                    .as("shard %d", shard)
+                    .isEqualTo(EXPECTED);
+        }
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 }

@@ -4,11 +4,17 @@
  */
 package org.shardflake.cli.command;
 
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.config.Setting;
+import org.shardflake.cli.config.Settings;
+import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Model.CommandSpec;
@@ -18,8 +24,6 @@ import picocli.CommandLine.Spec;
 /** The catalog that a command reads or changes. */
 class CatalogMixin {
 
-    private static final String VARIABLE = "SHARDFLAKE_CATALOG";
-
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command;
 
@@ -27,7 +31,8 @@ class CatalogMixin {
             names = "--catalog",
             paramLabel = "URL",
             description = "The database with the shard map, postgresql://user@host:port/database; the password may come"
-                    + " from PGPASSWORD or ~/.pgpass (default: the environment variable " + VARIABLE + ").")
+                    + " from PGPASSWORD or ~/.pgpass (default: SHARDFLAKE_CATALOG, or catalog in shardflake.yaml, or the"
+                    + " local cluster).")
     private @Nullable String url;
 
     /** The catalog, which is not connected to yet. */
@@ -36,17 +41,44 @@ class CatalogMixin {
         if (given == null) {
             throw new CliException(
                     ExitCodes.USAGE,
-                    "which catalog? Neither --catalog nor the environment variable %s says".formatted(VARIABLE),
-                    "give --catalog postgresql://user@host:5432/database, or set %s to that".formatted(VARIABLE));
+                    "which catalog? Neither --catalog nor the environment variable %s says, nor catalog in shardflake.yaml, and there is no local cluster here"
+                            .formatted(Settings.variable("catalog")),
+                    "give --catalog postgresql://user@host:5432/database, or begin with shardflake local start");
         }
         return ShardCatalog.at(given);
     }
 
-    /** What the command line says, or else the environment, or else null. */
+    /** What the command line says, or else the environment, the file or the local cluster, or else null. */
     @Nullable
     ServerUrl given() {
-        String text = url == null ? shardflake().environment().get(VARIABLE) : url;
-        return text == null || text.isBlank() ? null : parse(text);
+        return origin().map(setting -> parse(setting.value())).orElse(null);
+    }
+
+    /** The same, and where it is from. */
+    Optional<Setting> origin() {
+        return url != null && !url.isBlank()
+                ? Optional.of(new Setting("catalog", url, "command line"))
+                : notGiven(shardflake());
+    }
+
+    /** What it is when the command line does not say it. */
+    static Optional<Setting> notGiven(Shardflake shardflake) {
+        return shardflake.settings().find("catalog").or(() -> local(shardflake.settings()));
+    }
+
+    private static Optional<Setting> local(Settings settings) {
+        Path directory = Path.of(settings.find("local").map(Setting::value).orElse(LocalMixin.DIRECTORY));
+        if (!Files.isDirectory(directory)) {
+            return Optional.empty();
+        }
+        LocalInstallation local = LocalInstallation.in(directory);
+        if (!local.isRunning()) {
+            throw new CliException(
+                    ExitCodes.PRECONDITION,
+                    "no catalog is given, and the local cluster in %s is stopped".formatted(directory),
+                    "shardflake local start");
+        }
+        return local.catalog().map(uri -> new Setting("catalog", uri, "local cluster in " + directory));
     }
 
     /** An URL, with what it leaves out taken from the environment. */

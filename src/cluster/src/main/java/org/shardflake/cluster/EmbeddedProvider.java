@@ -28,7 +28,7 @@ final class EmbeddedProvider implements ServerProvider {
         if (binaries == null) {
             binaries = EmbeddedBinaries.unpack();
         }
-        return new EmbeddedServer(name, binaries, directory().resolve(name), version, settings);
+        return new EmbeddedServer(name, binaries, directory().resolve(name), Ports.free(), version, settings);
     }
 
     @Override

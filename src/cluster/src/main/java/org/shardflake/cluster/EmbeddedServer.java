@@ -29,14 +29,19 @@ final class EmbeddedServer extends ClusterServer {
     private boolean closed;
 
     EmbeddedServer(
-            String name, EmbeddedBinaries binaries, Path directory, OptionalInt version, Map<String, String> settings) {
+            String name,
+            EmbeddedBinaries binaries,
+            Path directory,
+            int port,
+            OptionalInt version,
+            Map<String, String> settings) {
         super(name);
         this.binaries = binaries;
         this.directory = directory;
         this.data = directory.resolve("data");
         this.log = directory.resolve("postgres.log");
         this.output = directory.resolve("command.log");
-        this.port = Ports.free();
+        this.port = port;
         this.version = version;
         this.settings = settings;
     }
@@ -104,14 +109,19 @@ final class EmbeddedServer extends ClusterServer {
         try {
             shutDown("immediate");
         } catch (PostgresClusterException e) {
-            postmaster().ifPresent(ProcessHandle::destroyForcibly);
+            postmaster(data).ifPresent(ProcessHandle::destroyForcibly);
             throw e;
         }
     }
 
     @Override
     boolean isRunning() {
-        return postmaster().isPresent();
+        return isRunning(directory);
+    }
+
+    /** Whether the server with its files in a directory runs. */
+    static boolean isRunning(Path directory) {
+        return postmaster(directory.resolve("data")).isPresent();
     }
 
     @Override
@@ -166,7 +176,7 @@ final class EmbeddedServer extends ClusterServer {
                 .append("'\n");
     }
 
-    private Optional<ProcessHandle> postmaster() {
+    private static Optional<ProcessHandle> postmaster(Path data) {
         try (var lines = Files.lines(data.resolve("postmaster.pid"))) {
             return lines.findFirst()
                     .map(Long::valueOf)

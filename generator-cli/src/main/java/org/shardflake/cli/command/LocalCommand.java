@@ -1,0 +1,19 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import picocli.CommandLine.Command;
+
+/** {@code shardflake local}: servers to try everything on. */
+@Command(
+        name = "local",
+        description = {
+            "Embedded PostgreSQL servers that last, with an installation on them, to try every command on. Needs nothing"
+                    + " installed.",
+            "Commands in the same directory find its catalog by themselves."
+        },
+        subcommands = {LocalStartCommand.class, LocalStatusCommand.class, LocalStopCommand.class},
+        footer = {"", "Example: shardflake local start"})
+public final class LocalCommand {}

@@ -1,0 +1,26 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.nio.file.Path;
+import org.shardflake.cli.local.LocalInstallation;
+import picocli.CommandLine.Option;
+
+/** Which local cluster. */
+final class LocalMixin {
+
+    static final String DIRECTORY = ".shardflake";
+
+    @Option(
+            names = "--local",
+            paramLabel = "DIRECTORY",
+            defaultValue = DIRECTORY,
+            description = "Where the local cluster is (default: ${DEFAULT-VALUE}).")
+    private Path directory;
+
+    LocalInstallation installation() {
+        return LocalInstallation.in(directory);
+    }
+}

@@ -1,0 +1,94 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.PrintWriter;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.catalog.CatalogMissingException;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.config.Setting;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.Mover;
+import org.shardflake.server.ServerUrl;
+
+/** What {@code shardflake} alone says: how things are, and what to do next. */
+public final class NextSteps {
+
+    private final Shardflake shardflake;
+    private final PrintWriter out;
+
+    public NextSteps(Shardflake shardflake, PrintWriter out) {
+        this.shardflake = shardflake;
+        this.out = out;
+    }
+
+    public void print() throws SQLException {
+        Optional<Setting> catalog = CatalogMixin.notGiven(shardflake);
+        if (catalog.isEmpty()) {
+            out.println("No catalog is set, and there is no local cluster here. To begin:");
+            step("demo", "see it run, on servers that go away again");
+            step("local start", "a cluster that stays, to try every command on");
+            step("init --server ...", "an installation on your own servers");
+        } else {
+            installation(catalog.get());
+        }
+        out.println();
+        out.println("All commands: shardflake --help");
+    }
+
+    private void installation(Setting setting) throws SQLException {
+        ServerUrl url = ServerAccess.parse(setting.value(), shardflake.environment());
+        out.printf("Catalog %s, from the %s%n", url, setting.origin());
+        try {
+            map(url, ShardCatalog.at(url).load());
+        } catch (CatalogMissingException e) {
+            out.println("There is no shard map yet. Next:");
+            step("init --server ...", "creates it");
+        }
+    }
+
+    private void map(ServerUrl url, ShardMap map) throws SQLException {
+        out.printf(
+                "%,d shards on %d servers; version %d of the shard map%n",
+                map.sharding().shardCount(), map.servers().size(), map.version());
+        int moves = Mover.moves(url).size();
+        if (moves > 0) {
+            out.printf("%d moves are under way%n", moves);
+        }
+        out.println("Next:");
+        if (moves > 0) {
+            step("move status", "shows the moves");
+        } else if (!isDeployed(map)) {
+            step("schema deploy --changelog FILE", "creates your tables on every shard");
+        }
+        for (String[] step : List.of(
+                new String[] {"map show", "shows which server has which shards"},
+                new String[] {"map locate --uid 7", "says where a uid is"},
+                new String[] {"id decode ID", "says when an id was made, and in which shard"},
+                new String[] {"doctor", "examines every server"})) {
+            step(step[0], step[1]);
+        }
+    }
+
+    /** Whether the first server with shards has any of them. */
+    private boolean isDeployed(ShardMap map) throws SQLException {
+        Server server = map.server(0);
+        try (Connection connection = ServerAccess.connect(ServerAccess.parse(server.url(), shardflake.environment()))) {
+            return Sql.isTrue(
+                    connection, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$')");
+        }
+    }
+
+    private void step(String command, String what) {
+        out.printf("  shardflake %-30s %s%n", command, what);
+    }
+}

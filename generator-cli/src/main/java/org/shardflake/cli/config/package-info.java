@@ -1,0 +1,10 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/** Values of options that come from the environment or a file. */
+@NullMarked
+package org.shardflake.cli.config;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,125 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.local;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.catalog.CatalogMissingException;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.server.Deployment;
+import org.shardflake.cluster.LocalCluster;
+import org.shardflake.cluster.LocalServer;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/** An installation on a local cluster: each server has a database app, and the first one has the catalog as well. */
+public final class LocalInstallation {
+
+    private static final String DATABASE = "app";
+
+    private final LocalCluster cluster;
+
+    private LocalInstallation(LocalCluster cluster) {
+        this.cluster = cluster;
+    }
+
+    /** The one in a directory, which need not be there yet. */
+    public static LocalInstallation in(Path directory) {
+        return new LocalInstallation(LocalCluster.in(directory));
+    }
+
+    /** Where its files are. */
+    public Path directory() {
+        return cluster.directory();
+    }
+
+    /** Its servers, running or not. */
+    public List<LocalServer> servers() {
+        return cluster.servers();
+    }
+
+    /** Whether it was started, and none of its servers is stopped. */
+    public boolean isRunning() {
+        return !servers().isEmpty() && servers().stream().allMatch(LocalServer::isRunning);
+    }
+
+    /** The URL of its catalog, if it was ever started. */
+    public Optional<String> catalog() {
+        return cluster.servers().stream().findFirst().map(LocalInstallation::uri);
+    }
+
+    /** Where the shards of a server are. */
+    public static String uri(LocalServer server) {
+        return server.uri(DATABASE);
+    }
+
+    /**
+     * Starts the servers, and creates what is not there yet: servers, databases, function library, catalog, shard map.
+     *
+     * @param shards how many, for a new map; the map that is there keeps its count
+     */
+    public ShardMap start(int servers, int shards) throws SQLException {
+        cluster.start(servers);
+        for (LocalServer server : cluster.servers()) {
+            createDatabase(server);
+        }
+        ServerUrl home = ServerUrl.parse(catalog().orElseThrow());
+        Deployment.deployCatalog(home);
+        ShardCatalog catalog = ShardCatalog.at(home);
+        try {
+            return addMissing(catalog, catalog.load());
+        } catch (CatalogMissingException e) {
+            return initialize(catalog, shards);
+        }
+    }
+
+    private static void createDatabase(LocalServer server) throws SQLException {
+        try (Connection connection = ServerUrl.parse(server.uri("postgres")).connect("shardflake local")) {
+            if (!Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = ?)", DATABASE)) {
+                Sql.execute(connection, "CREATE DATABASE " + DATABASE);
+            }
+        }
+    }
+
+    private ShardMap initialize(ShardCatalog catalog, int shards) {
+        List<Server> servers = new ArrayList<>();
+        for (LocalServer server : cluster.servers()) {
+            Deployment.deployLibrary(ServerUrl.parse(uri(server)), IdLayout.DEFAULT);
+            servers.add(server(server));
+        }
+        return catalog.initialize(
+                ShardMap.initial(new Sharding(shards), IdLayout.DEFAULT, servers, Spread.CONTIGUOUS), "local start");
+    }
+
+    private ShardMap addMissing(ShardCatalog catalog, ShardMap map) {
+        ShardMap now = map;
+        for (LocalServer server : cluster.servers()) {
+            if (map.servers().stream().noneMatch(known -> known.name().equals(server.name()))) {
+                Deployment.deployLibrary(ServerUrl.parse(uri(server)), map.layout());
+                now = catalog.addServer(server(server), "local start");
+            }
+        }
+        return now;
+    }
+
+    private static Server server(LocalServer server) {
+        return new Server(server.name(), uri(server), Map.of());
+    }
+
+    /** Stops all servers; what they have stays. */
+    public void stop() {
+        cluster.stop();
+    }
+}

@@ -1,0 +1,10 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/** The local cluster: embedded servers that last, with an installation on them. */
+@NullMarked
+package org.shardflake.cli.local;
+
+import org.jspecify.annotations.NullMarked;

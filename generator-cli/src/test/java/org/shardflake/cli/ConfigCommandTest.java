@@ -1,0 +1,124 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cli.config.Settings;
+
+/** Flag, environment, shardflake.yaml, local cluster: in this order. */
+class ConfigCommandTest {
+
+    @TempDir
+    Path directory;
+
+    private final Map<String, String> environment = new HashMap<>();
+    private Path file;
+
+    @BeforeEach
+    void noLocalCluster() {
+        file = directory.resolve("shardflake.yaml");
+        environment.put("SHARDFLAKE_LOCAL", directory.resolve("local").toString());
+    }
+
+    private Result launch(String... args) {
+        return Cli.launch(InputStream.nullInputStream(), environment, args);
+    }
+
+    private void write(String yaml) throws IOException {
+        Files.writeString(file, yaml);
+        environment.put("SHARDFLAKE_CONFIG", file.toString());
+    }
+
+    @Test
+    void saysWhereEachValueIsFromAndHidesThePassword() throws IOException {
+        write("catalog: postgresql://app:geheim@db1/app\npatience: 1m\n");
+        environment.put("SHARDFLAKE_PATIENCE", "2m");
+
+        Result config = launch("config");
+
+        assertThat(config.exitCode()).as(config.toString()).isZero();
+        assertThat(config.out())
+                .containsPattern("catalog +postgresql://app@db1:5432/app +" + file)
+                .containsPattern("patience +2m +environment variable SHARDFLAKE_PATIENCE")
+                .doesNotContain("geheim");
+        assertThat(launch("config", "--catalog=postgresql://x:geheim@db9/app", "-o", "json")
+                        .out())
+                .contains(
+                        "{\"name\":\"catalog\",\"value\":\"postgresql://x@db9:5432/app\",\"origin\":\"command line\"}");
+    }
+
+    @Test
+    void nothing() {
+        environment.remove("SHARDFLAKE_LOCAL");
+        assertThat(launch("config").out()).startsWith("nothing is set; set one of catalog, local, output, ");
+    }
+
+    @Test
+    void aSettingIsTheDefaultOfItsOption() throws IOException {
+        write("output: json\n");
+
+        assertThat(launch("id", "encode", "--time=2026-11-20T12:00:00Z", "--shard=7", "--sequence=0")
+                        .out())
+                .startsWith("{\"id\":\"499008090931207168\"");
+        assertThat(launch("id", "encode", "--time=2026-11-20T12:00:00Z", "--shard=7", "--sequence=0", "-o", "table")
+                        .out())
+                .isEqualTo("499008090931207168\n");
+        environment.put("SHARDFLAKE_OUTPUT", "yaml");
+        assertThat(launch("id", "encode", "--time=2026-11-20T12:00:00Z", "--shard=7", "--sequence=0")
+                        .out())
+                .startsWith("id: ");
+    }
+
+    @Test
+    void aChangelogThatIsSetNeedNotBeGiven() throws IOException {
+        write("changelog: none.sql\n");
+
+        Result deploy = launch("schema", "deploy", "--catalog=postgresql://localhost:1/x");
+
+        assertThat(deploy.err()).as(deploy.toString()).startsWith("error: cannot connect to catalog ");
+    }
+
+    @Test
+    void whatIsNoSettingIsNamed() throws IOException {
+        write("catalogue: x\n");
+        assertThat(launch("map", "show").err())
+                .startsWith("error: %s has catalogue, which is no setting; there are catalog, ".formatted(file));
+        write("output: [json]\n");
+        assertThat(launch("map", "show").err()).isEqualTo("error: %s: output takes one value\n".formatted(file));
+        write("just text\n");
+        assertThat(launch("map", "show").err()).startsWith("error: %s has to be a list of names".formatted(file));
+        write("a: [\n");
+        assertThat(launch("map", "show").err()).startsWith("error: %s is not YAML: ".formatted(file));
+        environment.put("SHARDFLAKE_CONFIG", "nowhere.yaml");
+        Result nowhere = launch("map", "show");
+        assertThat(nowhere)
+                .isEqualTo(new Result(2, "", "error: SHARDFLAKE_CONFIG names nowhere.yaml, which is not there\n"));
+        write("output: xml\n");
+        assertThat(launch("map", "show").err()).contains("'xml' is not one of table, json, yaml");
+    }
+
+    @Test
+    void everySettingIsAnOptionOfSomeCommand() {
+        TreeSet<String> left = new TreeSet<>(Settings.NAMES);
+        for (String command : List.of("schema deploy", "move run", "local start")) {
+            String help = launch((command + " --help").split(" ")).out();
+            left.removeIf(name -> help.contains("--" + name));
+        }
+        assertThat(left).isEmpty();
+    }
+}

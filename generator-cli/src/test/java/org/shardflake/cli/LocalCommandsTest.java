@@ -1,0 +1,94 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.LocalCluster;
+
+/** The local cluster, from nothing to a shard that was moved, as somebody does who tries Shardflake. */
+class LocalCommandsTest {
+
+    @TempDir
+    Path directory;
+
+    private Path local;
+
+    @BeforeEach
+    void choose() {
+        local = directory.resolve("local");
+    }
+
+    @AfterEach
+    void stop() {
+        LocalCluster.in(local).stop();
+    }
+
+    private Result launch(String... args) {
+        return Cli.launch(InputStream.nullInputStream(), Map.of("SHARDFLAKE_LOCAL", local.toString()), args);
+    }
+
+    @Test
+    void fromNothingToAMovedShard() throws IOException {
+        assertThat(launch().out()).startsWith("No catalog is set, and there is no local cluster here. To begin:\n");
+        assertThat(launch("local", "status").out())
+                .isEqualTo("there is no local cluster in %s; shardflake local start makes one\n".formatted(local));
+
+        Result start = launch("local", "start", "--shards=16");
+        assertThat(start.exitCode()).as(start.toString()).isZero();
+        assertThat(start.out())
+                .containsPattern("db1 +running +postgresql://postgres@localhost:[0-9]+/app\n")
+                .containsPattern("db2 +running +postgresql://postgres@localhost:[0-9]+/app\n");
+        assertThat(launch().out())
+                .contains("from the local cluster in " + local)
+                .contains("16 shards on 2 servers; version 1 of the shard map\nNext:\n  shardflake schema deploy");
+
+        Path changelog = Files.writeString(directory.resolve("app.sql"), """
+                --liquibase formatted sql
+                --changeset ann:photo
+                CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL);
+                """);
+        Result deploy = launch("schema", "deploy", "--changelog=" + changelog, "--search-path=" + directory);
+        assertThat(deploy.exitCode()).as(deploy.toString()).isZero();
+        Result run = launch("move", "run", "--shards=3", "--to=db2");
+        assertThat(run.exitCode()).as(run.toString()).isZero();
+        assertThat(launch("local", "stop").out())
+                .containsPattern("db1 +stopped ")
+                .containsPattern("db2 +stopped ");
+        Result stopped = launch("map", "show");
+        assertThat(stopped.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(stopped.err()).isEqualTo("""
+                error: no catalog is given, and the local cluster in %s is stopped
+                hint: shardflake local start
+                """.formatted(local));
+
+        assertThat(launch("local", "start", "--servers=3").exitCode()).isZero();
+        assertThat(launch("map", "locate", "--shard=3", "-o", "json").out())
+                .isEqualTo("{\"shard\":3,\"schema\":\"shard_0003\",\"server\":\"db2\",\"epoch\":2}\n");
+        assertThat(launch("server", "list").out()).contains("\ndb3     0 ");
+        assertThat(launch("doctor").out()).isEqualTo("3 servers with 16 shards: nothing found\n");
+        Result other = launch("local", "start", "--shards=32");
+        assertThat(other.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(other.err()).startsWith("error: the cluster runs, but it has 16 shards, and that never changes\n");
+    }
+
+    @Test
+    void nonsense() {
+        assertThat(launch("local", "start", "--servers=0"))
+                .isEqualTo(new Result(2, "", "error: servers 0 is out of range 1..16\n"));
+        assertThat(launch("local", "start", "--shards=9000").exitCode()).isEqualTo(2);
+        assertThat(local).doesNotExist();
+    }
+}

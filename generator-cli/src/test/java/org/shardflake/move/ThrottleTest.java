@@ -1,0 +1,94 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+class ThrottleTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    @Test
+    void bytesTakeTheTimeThatTheRateGivesThem() {
+        Throttle throttle = new Throttle(1_000_000, Duration.ofSeconds(10));
+        long start = System.nanoTime();
+
+        for (int i = 0; i < 20; i++) {
+            throttle.copied(50_000);
+        }
+
+        assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(850));
+    }
+
+    @Test
+    void noRateIsNoLimit() {
+        new Throttle(0, Duration.ofSeconds(10)).copied(Long.MAX_VALUE);
+    }
+
+    /** A subscriber stands for the standby: both are in pg_stat_replication, and what is applied there is held up by a lock. */
+    @Test
+    void waitsForAStandbyThatIsStuckAndGoesOnWithIt() throws Exception {
+        try (Connection target = postgres.database(0).connect();
+                Connection standby = postgres.database(1).connect();
+                Connection holder = postgres.database(1).connect()) {
+            Sql.execute(target, "CREATE TABLE t (id bigint PRIMARY KEY); CREATE PUBLICATION throttle FOR TABLE t");
+            Sql.execute(standby, "CREATE TABLE t (id bigint PRIMARY KEY)");
+            Sql.execute(
+                    standby,
+                    "CREATE SUBSCRIPTION throttle CONNECTION %s PUBLICATION throttle WITH (copy_data = false)"
+                            .formatted(Sql.quote(
+                                    ServerUrl.parse(postgres.database(0).uri()).conninfo())));
+            try {
+                Throttle throttle = new Throttle(0, Duration.ofMillis(500));
+                insert(target, 1);
+                while (Sql.number(standby, "SELECT count(*) FROM t") < 1) {
+                    Pause.millis(10);
+                }
+                throttle.awaitStandbys(target);
+
+                holder.setAutoCommit(false);
+                Sql.execute(holder, "LOCK TABLE t");
+                insert(target, 2);
+                CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> lookThrice(throttle, target));
+                assertThatThrownBy(() -> waiting.get(5, TimeUnit.SECONDS)).isInstanceOf(TimeoutException.class);
+
+                holder.commit();
+                waiting.get(30, TimeUnit.SECONDS);
+            } finally {
+                Sql.execute(standby, "DROP SUBSCRIPTION throttle");
+            }
+        }
+    }
+
+    private static void insert(Connection target, int id) throws SQLException {
+        Sql.execute(target, "INSERT INTO t VALUES (%d)".formatted(id));
+    }
+
+    /** Far enough apart for each to look. */
+    private static void lookThrice(Throttle throttle, Connection target) {
+        try {
+            for (int i = 0; i < 3; i++) {
+                Pause.millis(1100);
+                throttle.awaitStandbys(target);
+            }
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+/**
+ * A server of a {@link LocalCluster}.
+ *
+ * @param name such as db1
+ * @param port on localhost; the server keeps it
+ * @param isRunning whether it ran when it was asked for
+ */
+public record LocalServer(String name, int port, boolean isRunning) {
+
+    /** The libpq URL of a database on it, whose superuser needs no password. */
+    public String uri(String database) {
+        return "postgresql://postgres@localhost:%d/%s".formatted(port, database);
+    }
+}
