@@ -10,9 +10,11 @@ DECLARE
 BEGIN
     PERFORM shardflake.check_shard(shard);
     FOR v_sequence IN
-        SELECT n.target, n.makes_ids, p.sequence_name AS name, p.last_value, pg_sequence_last_value(n.target) AS rests_at
+        SELECT n.target, n.makes_ids, p.sequence_name AS name, p.last_value, pg_sequence_last_value(n.target) AS rests_at,
+               s.seqincrement > 0 AS goes_up
           FROM unnest(sequence_names, last_values) p (sequence_name, last_value)
           LEFT JOIN shardflake.sequences(shard) n ON n.sequence_name = p.sequence_name
+          LEFT JOIN pg_sequence s ON s.seqrelid = n.target
     LOOP
         IF v_sequence.target IS NULL THEN
             RAISE EXCEPTION 'shard % has no sequence % on this server', shard, v_sequence.name
@@ -20,7 +22,9 @@ BEGIN
                       HINT = 'Deploy the same schema on both servers.';
         END IF;
         IF NOT v_sequence.makes_ids THEN
-            PERFORM setval(v_sequence.target, v_sequence.last_value);
+            PERFORM setval(v_sequence.target, CASE WHEN v_sequence.goes_up
+                THEN GREATEST(v_sequence.rests_at, v_sequence.last_value)
+                ELSE LEAST(v_sequence.rests_at, v_sequence.last_value) END);
         ELSIF v_sequence.rests_at < 0 IS NOT TRUE THEN
             RAISE EXCEPTION 'shard % makes ids on this server', shard
                 USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -33,7 +37,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.set_sequence_positions(integer, name[], bigint[]) IS
-'Makes the sequences of a fenced shard go on behind these values when it is unfenced; one that makes ids is never set back. Errors: 42P01 for a sequence that is not here, 55000 when the shard is not fenced';
+'Makes the sequences of a fenced shard go on behind these values when it is unfenced; none is set back. Errors: 42P01 for a sequence that is not here, 55000 when the shard is not fenced';
 
 REVOKE EXECUTE ON FUNCTION shardflake.set_sequence_positions(integer, name[], bigint[]) FROM PUBLIC;
 

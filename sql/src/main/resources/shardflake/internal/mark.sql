@@ -5,8 +5,10 @@ CREATE OR REPLACE FUNCTION shardflake.mark(stream text) RETURNS bigint
     LANGUAGE sql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
 AS $$
-    INSERT INTO shardflake.move_marker AS m (stream, mark, marked_at) VALUES (stream, 1, clock_timestamp())
-        ON CONFLICT (stream) DO UPDATE SET mark = m.mark + 1, marked_at = clock_timestamp()
+    -- Microseconds, so that a publisher which lost its latest marks in a failover does not give them out again.
+    INSERT INTO shardflake.move_marker AS m (stream, mark, marked_at)
+        VALUES (stream, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, clock_timestamp())
+        ON CONFLICT (stream) DO UPDATE SET mark = GREATEST(m.mark + 1, excluded.mark), marked_at = clock_timestamp()
         RETURNING mark
 $$;
 

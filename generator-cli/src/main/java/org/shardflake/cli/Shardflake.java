@@ -19,19 +19,9 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
-import org.shardflake.cli.command.ConfigCommand;
-import org.shardflake.cli.command.DemoCommand;
-import org.shardflake.cli.command.DoctorCommand;
+import org.shardflake.cli.command.Commands;
 import org.shardflake.cli.command.IdCommand;
-import org.shardflake.cli.command.InitCommand;
-import org.shardflake.cli.command.LocalCommand;
-import org.shardflake.cli.command.MapCommand;
-import org.shardflake.cli.command.MoveCommand;
 import org.shardflake.cli.command.NextSteps;
-import org.shardflake.cli.command.RebalanceCommand;
-import org.shardflake.cli.command.ReconcileCommand;
-import org.shardflake.cli.command.SchemaCommand;
-import org.shardflake.cli.command.ServerCommand;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import picocli.CommandLine;
@@ -56,20 +46,6 @@ import picocli.CommandLine.Spec;
         description = "Runs one PostgreSQL database as thousands of logical shards on ordinary servers.",
         versionProvider = Shardflake.Version.class,
         sortOptions = false,
-        subcommands = {
-            DemoCommand.class,
-            LocalCommand.class,
-            InitCommand.class,
-            ServerCommand.class,
-            MapCommand.class,
-            SchemaCommand.class,
-            MoveCommand.class,
-            RebalanceCommand.class,
-            DoctorCommand.class,
-            ReconcileCommand.class,
-            IdCommand.class,
-            ConfigCommand.class
-        },
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:ok",
@@ -151,6 +127,7 @@ public final class Shardflake implements Callable<Integer> {
         PrintWriter out = new PrintWriter(new OutputStreamWriter(new BufferedOutputStream(output, 1 << 16), UTF_8));
         PrintWriter err = new PrintWriter(new OutputStreamWriter(stderr, UTF_8), true);
         ErrorReport report = new ErrorReport(err, ansi, () -> shardflake.stacktrace);
+        Commands.add(commandLine, args);
         commandLine.setDefaultValueProvider(shardflake::defaultValue);
         commandLine.setUsageHelpWidth(HELP_WIDTH);
         commandLine.setOut(out);

@@ -49,8 +49,7 @@ public final class Doctor {
     public List<Finding> examine() throws SQLException, InterruptedException {
         List<Finding> findings = new ArrayList<>();
         Knowledge knowledge = ask(findings);
-        findings.addAll(ShardFindings.of(knowledge, access));
-        findings.addAll(MoveFindings.of(knowledge, access, mover));
+        addOwnership(knowledge, findings);
         findings.addAll(ServerFindings.of(knowledge, access));
         return findings;
     }
@@ -58,10 +57,15 @@ public final class Doctor {
     /** Only what a failover, a restore or a killed command leaves behind: who has and takes which shard, and moves. */
     public List<Finding> examineOwnership() throws SQLException, InterruptedException {
         List<Finding> findings = new ArrayList<>();
-        Knowledge knowledge = ask(findings);
-        findings.addAll(ShardFindings.of(knowledge, access));
-        findings.addAll(MoveFindings.of(knowledge, access, mover));
+        addOwnership(ask(findings), findings);
         return findings;
+    }
+
+    private void addOwnership(Knowledge knowledge, List<Finding> findings) throws SQLException, InterruptedException {
+        List<Finding> shards = ShardFindings.of(knowledge, access);
+        boolean mapIsTrue = shards.stream().noneMatch(finding -> finding.severity() == PROBLEM);
+        findings.addAll(shards);
+        findings.addAll(MoveFindings.of(knowledge, access, mover, mapIsTrue));
     }
 
     private Knowledge ask(List<Finding> findings) throws SQLException, InterruptedException {

@@ -36,6 +36,13 @@ record Knowledge(ShardMap before, ShardMap map, List<Move> moves, Map<String, Se
                 && moves.stream().noneMatch(move -> move.shardSet().contains(shard));
     }
 
+    /** Whether servers have parts of moves that the catalog does not know, so that it may be older than they are. */
+    boolean hasUnknownMoves() {
+        return facts.values().stream()
+                .flatMap(server -> server.remnants().stream())
+                .anyMatch(remnant -> !hasMove(remnant.tag()));
+    }
+
     boolean hasMove(String tag) {
         return moves.stream().anyMatch(move -> move.tag().equals(tag));
     }

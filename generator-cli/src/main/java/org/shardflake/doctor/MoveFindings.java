@@ -14,12 +14,16 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.doctor.ServerFacts.Remnant.Kind;
 import org.shardflake.doctor.ServerFacts.StreamTrouble;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
+import org.shardflake.move.MoveShard;
 import org.shardflake.move.Mover;
 import org.shardflake.move.Replication;
 import org.shardflake.move.ShardPhase;
@@ -29,20 +33,33 @@ final class MoveFindings {
 
     private static final long LOOK_AGAIN_MILLIS = 2000;
 
+    /** Whether a shard refuses writes; no row if it has no table with a fence here, or is not here. */
+    private static final String CLOSED =
+            "SELECT shardflake.is_fenced(?) WHERE EXISTS (SELECT FROM shardflake.fences(?) WHERE present)";
+
     private final Knowledge knowledge;
     private final Access access;
     private final Mover mover;
+    private final boolean mapIsTrue;
     private final List<Finding> findings = new ArrayList<>();
 
-    private MoveFindings(Knowledge knowledge, Access access, Mover mover) {
+    private MoveFindings(Knowledge knowledge, Access access, Mover mover, boolean mapIsTrue) {
+        this.mapIsTrue = mapIsTrue;
         this.knowledge = knowledge;
         this.access = access;
         this.mover = mover;
     }
 
-    static List<Finding> of(Knowledge knowledge, Access access, Mover mover) throws SQLException, InterruptedException {
-        MoveFindings moves = new MoveFindings(knowledge, access, mover);
-        moves.idle(knowledge.moves()).forEach(moves::interrupted);
+    /**
+     * @param mapIsTrue whether servers have and take the shards that the map gives them; if not, what is left of unknown moves may
+     *     show where they went
+     */
+    static List<Finding> of(Knowledge knowledge, Access access, Mover mover, boolean mapIsTrue)
+            throws SQLException, InterruptedException {
+        MoveFindings moves = new MoveFindings(knowledge, access, mover, mapIsTrue);
+        for (Move move : moves.idle(knowledge.moves())) {
+            moves.interrupted(move);
+        }
         moves.remnants();
         moves.troubles();
         return moves.findings;
@@ -66,8 +83,8 @@ final class MoveFindings {
         List<Move> idle = new ArrayList<>();
         for (Move move : moves) {
             boolean waits = move.phase() == MovePhase.FOLLOWING
-                    && !isCuttingOver(move)
-                    && move.problem().isEmpty();
+                    && move.problem().isEmpty()
+                    && unsettled(move).isEmpty();
             if (!waits && !mover.isTakenUp(move.id())) {
                 idle.add(move);
             }
@@ -75,11 +92,30 @@ final class MoveFindings {
         return idle;
     }
 
-    private static boolean isCuttingOver(Move move) {
-        return !move.shardSet(ShardPhase.CUTTING_OVER).isEmpty();
+    /** Shards that were left in the middle of a cutover, or that do not take writes where the map has them, and there only. */
+    private ShardSet unsettled(Move move) throws SQLException {
+        Set<Integer> unsettled = new TreeSet<>();
+        move.shardSet(ShardPhase.CUTTING_OVER).stream().forEach(unsettled::add);
+        for (String server : List.of(move.source(), move.target())) {
+            if (!knowledge.facts().containsKey(server)) {
+                continue;
+            }
+            access.onServer(server, connection -> {
+                for (MoveShard shard : move.shards()) {
+                    List<Boolean> closed =
+                            Sql.list(connection, CLOSED, row -> row.getBoolean(1), shard.shard(), shard.shard());
+                    boolean isOwner = shard.server().equals(server);
+                    if (closed.contains(isOwner)) {
+                        unsettled.add(shard.shard());
+                    }
+                }
+            });
+        }
+        return ShardSet.of(unsettled);
     }
 
-    private void interrupted(Move move) {
+    private void interrupted(Move move) throws SQLException {
+        ShardSet unsettled = unsettled(move);
         String shards = "--shards %s --to %s".formatted(move.shardSet(), move.target());
         String command = switch (move.phase()) {
             case FOLLOWING -> "cutover %d".formatted(move.id());
@@ -88,13 +124,13 @@ final class MoveFindings {
             case PREPARING, COPYING, CATCHING_UP -> "start " + shards;
         };
         String goOn = "go on with shardflake move " + command;
-        if (isCuttingOver(move)) {
+        if (!unsettled.isEmpty()) {
             findings.add(Finding.of(
                             PROBLEM,
                             "catalog",
                             "move-interrupted",
                             "move %d was interrupted at the cutover of shards %s, which may take no writes"
-                                    .formatted(move.id(), move.shardSet(ShardPhase.CUTTING_OVER)),
+                                    .formatted(move.id(), unsettled),
                             "open them where the catalog has them with --fix, then " + goOn)
                     .with(() -> mover.settle(move.id())));
         } else {
@@ -127,21 +163,25 @@ final class MoveFindings {
 
     private Finding orphan(String server, Remnant remnant) {
         boolean keepsLog = remnant.kind() == Kind.SLOT;
-        return Finding.of(
-                        keepsLog ? PROBLEM : WARNING,
-                        server,
-                        "orphan-" + remnant.kind().name().toLowerCase(Locale.ROOT),
-                        "%s %s is of a move that the catalog does not have%s"
-                                .formatted(
-                                        remnant.kind(), remnant.name(), keepsLog ? ", and keeps write-ahead log" : ""),
-                        "remove it with --fix")
-                .with(() -> access.unlessMoving(remnant.tag(), server, connection -> remove(connection, remnant)));
+        Finding finding = Finding.of(
+                keepsLog ? PROBLEM : WARNING,
+                server,
+                "orphan-" + remnant.kind().name().toLowerCase(Locale.ROOT),
+                "%s %s is of a move that the catalog does not have%s"
+                        .formatted(remnant.kind(), remnant.name(), keepsLog ? ", and keeps write-ahead log" : ""),
+                mapIsTrue
+                        ? "remove it with --fix"
+                        : "first see to the shards that are not as the map says: it may show where they went");
+        return mapIsTrue
+                ? finding.with(
+                        () -> access.unlessMoving(remnant.tag(), server, connection -> remove(connection, remnant)))
+                : finding;
     }
 
     private static void remove(Connection connection, Remnant remnant) throws SQLException {
         switch (remnant.kind()) {
             case SUBSCRIPTION -> Replication.dropSubscription(connection, remnant.name(), "");
-            case SLOT -> Replication.dropSlot(connection, remnant.name());
+            case SLOT -> Replication.dropIdleSlot(connection, remnant.name());
             case PUBLICATION -> Sql.execute(connection, "DROP PUBLICATION " + remnant.name());
             case CLAIM -> Sql.call(connection, "DELETE FROM shardflake.move_claim WHERE move = ?", remnant.name());
             case MARKER -> Sql.call(connection, "DELETE FROM shardflake.move_marker WHERE stream = ?", remnant.name());

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.shardflake.jdbc.Sql;
@@ -35,6 +36,7 @@ record ServerFacts(
         long epochMillis,
         boolean libraryIsCurrent,
         Map<Integer, ShardState> shards,
+        Set<Integer> idsStopped,
         List<SequenceAhead> sequencesAhead,
         List<String> sequencesWrong,
         List<Remnant> remnants,
@@ -132,6 +134,10 @@ record ServerFacts(
             SELECT name, millis FROM ahead WHERE millis > 1000 ORDER BY millis DESC
             """;
 
+    private static final String STOPPED = SEQUENCES + """
+            SELECT DISTINCT substring(name FROM 7 FOR 4)::integer FROM ids WHERE tick < 0
+            """;
+
     private static final String WRONG = SEQUENCES + """
             SELECT name FROM ids WHERE seqincrement <> 1 OR seqcache <> 1 OR seqcycle ORDER BY name
             """;
@@ -152,6 +158,7 @@ record ServerFacts(
                 library ? Sql.number(connection, "SELECT epoch_ms FROM shardflake.layout") : -1,
                 library && !standby && FunctionLibrary.isCurrent(connection),
                 shards(connection),
+                Set.copyOf(Sql.list(connection, STOPPED, row -> row.getInt(1))),
                 library
                         ? Sql.list(connection, AHEAD, row -> new SequenceAhead(row.getString(1), row.getLong(2)))
                         : List.of(),

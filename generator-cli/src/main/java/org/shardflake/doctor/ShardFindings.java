@@ -7,6 +7,8 @@ package org.shardflake.doctor;
 import static org.shardflake.doctor.Severity.PROBLEM;
 import static org.shardflake.doctor.Severity.WARNING;
 
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -19,6 +21,9 @@ import org.shardflake.jdbc.Sql;
 /** Whether servers have the shards that the map gives them, take their writes, and take none of others. */
 final class ShardFindings {
 
+    private static final String CATALOG_MAY_BE_OLD =
+            "servers have parts of moves that the catalog does not know, so it may be older than they are, as after a restore: see which server has the newer rows before you close or open anything";
+
     private final Knowledge knowledge;
     private final Access access;
     private final List<Finding> findings = new ArrayList<>();
@@ -30,7 +35,16 @@ final class ShardFindings {
 
     static List<Finding> of(Knowledge knowledge, Access access) {
         ShardFindings shards = new ShardFindings(knowledge, access);
-        knowledge.facts().forEach((server, facts) -> shards.examine(server, facts.shards()));
+        knowledge.facts().forEach((server, facts) -> {
+            shards.examine(server, facts.shards());
+            shards.stopped(
+                    server,
+                    select(
+                            facts.shards().values(),
+                            state -> facts.idsStopped().contains(state.shard())
+                                    && shards.isOwn(server, state)
+                                    && !state.refusesWrites()));
+        });
         return shards.findings;
     }
 
@@ -64,7 +78,14 @@ final class ShardFindings {
     private void open(String server, ShardSet shards) {
         ShardSet covered = filter(shards, shard -> knowledge.isOn(knowledge.owner(shard), shard));
         ShardSet sole = filter(shards, shard -> !covered.contains(shard));
-        if (!covered.isEmpty()) {
+        if (!covered.isEmpty() && knowledge.hasUnknownMoves()) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "shard-open-elsewhere",
+                    "takes writes to shards %s, which the shard map gives to others".formatted(covered),
+                    CATALOG_MAY_BE_OLD));
+        } else if (!covered.isEmpty()) {
             findings.add(Finding.of(
                             PROBLEM,
                             server,
@@ -105,22 +126,22 @@ final class ShardFindings {
 
     /** To open them is safe if nobody else can have newer rows. */
     private void closed(String server, ShardSet shards) {
-        ShardSet sole = filter(shards, shard -> knowledge.isOnlyOn(server, shard));
+        ShardSet sole = knowledge.hasUnknownMoves()
+                ? ShardSet.of()
+                : filter(shards, shard -> knowledge.isOnlyOn(server, shard));
         ShardSet doubtful = filter(shards, shard -> !sole.contains(shard));
         if (!sole.isEmpty()) {
             findings.add(closed(server, sole, "open them with --fix (SELECT shardflake.unfence_shard(%d))")
-                    .with(() -> access.whilePlaced(server, true, sole, connection -> {
-                        for (int shard : sole.stream().toArray()) {
-                            Sql.call(connection, "SELECT shardflake.unfence_shard(?)", shard);
-                        }
-                    })));
+                    .with(() -> access.whilePlaced(server, true, sole, connection -> unfence(connection, sole))));
         }
         if (!doubtful.isEmpty()) {
             findings.add(
                     closed(
                             server,
                             doubtful,
-                            "another server may have them too, so see which has the newer rows before SELECT shardflake.unfence_shard(%d)"));
+                            knowledge.hasUnknownMoves()
+                                    ? CATALOG_MAY_BE_OLD
+                                    : "another server may have them too, so see which has the newer rows before SELECT shardflake.unfence_shard(%d)"));
         }
     }
 
@@ -131,6 +152,25 @@ final class ShardFindings {
                 "shard-closed",
                 "refuses writes to shards %s, which the shard map gives it, and no move has them".formatted(shards),
                 remedy.formatted(first(shards)));
+    }
+
+    /** A fence that was taken back leaves the ids stopped, if nobody lets them go on. */
+    private void stopped(String server, ShardSet shards) {
+        if (!shards.isEmpty()) {
+            findings.add(Finding.of(
+                            PROBLEM,
+                            server,
+                            "ids-stopped",
+                            "takes writes to shards %s and gives no ids for them".formatted(shards),
+                            "let them go on with --fix (SELECT shardflake.unfence_shard(%d))".formatted(first(shards)))
+                    .with(() -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards))));
+        }
+    }
+
+    private static void unfence(Connection connection, ShardSet shards) throws SQLException {
+        for (int shard : shards.stream().toArray()) {
+            Sql.call(connection, "SELECT shardflake.unfence_shard(?)", shard);
+        }
     }
 
     private void unguarded(String server, ShardSet shards) {

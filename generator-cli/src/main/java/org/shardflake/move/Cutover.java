@@ -115,6 +115,16 @@ final class Cutover implements AutoCloseable {
                     "shard %d was not cut over: its copy on %s was found to differ. Mend it, and run move verify; or cancel the move"
                             .formatted(shard.shard(), session.target().name()));
         }
+        Stream carrying = session.carrying(shard);
+        if (!carrying.hasSlot()) {
+            throw new MoveRefusedException(
+                    "shard %d was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written. End the move with move cancel --keep-moved, and begin again for the other shards"
+                            .formatted(
+                                    shard.shard(),
+                                    carrying.publisher().name(),
+                                    carrying.name(),
+                                    carrying.subscriber().name()));
+        }
         Stream back = session.back(shard);
         if (back.measureLag(Duration.ofSeconds(30)).compareTo(Duration.ofSeconds(30)) >= 0) {
             throw new MoveException(
@@ -237,6 +247,7 @@ final class Cutover implements AutoCloseable {
             try {
                 fence();
             } catch (SQLException e) {
+                startIds(e);
                 if (NOT_IN_TIME.contains(e.getSQLState())) {
                     return Optional.of("transactions that have written to it did not end in time");
                 }
@@ -347,11 +358,25 @@ final class Cutover implements AutoCloseable {
             return Optional.empty();
         }
 
-        private void giveUp(Exception failure) {
+        /** The fence was rolled back, and the ids that it had stopped were not. */
+        private void startIds(SQLException failure) throws SQLException {
+            try {
+                Sql.execute(
+                        carrying.publisher().control(),
+                        carrying.publisher().checkClaim() + OpenShard.finishSql(shard.shard()));
+            } catch (SQLException e) {
+                e.addSuppressed(failure);
+                throw e;
+            }
+        }
+
+        /** If that fails too, the shard is left as being cut over, and settled by whoever takes the move up. */
+        private void giveUp(Exception failure) throws SQLException {
             try {
                 giveUp();
             } catch (SQLException e) {
-                failure.addSuppressed(e);
+                e.addSuppressed(failure);
+                throw e;
             }
         }
 

@@ -39,6 +39,11 @@ public record Move(
                 .toList());
     }
 
+    /** Tells apart how far it has come, but for single rows: of a copy that is interrupted nothing is left. */
+    String progress() {
+        return phase + " " + shardSet(ShardPhase.SWITCHED);
+    }
+
     MoveShard shard(int number) {
         return shards.stream()
                 .filter(shard -> shard.shard() == number)

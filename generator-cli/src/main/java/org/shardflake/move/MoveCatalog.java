@@ -173,10 +173,10 @@ final class MoveCatalog {
      *
      * @throws MoveRefusedException if somebody works on it now
      */
-    MoveLease takeUp(long id) throws SQLException {
+    MoveLease takeUp(long id, OptionalLong mine) throws SQLException {
         Connection connection = connect();
         try {
-            return MoveLease.take(connection, id);
+            return MoveLease.take(connection, id, mine);
         } catch (SQLException | RuntimeException e) {
             connection.close();
             throw e;

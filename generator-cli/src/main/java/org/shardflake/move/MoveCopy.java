@@ -48,7 +48,7 @@ final class MoveCopy {
         Map<Integer, List<String>> tables = source.tables(shards);
         Queue<Integer> waiting =
                 new ConcurrentLinkedQueue<>(Sql.list(source.control(), BY_SIZE, row -> row.getInt(1), shards));
-        Throttle throttle = new Throttle(settings.bytesPerSecond(), settings.maxLag());
+        Throttle throttle = new Throttle(settings.bytesPerSecond(), settings.maxLag(), target.control());
         List<Copier> copiers = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(settings.jobs());
         try {
@@ -121,6 +121,7 @@ final class MoveCopy {
                 rows = 0;
                 copy.copy(shard, tables.getOrDefault(shard, Collections.emptyList()), target.checkClaim());
                 lease.copied(shard, ShardPhase.COPIED, bytes, rows);
+                listener.shardCopied(shard);
                 listener.reached(MoveStep.SHARD_COPIED);
             }
         }

@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.OptionalLong;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -26,8 +27,12 @@ final class MoveLease implements AutoCloseable {
                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
             """;
 
-    /** So long a server may take to notice that a killed process has gone. */
-    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
+    /** A machine that is gone is noticed after 5 + 3 * 3 seconds; a process that is gone, at once. */
+    private static final String NOTICE =
+            "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3";
+
+    /** So long a server may take to notice that whoever had the lease has gone. */
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(20);
 
     private final Connection connection;
     private final long move;
@@ -39,8 +44,15 @@ final class MoveLease implements AutoCloseable {
         this.claim = claim;
     }
 
-    static MoveLease take(Connection connection, long move) throws SQLException {
+    /**
+     * Takes the lease over.
+     *
+     * @param mine the claim of this process, if it had the lease before: then nobody else may have had it since
+     * @throws MoveRefusedException if somebody has it, or had it since
+     */
+    static MoveLease take(Connection connection, long move, OptionalLong mine) throws SQLException {
         MoveCatalog.find(connection, move);
+        Sql.execute(connection, NOTICE);
         long end = System.nanoTime() + LOCK_PATIENCE.toNanos();
         while (!Sql.isTrue(connection, LOCK, move)) {
             if (System.nanoTime() > end) {
@@ -52,6 +64,13 @@ final class MoveLease implements AutoCloseable {
         }
         // Found again, since it may have been completed while we waited.
         MoveCatalog.find(connection, move);
+        if (mine.isPresent()
+                && Sql.number(connection, "SELECT claim FROM shardflake_catalog.move WHERE id = ?", move)
+                        != mine.getAsLong()) {
+            throw new MoveRefusedException(
+                    "move %d has been worked on by another shardflake since; see it with shardflake move status"
+                            .formatted(move));
+        }
         long claim = Sql.number(
                 connection, "UPDATE shardflake_catalog.move SET claim = claim + 1 WHERE id = ? RETURNING claim", move);
         return new MoveLease(connection, move, claim);

@@ -28,6 +28,12 @@ public interface MoveListener {
     /** Copies of a shard were compared, and differ in this. */
     default void compared(int shard, List<TableDifference> differences) {}
 
+    /** Rows of a shard changed too often to be compared while it is written to; no others differ. */
+    default void undecided(int shard, List<String> tables) {}
+
+    /** A shard is copied. */
+    default void shardCopied(int shard) {}
+
     /** A server or the catalog failed; the work is taken up again after a moment. */
     default void interrupted(String problem) {}
 }

@@ -5,10 +5,24 @@
 package org.shardflake.move;
 
 import java.sql.SQLException;
+import java.util.OptionalLong;
 import java.util.function.Function;
 
 /** A move that has been taken up: the lease, both servers and both streams. For one thread. */
 final class MoveSession implements AutoCloseable {
+
+    /** The claim that a piece of work had last. */
+    static final class Claims {
+        private OptionalLong last = OptionalLong.empty();
+
+        OptionalLong last() {
+            return last;
+        }
+
+        private void took(long claim) {
+            last = OptionalLong.of(claim);
+        }
+    }
 
     private final MoveLease lease;
     private final Move move;
@@ -27,8 +41,10 @@ final class MoveSession implements AutoCloseable {
     }
 
     /** Takes a move up: from then on nobody else can change anything for it, on the servers or in the catalog. */
-    static MoveSession takeUp(MoveCatalog catalog, long id, Function<String, MoveServer> servers) throws SQLException {
-        MoveLease lease = catalog.takeUp(id);
+    static MoveSession takeUp(MoveCatalog catalog, long id, Claims claims, Function<String, MoveServer> servers)
+            throws SQLException {
+        MoveLease lease = catalog.takeUp(id, claims.last());
+        claims.took(lease.claim());
         MoveSide source = null;
         try {
             Move move = lease.move();

@@ -36,6 +36,13 @@ final class MoveSide implements AutoCloseable {
              WHERE EXISTS (SELECT FROM shardflake.fences(right(name, 4)::integer) f WHERE f.fenced)
             """;
 
+    private static final String STOPPED = """
+            SELECT right(name, 4)::integer FROM unnest(?) name
+             WHERE EXISTS (
+                SELECT FROM shardflake.sequences(right(name, 4)::integer) s
+                 WHERE s.makes_ids AND pg_sequence_last_value(s.target) < 0)
+            """;
+
     private final MoveServer server;
     private final String tag;
     private final long claim;
@@ -112,6 +119,11 @@ final class MoveSide implements AutoCloseable {
     /** Those of these shards that take no writes here. */
     ShardSet fenced(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(control, FENCED, row -> row.getInt(1), shards));
+    }
+
+    /** Those of these shards that give no ids here. */
+    ShardSet stopped(ShardSet shards) throws SQLException {
+        return ShardSet.of(Sql.list(control, STOPPED, row -> row.getInt(1), shards));
     }
 
     /** Those of these shards that are here at all. */

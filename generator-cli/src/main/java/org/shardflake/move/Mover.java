@@ -114,6 +114,10 @@ public final class Mover {
             MoveShard shard = session.move().shard(number);
             try (OnlineComparison comparison = new OnlineComparison(session.carrying(shard))) {
                 List<TableDifference> differences = comparison.compare(tables.getOrDefault(number, List.of()));
+                if (differences.isEmpty() && !comparison.undecided().isEmpty()) {
+                    listener.undecided(number, comparison.undecided());
+                    continue;
+                }
                 session.lease().verified(number, differences.isEmpty() ? "online" : "different");
                 listener.compared(number, differences);
                 if (!differences.isEmpty()) {
@@ -209,6 +213,12 @@ public final class Mover {
                                 .formatted(ShardSet.of(differences.keySet())),
                         differences);
             }
+            ShardSet left = verifiedAs(session.move(), "");
+            if (!left.isEmpty()) {
+                throw new MoveException(
+                        "rows of shards %s change too often to be compared, so the source's are not removed; run move complete again at a quieter time"
+                                .formatted(left));
+            }
         }
     }
 
@@ -221,19 +231,28 @@ public final class Mover {
 
     /** Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move. */
     public void cancel(long id) throws SQLException {
+        cancel(id, false);
+    }
+
+    /**
+     * Ends a move where it is: shards that are on the target stay there, and the others on the source. It is the way out when the
+     * servers cannot follow each other any more, after a failover for instance.
+     *
+     * @throws MoveRefusedException if the copies of a shard on the target were not compared at its cutover, or differed
+     */
+    public void cancelKeepingMoved(long id) throws SQLException {
+        cancel(id, true);
+    }
+
+    private void cancel(long id, boolean keepMoved) throws SQLException {
         work(id, session -> {
             Move move = session.move();
             if (move.phase() == MovePhase.COMPLETING) {
                 throw new MoveRefusedException(
                         "move %d is being completed, and has no way back; run move complete again".formatted(id));
             }
-            ShardSet switched = move.shardSet(ShardPhase.SWITCHED);
-            if (!switched.isEmpty()) {
-                throw new MoveRefusedException(
-                        "shards %s of move %d are on %s already; bring them back with move reverse first"
-                                .formatted(switched, id, move.target()));
-            }
             if (move.phase() != MovePhase.CANCELLING) {
+                requireCancellable(move, keepMoved);
                 session.lease().enter(MovePhase.CANCELLING);
             }
             new CleanUp(session, listener).run();
@@ -249,6 +268,25 @@ public final class Mover {
     /** Whether somebody works on a move now. */
     public boolean isTakenUp(long id) throws SQLException {
         return catalog.isTakenUp(id);
+    }
+
+    private static void requireCancellable(Move move, boolean keepMoved) {
+        ShardSet switched = move.shardSet(ShardPhase.SWITCHED);
+        if (!keepMoved && !switched.isEmpty()) {
+            throw new MoveRefusedException(
+                    "shards %s of move %d are on %s already; bring them back with move reverse first, or leave them there with --keep-moved"
+                            .formatted(switched, move.id(), move.target()));
+        }
+        ShardSet doubtful = ShardSet.of(move.shards().stream()
+                .filter(shard -> shard.phase() == ShardPhase.SWITCHED
+                        && !shard.verified().equals("at cutover"))
+                .map(MoveShard::shard)
+                .toList());
+        if (!doubtful.isEmpty()) {
+            throw new MoveRefusedException(
+                    "copies of shards %s were not compared at their cutover, or differed, so the source's must not go: see move status %d, and bring them back with move reverse"
+                            .formatted(doubtful, move.id()));
+        }
     }
 
     private static void requireFollowing(Move move) {
@@ -271,19 +309,29 @@ public final class Mover {
         T run(MoveSession session) throws SQLException;
     }
 
-    /** Takes the move up and works on it, again and again while servers fail, until patience has run out. */
+    /**
+     * Takes the move up and works on it, again and again while servers fail. Patience counts from the first failure on, and begins
+     * anew when the move has got on since.
+     */
     private <T> T work(long id, Work<T> work) throws SQLException {
-        long end = System.nanoTime() + settings.patience().toNanos();
+        Patience patience = new Patience(settings.patience());
+        MoveSession.Claims claims = new MoveSession.Claims();
+        String stood = "";
         while (true) {
-            try (MoveSession session = MoveSession.takeUp(catalog, id, servers)) {
+            try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
                 new Settlement(session).run();
+                String stands = session.move().progress();
+                if (!stands.equals(stood)) {
+                    patience.restart();
+                }
+                stood = stands;
                 return work.run(session);
             } catch (MoveRefusedException e) {
                 throw e;
             } catch (SQLException | RuntimeException e) {
                 Optional<SQLException> outage = outage(e);
-                if (outage.isEmpty() || System.nanoTime() - end > 0) {
-                    settle(id, e, outage);
+                if (outage.isEmpty() || patience.isOver()) {
+                    settle(id, claims, e, outage);
                     throw e;
                 }
                 listener.interrupted(Sql.message(outage.get()));
@@ -293,11 +341,11 @@ public final class Mover {
     }
 
     /** After a failure that another try would meet again: leaves no shard closed. */
-    private void settle(long id, Exception failure, Optional<SQLException> outage) {
+    private void settle(long id, MoveSession.Claims claims, Exception failure, Optional<SQLException> outage) {
         if (outage.isPresent() || Thread.currentThread().isInterrupted()) {
             return;
         }
-        try (MoveSession session = MoveSession.takeUp(catalog, id, servers)) {
+        try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
             new Settlement(session).run();
             session.lease().problem(String.valueOf(failure.getMessage()));
         } catch (SQLException | RuntimeException e) {

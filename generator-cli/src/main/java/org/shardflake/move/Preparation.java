@@ -151,17 +151,24 @@ final class Preparation {
     }
 
     private void awaitCaughtUp(Stream stream) throws SQLException {
-        long end = System.nanoTime() + settings.patience().toNanos();
+        Patience patience = new Patience(settings.patience());
         long mark = stream.mark();
+        long confirmed = -1;
         while (!stream.reaches(mark, System.nanoTime() + Duration.ofSeconds(1).toNanos())) {
             long errors = stream.applyErrors();
-            if (System.nanoTime() - end > 0) {
-                throw new MoveException("%s has not caught up with %s in %d s%s; look at its log, and at status"
-                        .formatted(
-                                stream.subscriber().name(),
-                                stream.publisher().name(),
-                                settings.patience().toSeconds(),
-                                errors > 0 ? ", and met %d errors".formatted(errors) : ""));
+            long now = stream.confirmed();
+            if (now != confirmed) {
+                confirmed = now;
+                patience.restart();
+            }
+            if (patience.isOver()) {
+                throw new MoveException(
+                        "%s has not got any further in following %s for %d s%s; look at its log, and at status"
+                                .formatted(
+                                        stream.subscriber().name(),
+                                        stream.publisher().name(),
+                                        settings.patience().toSeconds(),
+                                        errors > 0 ? ", and met %d errors".formatted(errors) : ""));
             }
         }
         if (stream.measureLag(Duration.ofSeconds(30)).compareTo(CAUGHT_UP) > 0) {

@@ -34,9 +34,24 @@ public final class Replication {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
     }
 
+    /** Removes a replication slot that nobody uses; one whose subscription has just been dropped is in use for a moment more. */
+    public static void dropIdleSlot(Connection connection, String name) throws SQLException {
+        Patience patience = new Patience(SLOT_PATIENCE);
+        while (hasSlot(connection, name)) {
+            try {
+                Sql.call(connection, "SELECT pg_drop_replication_slot(?)", name);
+            } catch (SQLException e) {
+                if (!OBJECT_IN_USE.equals(e.getSQLState()) || patience.isOver()) {
+                    throw e;
+                }
+                Pause.millis(200);
+            }
+        }
+    }
+
     /** Removes a replication slot if it is there, and ends the sender that uses it. */
     public static void dropSlot(Connection connection, String name) throws SQLException {
-        long end = System.nanoTime() + SLOT_PATIENCE.toNanos();
+        Patience patience = new Patience(SLOT_PATIENCE);
         while (hasSlot(connection, name)) {
             try {
                 Sql.call(
@@ -45,7 +60,7 @@ public final class Replication {
                         name);
                 Sql.call(connection, "SELECT pg_drop_replication_slot(?)", name);
             } catch (SQLException e) {
-                if (!OBJECT_IN_USE.equals(e.getSQLState()) || System.nanoTime() - end > 0) {
+                if (!OBJECT_IN_USE.equals(e.getSQLState()) || patience.isOver()) {
                     throw e;
                 }
                 Pause.millis(50);

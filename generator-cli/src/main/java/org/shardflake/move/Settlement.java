@@ -36,6 +36,8 @@ final class Settlement {
         }
         ShardSet fencedOnSource = session.source().fenced(shards);
         ShardSet fencedOnTarget = session.target().fenced(shards);
+        ShardSet stoppedOnSource = session.source().stopped(shards);
+        ShardSet stoppedOnTarget = session.target().stopped(shards);
         Map<Integer, List<String>> tables = session.source().tables(shards);
         for (MoveShard shard : move.shards()) {
             boolean onSource = shard.server().equals(move.source());
@@ -54,7 +56,7 @@ final class Settlement {
             }
             if (fencedHere.contains(shard.shard())) {
                 open(shard, tables.getOrDefault(shard.shard(), List.of()));
-            } else if (shard.phase() == ShardPhase.CUTTING_OVER) {
+            } else if ((onSource ? stoppedOnSource : stoppedOnTarget).contains(shard.shard())) {
                 // Its fence was rolled back, and the ids that it had stopped were not.
                 MoveSide here = session.carrying(shard).publisher();
                 Sql.execute(here.control(), here.checkClaim() + OpenShard.finishSql(shard.shard()));

@@ -77,7 +77,6 @@ final class ShardCopy implements AutoCloseable {
     }
 
     void copy(int shard, List<String> tables, String checkClaim) throws SQLException {
-        throttle.awaitStandbys(target);
         target.setAutoCommit(false);
         try {
             // As for replication: fences and other triggers do not fire, and foreign keys are not checked again.

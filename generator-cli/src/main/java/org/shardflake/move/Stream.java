@@ -202,6 +202,14 @@ final class Stream {
         return true;
     }
 
+    /** How far the subscriber has confirmed to have come in the publisher's log, in bytes. */
+    long confirmed() throws SQLException {
+        return Sql.number(
+                publisher.control(),
+                "SELECT COALESCE((SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE slot_name = ?), 0)",
+                name);
+    }
+
     /** How long a mark takes, at most the time given. */
     Duration measureLag(Duration atMost) throws SQLException {
         long start = System.nanoTime();

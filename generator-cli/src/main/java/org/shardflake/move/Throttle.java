@@ -32,17 +32,23 @@ final class Throttle {
 
     private final long bytesPerSecond;
     private final Duration maxLag;
+    private final Connection target;
     private long nextNanos = System.nanoTime();
     private final Deque<Position> written = new ArrayDeque<>();
     private long nextLook = System.nanoTime();
 
-    Throttle(long bytesPerSecond, Duration maxLag) {
+    /**
+     * @param target a connection that nobody else uses
+     */
+    Throttle(long bytesPerSecond, Duration maxLag, Connection target) {
+        this.target = target;
         this.bytesPerSecond = bytesPerSecond;
         this.maxLag = maxLag;
     }
 
-    /** Waits for as long as these bytes may take. */
-    void copied(long bytes) {
+    /** Waits for as long as these bytes may take, and for standbys. */
+    void copied(long bytes) throws SQLException {
+        awaitStandbys();
         if (bytesPerSecond > 0) {
             long wait = reserve(bytes);
             if (wait > 1_000_000) {
@@ -58,31 +64,29 @@ final class Throttle {
         return nextNanos - now;
     }
 
-    /** Waits while a standby has not applied what was written longer ago than it may lag; looks once a second. */
-    void awaitStandbys(Connection target) throws SQLException {
+    /** Waits while a standby has not applied what was written longer ago than it may lag; looks once a second. All wait together. */
+    private synchronized void awaitStandbys() throws SQLException {
         if (isDue()) {
-            while (isBehind(target)) {
+            while (isBehind()) {
                 Pause.millis(500);
             }
         }
     }
 
     /** By positions of before, since a standby that is stuck reports no lag. */
-    private boolean isBehind(Connection target) throws SQLException {
+    private boolean isBehind() throws SQLException {
         Positions now = Sql.list(target, POSITIONS, Throttle::positions).get(0);
-        synchronized (this) {
-            long nanoTime = System.nanoTime();
-            written.addLast(new Position(nanoTime, now.written()));
-            // Of those that are old enough, the newest says all.
-            @Nullable Position old = null;
-            while (nanoTime - written.getFirst().nanoTime() > maxLag.toNanos()) {
-                old = written.removeFirst();
-            }
-            if (old != null) {
-                written.addFirst(old);
-            }
-            return old != null && now.applied().orElse(Long.MAX_VALUE) < old.lsn();
+        long nanoTime = System.nanoTime();
+        written.addLast(new Position(nanoTime, now.written()));
+        // Of those that are old enough, the newest says all.
+        @Nullable Position old = null;
+        while (nanoTime - written.getFirst().nanoTime() > maxLag.toNanos()) {
+            old = written.removeFirst();
         }
+        if (old != null) {
+            written.addFirst(old);
+        }
+        return old != null && now.applied().orElse(Long.MAX_VALUE) < old.lsn();
     }
 
     private static Positions positions(ResultSet row) throws SQLException {
@@ -91,7 +95,7 @@ final class Throttle {
         return new Positions(written, row.wasNull() ? OptionalLong.empty() : OptionalLong.of(applied));
     }
 
-    private synchronized boolean isDue() {
+    private boolean isDue() {
         if (System.nanoTime() < nextLook) {
             return false;
         }

@@ -201,6 +201,65 @@ class DoctorCommandsTest {
     }
 
     @Test
+    void aMoveThatWasInterruptedAfterTheMapWasChanged() throws SQLException {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        assertThat(launch("move", "cutover", "--shards=3").exitCode()).isZero();
+        shards.execute("db2", "SELECT shardflake.fence_shard(3)");
+
+        assertThat(finds("problem", "catalog", "move-interrupted").out()).contains("at the cutover of shards 3,");
+        isMendedBy("reconcile");
+        assertThat(isFenced("db1", 3)).isTrue();
+        assertThat(isFenced("db2", 3)).isFalse();
+    }
+
+    @Test
+    void aMovingShardThatTakesWritesOnBothServers() throws SQLException {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        shards.execute("db2", "SELECT shardflake.unfence_shard(3)");
+
+        finds("problem", "catalog", "move-interrupted");
+        isMendedBy("reconcile");
+        assertThat(isFenced("db1", 3)).isFalse();
+        assertThat(isFenced("db2", 3)).isTrue();
+    }
+
+    /** The catalog says db1 again, and db2 has the newer rows: nothing is closed, opened or removed by itself. */
+    @Test
+    void aCatalogThatWasRestoredToATimeBeforeAMove() throws SQLException {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        assertThat(launch("move", "cutover", "--shards=3").exitCode()).isZero();
+        shards.executeInCatalog(
+                "DELETE FROM shardflake_catalog.move_shard; DELETE FROM shardflake_catalog.move; SET session_replication_role = replica; UPDATE shardflake_catalog.shard SET server = 'db1', epoch = 1 WHERE shard = 3");
+        long leftovers = shards.leftovers("db1") + shards.leftovers("db2");
+
+        Cli.Result doctor = launch("doctor", "--fix");
+
+        assertThat(doctor.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(doctor.out())
+                .containsPattern("problem +db1 +shard-closed ")
+                .containsPattern("problem +db2 +shard-open-elsewhere ")
+                .contains("the catalog does not know, so it may be older than they are, as after a restore")
+                .doesNotContain("fixed ");
+        assertThat(launch("reconcile").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(isFenced("db1", 3)).isTrue();
+        assertThat(isFenced("db2", 3)).isFalse();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isEqualTo(leftovers);
+    }
+
+    @Test
+    void idsThatStayedStopped() throws SQLException {
+        shards.execute("db1", "SELECT shardflake.fence_ids(3, true)");
+
+        assertThat(finds("problem", "db1", "ids-stopped").out())
+                .contains("takes writes to shards 3 and gives no ids for them");
+        isMendedBy("reconcile");
+        shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+    }
+
+    @Test
     void aMoveThatNobodyWorksOn() throws SQLException {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         mover.create("db1", "db2", ShardSet.range(2, 3), "");

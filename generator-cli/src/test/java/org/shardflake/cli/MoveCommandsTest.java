@@ -82,7 +82,8 @@ class MoveCommandsTest {
         Cli.Result tooLate = launch("move", "cancel", "--yes");
         assertThat(tooLate.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(tooLate.err())
-                .contains("shards 3 of move 1 are on db2 already; bring them back with move reverse first");
+                .contains(
+                        "shards 3 of move 1 are on db2 already; bring them back with move reverse first, or leave them there with --keep-moved");
 
         Cli.Result unasked = launch("move", "cancel");
         assertThat(unasked.exitCode()).isEqualTo(ExitCodes.USAGE);

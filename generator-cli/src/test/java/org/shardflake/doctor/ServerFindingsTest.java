@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
@@ -35,6 +36,7 @@ class ServerFindingsTest {
                 MAP.layout().epochMillis(),
                 true,
                 Map.of(),
+                Set.of(),
                 List.of(),
                 List.of(),
                 List.of(),

@@ -29,7 +29,6 @@ import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
-import org.shardflake.server.ServerUrl;
 
 /** Moves without load, step by step. */
 class MoverTest {
@@ -102,6 +101,48 @@ class MoverTest {
         assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^shard_'"))
                 .isEqualTo(4);
         assertThat(mover.moves()).isEmpty();
+    }
+
+    /** As after a failover of the source: what is over stays over, and the rest stays where it is. */
+    @Test
+    void aMoveWhoseSlotIsLostCanBeEndedWhereItIs() throws SQLException, InterruptedException {
+        ShardSet moving = ShardSet.of(2, 3);
+        Move move = mover.follow(mover.create("db1", "db2", moving, "").id());
+        mover.cutOver(move.id(), ShardSet.of(2));
+        String name = "shardflake_" + move.tag() + "_forward";
+        shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
+        try (Connection db1 = shards.database("db1").connect()) {
+            Replication.dropIdleSlot(db1, name);
+        }
+
+        assertThatThrownBy(() -> mover.cutOver(move.id(), ShardSet.of(3)))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining("db1 has lost the replication slot " + name);
+        assertThatThrownBy(() -> mover.cancel(move.id()))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining("leave them there with --keep-moved");
+        mover.cancelKeepingMoved(move.id());
+
+        assertThat(mover.moves()).isEmpty();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        shards.execute("db2", "INSERT INTO shard_0002.account (uid) VALUES (2)");
+        shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+        assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0002'"))
+                .isZero();
+        assertThat(shards.number("db2", "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0003'"))
+                .isZero();
+    }
+
+    @Test
+    void idsThatAnAttemptLeftStoppedGoOnWithTheNextCommand() throws SQLException {
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+        shards.execute("db1", "SELECT shardflake.fence_ids(3, true)");
+        isFenced(() -> shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)"));
+
+        mover.settle(move.id());
+
+        shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+        mover.cancel(move.id());
     }
 
     @Test
@@ -293,14 +334,11 @@ class MoverTest {
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'shardflake move' AND datname = current_database()");
 
         mover.cutOver(move.id(), ShardSet.of(3));
-        try (MoveSession holding = MoveSession.takeUp(
-                new MoveCatalog(ServerUrl.parse(shards.catalogDatabase().uri())),
-                move.id(),
-                name -> new MoveServer(name, shards.url(name)))) {
-            assertThat(holding.move().shard(3).server()).isEqualTo("db2");
-            goOn.countDown();
-            assertThat(end.get(60, TimeUnit.SECONDS)).isInstanceOf(MoveRefusedException.class);
-        }
+        assertThat(mover.move(move.id()).shard(3).server()).isEqualTo("db2");
+        goOn.countDown();
+        assertThat(end.get(60, TimeUnit.SECONDS))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining("has been worked on by another shardflake since");
 
         isFenced(() -> shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)"));
         shards.execute("db2", "INSERT INTO shard_0003.account (uid) VALUES (3)");

@@ -25,20 +25,24 @@ class ThrottleTest {
     static final PostgresExtension postgres = PostgresExtension.servers(2);
 
     @Test
-    void bytesTakeTheTimeThatTheRateGivesThem() {
-        Throttle throttle = new Throttle(1_000_000, Duration.ofSeconds(10));
-        long start = System.nanoTime();
+    void bytesTakeTheTimeThatTheRateGivesThem() throws SQLException {
+        try (Connection target = postgres.database(0).connect()) {
+            Throttle throttle = new Throttle(1_000_000, Duration.ofSeconds(10), target);
+            long start = System.nanoTime();
 
-        for (int i = 0; i < 20; i++) {
-            throttle.copied(50_000);
+            for (int i = 0; i < 20; i++) {
+                throttle.copied(50_000);
+            }
+
+            assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(850));
         }
-
-        assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(850));
     }
 
     @Test
-    void noRateIsNoLimit() {
-        new Throttle(0, Duration.ofSeconds(10)).copied(Long.MAX_VALUE);
+    void noRateIsNoLimit() throws SQLException {
+        try (Connection target = postgres.database(0).connect()) {
+            new Throttle(0, Duration.ofSeconds(10), target).copied(Long.MAX_VALUE);
+        }
     }
 
     /** A subscriber stands for the standby: both are in pg_stat_replication, and what is applied there is held up by a lock. */
@@ -55,17 +59,17 @@ class ThrottleTest {
                             .formatted(Sql.quote(
                                     ServerUrl.parse(postgres.database(0).uri()).conninfo())));
             try {
-                Throttle throttle = new Throttle(0, Duration.ofMillis(500));
+                Throttle throttle = new Throttle(0, Duration.ofMillis(500), target);
                 insert(target, 1);
                 while (Sql.number(standby, "SELECT count(*) FROM t") < 1) {
                     Pause.millis(10);
                 }
-                throttle.awaitStandbys(target);
+                throttle.copied(1);
 
                 holder.setAutoCommit(false);
                 Sql.execute(holder, "LOCK TABLE t");
                 insert(target, 2);
-                CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> lookThrice(throttle, target));
+                CompletableFuture<Void> waiting = CompletableFuture.runAsync(() -> lookThrice(throttle));
                 assertThatThrownBy(() -> waiting.get(5, TimeUnit.SECONDS)).isInstanceOf(TimeoutException.class);
 
                 holder.commit();
@@ -81,11 +85,11 @@ class ThrottleTest {
     }
 
     /** Far enough apart for each to look. */
-    private static void lookThrice(Throttle throttle, Connection target) {
+    private static void lookThrice(Throttle throttle) {
         try {
             for (int i = 0; i < 3; i++) {
                 Pause.millis(1100);
-                throttle.awaitStandbys(target);
+                throttle.copied(1);
             }
         } catch (SQLException e) {
             throw new IllegalStateException(e);

@@ -205,6 +205,37 @@ class FenceTest {
     }
 
     @Test
+    void noSequenceIsSetBack() throws SQLException {
+        execute(
+                connection,
+                "CREATE SEQUENCE shard_0007.up",
+                "CREATE SEQUENCE shard_0007.down INCREMENT -1",
+                "SELECT setval('shard_0007.up', 9000), setval('shard_0007.down', -9000)",
+                "SELECT shardflake.set_sequence_positions(7, '{up,down}', '{1032,-1032}')");
+        assertThat(queryLong(connection, "SELECT nextval('shard_0007.up')")).isEqualTo(9001);
+        assertThat(queryLong(connection, "SELECT nextval('shard_0007.down')")).isEqualTo(-9001);
+
+        execute(connection, "SELECT shardflake.set_sequence_positions(7, '{up,down}', '{10000,-10000}')");
+        assertThat(queryLong(connection, "SELECT nextval('shard_0007.up')")).isEqualTo(10001);
+        assertThat(queryLong(connection, "SELECT nextval('shard_0007.down')")).isEqualTo(-10001);
+        execute(connection, "DROP SEQUENCE shard_0007.up, shard_0007.down");
+    }
+
+    /** A publisher that failed over may have lost its latest marks, and its subscriber has them. */
+    @Test
+    void aMarkIsNeverGivenTwice() throws SQLException {
+        long mark = queryLong(connection, "SELECT shardflake.mark('test')");
+        execute(connection, "DELETE FROM shardflake.move_marker WHERE stream = 'test'");
+
+        assertThat(queryLong(connection, "SELECT shardflake.mark('test')")).isGreaterThan(mark);
+        execute(
+                connection,
+                "UPDATE shardflake.move_marker SET mark = mark + 3600 * 1000000::bigint WHERE stream = 'test'");
+        assertThat(queryLong(connection, "SELECT shardflake.mark('test')")).isGreaterThan(mark + 3_600_000_000L);
+        execute(connection, "DELETE FROM shardflake.move_marker WHERE stream = 'test'");
+    }
+
+    @Test
     void letsReadsAndReplicationPass() throws SQLException {
         execute(connection, "SELECT shardflake.fence_shard(7)");
         assertThat(queryLong(connection, COUNT)).isEqualTo(1);

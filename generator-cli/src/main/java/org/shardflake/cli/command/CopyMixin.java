@@ -59,28 +59,33 @@ class CopyMixin {
     Move begin(MoveMixin moves, Mover mover, String source, String target, ShardSet shards, MoveProgress progress)
             throws SQLException {
         Optional<Move> begun = mover.begun(source, target, shards);
-        if (begun.isPresent()) {
-            progress.expect(mover.status(begun.get()).totalBytes());
-            return begun.get();
+        if (begun.isEmpty()) {
+            progress.warn(requirePassing(moves, source, target, shards).with(Outcome.WARNING));
         }
+        Move move = begun.isPresent() ? begun.get() : mover.create(source, target, shards, reason.reason());
+        progress.expect(mover.status(move).bytes());
+        return move;
+    }
+
+    /** Refuses shards that cannot be moved. */
+    static PreflightReport requirePassing(MoveMixin moves, String source, String target, ShardSet shards)
+            throws SQLException {
         PreflightReport report = check(moves, source, target, shards);
         List<PreflightCheck> failed = report.with(Outcome.FAILED);
-        if (!failed.isEmpty()) {
-            PreflightCheck first = failed.get(0);
-            throw new CliException(
-                    ExitCodes.PRECONDITION,
-                    "check %s failed: %s%s"
-                            .formatted(
-                                    first.name(),
-                                    first.found(),
-                                    failed.size() > 1
-                                            ? " (and %d more; see move start --dry-run)".formatted(failed.size() - 1)
-                                            : ""),
-                    first.remedy());
+        if (failed.isEmpty()) {
+            return report;
         }
-        progress.warn(report.with(Outcome.WARNING));
-        progress.expect(report.bytes());
-        return mover.create(source, target, shards, reason.reason());
+        PreflightCheck first = failed.get(0);
+        throw new CliException(
+                ExitCodes.PRECONDITION,
+                "check %s failed: %s%s"
+                        .formatted(
+                                first.name(),
+                                first.found(),
+                                failed.size() > 1
+                                        ? " (and %d more; see move start --dry-run)".formatted(failed.size() - 1)
+                                        : ""),
+                first.remedy());
     }
 
     static PreflightReport check(MoveMixin moves, String source, String target, ShardSet shards) throws SQLException {

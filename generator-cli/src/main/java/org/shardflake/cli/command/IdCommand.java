@@ -12,7 +12,6 @@ import picocli.CommandLine.Command;
 @Command(
         name = "id",
         description = "Makes ids and takes them apart.",
-        subcommands = {IdDecodeCommand.class, IdEncodeCommand.class, IdRangeCommand.class, IdNextCommand.class},
         footer = {"", "Example: shardflake id decode 11637205501278089 --epoch 1293840000000"})
 public final class IdCommand {
 

@@ -14,6 +14,5 @@ import picocli.CommandLine.Command;
                     + " installed.",
             "Commands in the same directory find its catalog by themselves."
         },
-        subcommands = {LocalStartCommand.class, LocalStatusCommand.class, LocalStopCommand.class},
         footer = {"", "Example: shardflake local start"})
 public final class LocalCommand {}

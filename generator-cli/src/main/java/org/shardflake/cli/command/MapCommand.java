@@ -10,12 +10,5 @@ import picocli.CommandLine.Command;
 @Command(
         name = "map",
         description = "Shows and changes the shard map: which server has which shard.",
-        subcommands = {
-            MapShowCommand.class,
-            MapLocateCommand.class,
-            MapExportCommand.class,
-            MapImportCommand.class,
-            MapHistoryCommand.class
-        },
         footer = {"", "Example: shardflake map locate --uid 31341"})
 public final class MapCommand {}

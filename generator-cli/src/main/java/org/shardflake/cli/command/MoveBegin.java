@@ -14,6 +14,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.move.PreflightReport;
@@ -65,6 +66,17 @@ final class MoveBegin extends CopyMixin {
             }
         }
         return sources;
+    }
+
+    /** Refuses all of it if a part cannot be moved, before anything is begun. */
+    void requirePassing(MoveMixin moves, Mover mover, Map<String, ShardSet> sources) throws SQLException {
+        if (sources.size() > 1) {
+            for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
+                if (mover.begun(source.getKey(), target, source.getValue()).isEmpty()) {
+                    requirePassing(moves, source.getKey(), target, source.getValue());
+                }
+            }
+        }
     }
 
     /** The plan of a dry run, a part for each source. */

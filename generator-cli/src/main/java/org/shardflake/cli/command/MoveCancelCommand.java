@@ -14,6 +14,7 @@ import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -21,7 +22,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "cancel",
         description = {
-            "Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move."
+            "Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move.",
+            "With --keep-moved it ends where it is."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -44,6 +46,13 @@ final class MoveCancelCommand implements Callable<Integer> {
             description = "The move's number (default: the only one).")
     private @Nullable Long id;
 
+    @Option(
+            names = "--keep-moved",
+            description =
+                    "End it where it is: shards that are on the target stay there, and the source's copies of them go."
+                            + " For when the servers cannot follow each other any more.")
+    private boolean keepMoved;
+
     @Mixin
     private ConfirmMixin confirm;
 
@@ -59,10 +68,20 @@ final class MoveCancelCommand implements Callable<Integer> {
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);
         confirm.require(
-                "cancel move %d and remove the copies of %s on %s"
-                        .formatted(move.id(), ShardMapView.count(move.shards().size()), move.target()),
+                keepMoved
+                        ? "end move %d where it is and remove all copies where the shard map does not have them"
+                                .formatted(move.id())
+                        : "cancel move %d and remove the copies of %s on %s"
+                                .formatted(
+                                        move.id(),
+                                        ShardMapView.count(move.shards().size()),
+                                        move.target()),
                 "see what it is with shardflake move status %d".formatted(move.id()));
-        mover.cancel(move.id());
+        if (keepMoved) {
+            mover.cancelKeepingMoved(move.id());
+        } else {
+            mover.cancel(move.id());
+        }
         output.print(
                 spec.commandLine().getOut(),
                 Map.of("cancelled", move.id()),

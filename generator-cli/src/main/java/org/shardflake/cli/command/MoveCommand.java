@@ -15,15 +15,5 @@ import picocli.CommandLine.Command;
                     + " source follow; complete removes the source's copies. Until then reverse goes back, without losing a write. run does it all."
                     + " Interrupted, any of them goes on where it was when it is run again."
         },
-        subcommands = {
-            MoveRunCommand.class,
-            MoveStartCommand.class,
-            MoveStatusCommand.class,
-            MoveVerifyCommand.class,
-            MoveCutoverCommand.class,
-            MoveReverseCommand.class,
-            MoveCompleteCommand.class,
-            MoveCancelCommand.class
-        },
         footer = {"", "Example: shardflake move run --shards 0-99,1341 --to db3"})
 public final class MoveCommand {}

@@ -7,8 +7,9 @@ package org.shardflake.cli.command;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.move.MoveListener;
@@ -20,9 +21,10 @@ import org.shardflake.move.TableDifference;
 final class MoveProgress implements MoveListener {
 
     private final PrintWriter err;
-    private final AtomicLong copied = new AtomicLong();
     private final List<Duration> pauses = new ArrayList<>();
-    private long expectedBytes;
+    private final List<Integer> undecided = new ArrayList<>();
+    private Map<Integer, Long> sizes = Map.of();
+    private Map<Integer, Long> counted = new HashMap<>();
     private @Nullable Progress copying;
     private int attemptsFailed;
 
@@ -30,9 +32,14 @@ final class MoveProgress implements MoveListener {
         this.err = err;
     }
 
-    /** How much there will be to copy. */
-    synchronized void expect(long bytes) {
-        expectedBytes = bytes;
+    /** How large the tables of each shard are, in bytes. */
+    synchronized void expect(Map<Integer, Long> bytes) {
+        sizes = bytes;
+    }
+
+    /** Shards with rows that could not be compared. */
+    synchronized List<Integer> undecided() {
+        return List.copyOf(undecided);
     }
 
     synchronized void warn(List<PreflightCheck> warnings) {
@@ -42,8 +49,15 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void reached(MoveStep step) {
         switch (step) {
-            case SLOT_CREATED ->
-                copying = Progress.on(err, Progress.isTerminal()).start("copying bytes", expectedBytes);
+            case SLOT_CREATED -> {
+                counted = new HashMap<>();
+                copying = Progress.on(err, Progress.isTerminal())
+                        .start(
+                                "copying bytes",
+                                sizes.values().stream()
+                                        .mapToLong(Long::longValue)
+                                        .sum());
+            }
             case SUBSCRIBED -> {
                 endCopying();
                 err.println("copied; catching up with what was written since");
@@ -65,9 +79,20 @@ final class MoveProgress implements MoveListener {
 
     @Override
     public synchronized void copied(int shard, long bytes, long rows) {
-        copied.addAndGet(bytes);
+        count(shard, Math.min(counted.getOrDefault(shard, 0L) + bytes, sizes.getOrDefault(shard, 0L)));
+    }
+
+    @Override
+    public synchronized void shardCopied(int shard) {
+        count(shard, sizes.getOrDefault(shard, 0L));
+    }
+
+    /** By the size of tables, which is more than what is sent of them. */
+    private void count(int shard, long bytes) {
+        long before = counted.getOrDefault(shard, 0L);
+        counted.put(shard, bytes);
         if (copying != null) {
-            copying.advance(bytes);
+            copying.advance(bytes - before);
         }
     }
 
@@ -88,6 +113,14 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void compared(int shard, List<TableDifference> differences) {
         differences.forEach(difference -> err.printf("shard %d differs: %s%n", shard, difference));
+    }
+
+    @Override
+    public synchronized void undecided(int shard, List<String> tables) {
+        undecided.add(shard);
+        err.printf(
+                "shard %d: rows of %s change too often to be compared now; all of it is compared at the cutover%n",
+                shard, String.join(", ", tables));
     }
 
     @Override

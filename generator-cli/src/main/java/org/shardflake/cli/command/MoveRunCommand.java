@@ -12,6 +12,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.ExitCodes;
+import org.shardflake.move.MoveListener;
 import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -80,7 +81,9 @@ final class MoveRunCommand implements Callable<Integer> {
         ShardSet wanted = begin.wanted();
         whole.finish(move ->
                 move.target().equals(begin.target()) && move.shardSet().stream().allMatch(wanted::contains));
-        for (Map.Entry<String, ShardSet> source : begin.sources(moves.map()).entrySet()) {
+        Map<String, ShardSet> left = begin.sources(moves.map());
+        begin.requirePassing(moves, moves.mover(moves.settings(), MoveListener.NONE), left);
+        for (Map.Entry<String, ShardSet> source : left.entrySet()) {
             whole.run(source.getKey(), begin.target(), source.getValue());
         }
         output.print(

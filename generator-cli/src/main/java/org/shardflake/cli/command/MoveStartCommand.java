@@ -14,6 +14,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightReport;
@@ -59,6 +60,7 @@ final class MoveStartCommand implements Callable<Integer> {
         if (begin.isDryRun()) {
             return dryRun(sources);
         }
+        begin.requirePassing(moves, moves.mover(moves.settings(), MoveListener.NONE), sources);
         List<Move> started = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             MoveProgress progress = new MoveProgress(spec.commandLine().getErr());

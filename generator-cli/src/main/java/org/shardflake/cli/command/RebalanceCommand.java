@@ -10,6 +10,5 @@ import picocli.CommandLine.Command;
 @Command(
         name = "rebalance",
         description = "Plans which shards should change their server, and carries a plan out.",
-        subcommands = {RebalancePlanCommand.class, RebalanceApplyCommand.class},
         footer = {"", "Example: shardflake rebalance plan --file plan.yaml"})
 public final class RebalanceCommand {}

@@ -10,6 +10,5 @@ import picocli.CommandLine.Command;
 @Command(
         name = "schema",
         description = "Deploys the application's tables to every shard, undoes it, and compares what is there.",
-        subcommands = {SchemaDeployCommand.class, SchemaStatusCommand.class, SchemaRollbackCommand.class},
         footer = {"", "Example: shardflake schema deploy --changelog db/app.xml"})
 public final class SchemaCommand {}

@@ -10,12 +10,5 @@ import picocli.CommandLine.Command;
 @Command(
         name = "server",
         description = "Adds, lists, changes, drains and removes the servers of the shard map.",
-        subcommands = {
-            ServerAddCommand.class,
-            ServerListCommand.class,
-            ServerChangeCommand.class,
-            ServerDrainCommand.class,
-            ServerRemoveCommand.class
-        },
         footer = {"", "Example: shardflake server add db3 postgresql://app@db3/app"})
 public final class ServerCommand {}

@@ -7,6 +7,7 @@ package org.shardflake.cli.command;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -16,7 +17,6 @@ import org.shardflake.cli.ExitCodes;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
-import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Option;
 
 /** The shards that a command is about: all of them, or those of some servers, or some by number. */
@@ -58,11 +58,7 @@ final class TargetsMixin {
      * are held: a move that begins later waits for them.
      */
     static void refuseMoving(List<DeployTarget> targets, CatalogMixin catalog) throws SQLException {
-        ServerUrl url = catalog.given();
-        if (url == null) {
-            return;
-        }
-        for (Move move : Mover.moves(url)) {
+        for (Move move : Mover.moves(Objects.requireNonNull(catalog.given()))) {
             List<Integer> moving = move.shardSet().stream()
                     .filter(shard ->
                             targets.stream().anyMatch(target -> target.shards().contains(shard)))
@@ -74,6 +70,21 @@ final class TargetsMixin {
                         "shards %s are being moved by move %d, so their schema has to stay as it is"
                                 .formatted(ShardSet.of(moving), move.id()),
                         "name the others with --shards, or wait until the move is done: shardflake move status");
+            }
+        }
+        refuseMoved(targets, catalog.catalog().load());
+    }
+
+    /** Those that have moved since the targets were chosen are on other servers now. */
+    private static void refuseMoved(List<DeployTarget> targets, ShardMap now) {
+        for (DeployTarget target : targets) {
+            boolean same = target.shards().stream()
+                    .allMatch(shard -> now.server(shard).name().equals(target.server()));
+            if (!same) {
+                throw new CliException(
+                        ExitCodes.PRECONDITION,
+                        "shards of %s have been moved just now; no shard was changed".formatted(target.server()),
+                        "run the same command again");
             }
         }
     }

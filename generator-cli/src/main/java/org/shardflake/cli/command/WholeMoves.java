@@ -128,7 +128,7 @@ final class WholeMoves {
 
     String text() {
         TableWriter table =
-                new TableWriter("MOVE", "FROM", "TO", "SHARDS", "ROWS", "BYTES", "TIME", "PAUSE P50", "P99", "MAX");
+                new TableWriter("MOVE", "FROM", "TO", "SHARDS", "ROWS", "SENT", "TIME", "PAUSE P50", "P99", "MAX");
         for (Done move : done) {
             Map<String, Object> pauses = move.pauses().isEmpty() ? Map.of() : CutoverView.pauses(move.pauses());
             table.row(

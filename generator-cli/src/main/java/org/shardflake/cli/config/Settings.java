@@ -4,20 +4,14 @@
  */
 package org.shardflake.cli.config;
 
-import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.CliException;
-import org.snakeyaml.engine.v2.api.Load;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
  * Where options have their values from that are not on the command line: an environment variable, {@code SHARDFLAKE_CATALOG}
@@ -98,33 +92,6 @@ public final class Settings {
             }
             return Map.of();
         }
-        try (InputStream in = Files.newInputStream(path)) {
-            Object content = new Load(LoadSettings.builder().build()).loadFromInputStream(in);
-            return content == null ? Map.of() : values(path, content);
-        } catch (YamlEngineException e) {
-            throw CliException.usage("%s is not YAML: %s".formatted(path, e.getMessage()));
-        } catch (IOException e) {
-            throw CliException.usage("cannot read %s: %s".formatted(path, e.getMessage()));
-        }
-    }
-
-    private static Map<String, String> values(Path path, Object content) {
-        if (!(content instanceof Map<?, ?> map)) {
-            throw CliException.usage(
-                    "%s has to be a list of names and values, such as catalog: postgresql://app@db1/app"
-                            .formatted(path));
-        }
-        Map<String, String> values = new LinkedHashMap<>();
-        map.forEach((name, value) -> {
-            if (!NAMES.contains(String.valueOf(name))) {
-                throw CliException.usage(
-                        "%s has %s, which is no setting; there are %s".formatted(path, name, String.join(", ", NAMES)));
-            }
-            if (value instanceof Map || value instanceof Iterable || value == null) {
-                throw CliException.usage("%s: %s takes one value".formatted(path, name));
-            }
-            values.put(name.toString(), value.toString());
-        });
-        return values;
+        return SettingsFile.read(path);
     }
 }

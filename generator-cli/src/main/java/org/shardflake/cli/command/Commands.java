@@ -1,0 +1,115 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.List;
+import picocli.CommandLine;
+
+/**
+ * The tree of commands. Only those on the way to the one that is called are built, since building all of them takes most of the
+ * time of a short command.
+ */
+public final class Commands {
+
+    private Commands() {}
+
+    /** Adds to the root what these arguments need, or everything where they name no command. */
+    public static void add(CommandLine root, String... args) {
+        add(root, "", args, 0);
+    }
+
+    /** Adds all commands. */
+    public static void addAll(CommandLine root) {
+        add(root);
+    }
+
+    private static void add(CommandLine parent, String path, String[] args, int depth) {
+        List<String> names = names(path);
+        boolean named = depth < args.length && names.contains(args[depth]);
+        for (String name : named ? List.of(args[depth]) : names) {
+            String full = path.isEmpty() ? name : path + " " + name;
+            CommandLine command = new CommandLine(create(full));
+            parent.addSubcommand(name, command);
+            add(command, full, named ? args : new String[0], depth + 1);
+        }
+    }
+
+    /** The commands below one, in the order of its help. */
+    private static List<String> names(String path) {
+        return switch (path) {
+            case "" ->
+                List.of(
+                        "demo",
+                        "local",
+                        "init",
+                        "server",
+                        "map",
+                        "schema",
+                        "move",
+                        "rebalance",
+                        "doctor",
+                        "reconcile",
+                        "id",
+                        "config");
+            case "local" -> List.of("start", "status", "stop");
+            case "server" -> List.of("add", "list", "change", "drain", "remove");
+            case "map" -> List.of("show", "locate", "export", "import", "history");
+            case "schema" -> List.of("deploy", "status", "rollback");
+            case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
+            case "rebalance" -> List.of("plan", "apply");
+            case "id" -> List.of("decode", "encode", "range", "next");
+            default -> List.of();
+        };
+    }
+
+    /** In a switch, so that no class is loaded before it is needed. */
+    private static Object create(String path) {
+        return switch (path) {
+            case "demo" -> new DemoCommand();
+            case "local" -> new LocalCommand();
+            case "init" -> new InitCommand();
+            case "server" -> new ServerCommand();
+            case "map" -> new MapCommand();
+            case "schema" -> new SchemaCommand();
+            case "move" -> new MoveCommand();
+            case "rebalance" -> new RebalanceCommand();
+            case "doctor" -> new DoctorCommand();
+            case "reconcile" -> new ReconcileCommand();
+            case "id" -> new IdCommand();
+            case "config" -> new ConfigCommand();
+            case "local start" -> new LocalStartCommand();
+            case "local status" -> new LocalStatusCommand();
+            case "local stop" -> new LocalStopCommand();
+            case "server add" -> new ServerAddCommand();
+            case "server list" -> new ServerListCommand();
+            case "server change" -> new ServerChangeCommand();
+            case "server drain" -> new ServerDrainCommand();
+            case "server remove" -> new ServerRemoveCommand();
+            case "map show" -> new MapShowCommand();
+            case "map locate" -> new MapLocateCommand();
+            case "map export" -> new MapExportCommand();
+            case "map import" -> new MapImportCommand();
+            case "map history" -> new MapHistoryCommand();
+            case "schema deploy" -> new SchemaDeployCommand();
+            case "schema status" -> new SchemaStatusCommand();
+            case "schema rollback" -> new SchemaRollbackCommand();
+            case "move run" -> new MoveRunCommand();
+            case "move start" -> new MoveStartCommand();
+            case "move status" -> new MoveStatusCommand();
+            case "move verify" -> new MoveVerifyCommand();
+            case "move cutover" -> new MoveCutoverCommand();
+            case "move reverse" -> new MoveReverseCommand();
+            case "move complete" -> new MoveCompleteCommand();
+            case "move cancel" -> new MoveCancelCommand();
+            case "rebalance plan" -> new RebalancePlanCommand();
+            case "rebalance apply" -> new RebalanceApplyCommand();
+            case "id decode" -> new IdDecodeCommand();
+            case "id encode" -> new IdEncodeCommand();
+            case "id range" -> new IdRangeCommand();
+            case "id next" -> new IdNextCommand();
+            default -> throw new IllegalArgumentException("no command " + path);
+        };
+    }
+}

@@ -1,0 +1,58 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.config;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.shardflake.cli.CliException;
+import org.snakeyaml.engine.v2.api.Load;
+import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+
+/** Reads settings from YAML: a class of its own, so that the library is loaded only where there is a file. */
+final class SettingsFile {
+
+    private SettingsFile() {}
+
+    /**
+     * The values by name.
+     *
+     * @throws CliException if the file cannot be read, or has something else in it
+     */
+    static Map<String, String> read(Path path) {
+        try (InputStream in = Files.newInputStream(path)) {
+            Object content = new Load(LoadSettings.builder().build()).loadFromInputStream(in);
+            return content == null ? Map.of() : values(path, content);
+        } catch (YamlEngineException e) {
+            throw CliException.usage("%s is not YAML: %s".formatted(path, e.getMessage()));
+        } catch (IOException e) {
+            throw CliException.usage("cannot read %s: %s".formatted(path, e.getMessage()));
+        }
+    }
+
+    private static Map<String, String> values(Path path, Object content) {
+        if (!(content instanceof Map<?, ?> map)) {
+            throw CliException.usage(
+                    "%s has to be a list of names and values, such as catalog: postgresql://app@db1/app"
+                            .formatted(path));
+        }
+        Map<String, String> values = new LinkedHashMap<>();
+        map.forEach((name, value) -> {
+            if (!Settings.NAMES.contains(String.valueOf(name))) {
+                throw CliException.usage("%s has %s, which is no setting; there are %s"
+                        .formatted(path, name, String.join(", ", Settings.NAMES)));
+            }
+            if (value instanceof Map || value instanceof Iterable || value == null) {
+                throw CliException.usage("%s: %s takes one value".formatted(path, name));
+            }
+            values.put(name.toString(), value.toString());
+        });
+        return values;
+    }
+}

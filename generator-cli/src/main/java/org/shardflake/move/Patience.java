@@ -1,0 +1,33 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.time.Duration;
+
+/** How long something is tried again, from when it is first asked. For one thread. */
+final class Patience {
+
+    private final Duration duration;
+    private boolean running;
+    private long end;
+
+    Patience(Duration duration) {
+        this.duration = duration;
+    }
+
+    /** Forgets what was before. */
+    void restart() {
+        running = false;
+    }
+
+    /** Whether it has run out. */
+    boolean isOver() {
+        if (!running) {
+            running = true;
+            end = System.nanoTime() + duration.toNanos();
+        }
+        return System.nanoTime() - end > 0;
+    }
+}
