@@ -52,9 +52,10 @@ public final class Commands {
                         "doctor",
                         "reconcile",
                         "id",
-                        "config");
+                        "config",
+                        "completion");
             case "local" -> List.of("start", "status", "stop");
-            case "server" -> List.of("add", "list", "change", "drain", "remove");
+            case "server" -> List.of("add", "list", "change", "drain", "remove", "names");
             case "map" -> List.of("show", "locate", "export", "import", "history");
             case "schema" -> List.of("deploy", "status", "rollback");
             case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
@@ -79,6 +80,7 @@ public final class Commands {
             case "reconcile" -> new ReconcileCommand();
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();
+            case "completion" -> new CompletionCommand();
             case "local start" -> new LocalStartCommand();
             case "local status" -> new LocalStatusCommand();
             case "local stop" -> new LocalStopCommand();
@@ -87,6 +89,7 @@ public final class Commands {
             case "server change" -> new ServerChangeCommand();
             case "server drain" -> new ServerDrainCommand();
             case "server remove" -> new ServerRemoveCommand();
+            case "server names" -> new ServerNamesCommand();
             case "map show" -> new MapShowCommand();
             case "map locate" -> new MapLocateCommand();
             case "map export" -> new MapExportCommand();

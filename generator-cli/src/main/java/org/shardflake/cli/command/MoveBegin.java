@@ -34,6 +34,7 @@ final class MoveBegin extends CopyMixin {
             names = "--to",
             paramLabel = "SERVER",
             required = true,
+            completionCandidates = ServerNames.class,
             description = "The server to move them to, such as db3.")
     private String target;
 

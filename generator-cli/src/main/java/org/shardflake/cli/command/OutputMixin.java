@@ -5,6 +5,8 @@
 package org.shardflake.cli.command;
 
 import java.io.PrintWriter;
+import java.util.Iterator;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
 import org.shardflake.cli.output.JsonWriter;
@@ -22,6 +24,7 @@ final class OutputMixin {
             paramLabel = "FORMAT",
             defaultValue = "table",
             converter = FormatConverter.class,
+            completionCandidates = FormatNames.class,
             description = "table, json or yaml (default: ${DEFAULT-VALUE}).")
     private OutputFormat format;
 
@@ -35,6 +38,13 @@ final class OutputMixin {
             case TABLE -> out.println(table.get().stripTrailing());
             case JSON -> out.println(JsonWriter.write(facts));
             case YAML -> out.print(YamlWriter.write(facts));
+        }
+    }
+
+    static final class FormatNames implements Iterable<String> {
+        @Override
+        public Iterator<String> iterator() {
+            return List.of("table", "json", "yaml").iterator();
         }
     }
 

@@ -57,6 +57,7 @@ final class PlanMixin {
     @Option(
             names = "--exclude",
             paramLabel = "NAME",
+            completionCandidates = ServerNames.class,
             description = "A server that gets no more shards. May be repeated.")
     private List<String> excluded = new ArrayList<>();
 

@@ -39,7 +39,11 @@ final class RebalancePlanCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--drain", paramLabel = "NAME", description = "Take every shard off this server. May be repeated.")
+    @Option(
+            names = "--drain",
+            paramLabel = "NAME",
+            completionCandidates = ServerNames.class,
+            description = "Take every shard off this server. May be repeated.")
     private List<String> drained = new ArrayList<>();
 
     @Mixin

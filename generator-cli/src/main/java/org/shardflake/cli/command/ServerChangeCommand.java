@@ -42,7 +42,11 @@ final class ServerChangeCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "The server, such as db1.")
+    @Parameters(
+            index = "0",
+            paramLabel = "NAME",
+            completionCandidates = ServerNames.class,
+            description = "The server, such as db1.")
     private String name;
 
     @Option(

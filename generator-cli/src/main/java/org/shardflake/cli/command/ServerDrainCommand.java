@@ -43,7 +43,11 @@ final class ServerDrainCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "The server, such as db1.")
+    @Parameters(
+            index = "0",
+            paramLabel = "NAME",
+            completionCandidates = ServerNames.class,
+            description = "The server, such as db1.")
     private String name;
 
     @Mixin

@@ -33,7 +33,11 @@ final class ServerRemoveCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "The server, such as db3.")
+    @Parameters(
+            index = "0",
+            paramLabel = "NAME",
+            completionCandidates = ServerNames.class,
+            description = "The server, such as db3.")
     private String name;
 
     @Mixin

@@ -1,0 +1,70 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What bash offers with the script, with a shardflake on the path that knows two servers. */
+class CompletionTest {
+
+    private static final Path BASH = Path.of("/bin/bash");
+
+    @TempDir
+    Path directory;
+
+    @BeforeEach
+    void writeScript() throws Exception {
+        assumeTrue(Files.isExecutable(BASH), "needs bash");
+        Files.writeString(
+                directory.resolve("completion"), Cli.launch("completion").out());
+        Path command = Files.writeString(directory.resolve("shardflake"), """
+                #!/bin/sh
+                [ "$*" = "server names" ] && echo db1 db2
+                """);
+        Files.setPosixFilePermissions(command, PosixFilePermissions.fromString("rwxr-xr-x"));
+    }
+
+    private String complete(String... words) throws Exception {
+        String script =
+                """
+                export PATH=%s:$PATH
+                source %s
+                COMP_WORDS=(%s)
+                COMP_CWORD=%d
+                compopt() { :; }
+                _complete_shardflake
+                echo "${COMPREPLY[*]}"
+                """.formatted(directory, directory.resolve("completion"), String.join(" ", words), words.length - 1);
+        Process bash = new ProcessBuilder(BASH.toString(), "-c", script)
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(bash.getInputStream().readAllBytes(), UTF_8);
+        assertThat(bash.waitFor()).as(output).isZero();
+        return output.strip();
+    }
+
+    @Test
+    void commandsOptionsAndValues() throws Exception {
+        assertThat(complete("shardflake", "re")).isEqualTo("rebalance reconcile");
+        assertThat(complete("shardflake", "move", "c")).isEqualTo("cutover complete cancel");
+        assertThat(complete("shardflake", "move", "run", "--sh")).isEqualTo("--shards");
+        assertThat(complete("shardflake", "server", "list", "-o", "j")).isEqualTo("json");
+    }
+
+    @Test
+    void namesOfServers() throws Exception {
+        assertThat(complete("shardflake", "move", "run", "--to", "db")).isEqualTo("db1 db2");
+        assertThat(complete("shardflake", "server", "drain", "''")).isEqualTo("db1 db2");
+    }
+}
