@@ -63,6 +63,21 @@ class ConfigCommandTest {
     }
 
     @Test
+    void libpqsVariablesComeLast() throws IOException {
+        environment.put("PGHOST", "db7");
+        environment.put("PGPORT", "5433");
+        environment.put("PGUSER", "app");
+        environment.put("PGDATABASE", "sharded app");
+        environment.put("PGPASSWORD", "geheim");
+
+        assertThat(launch("config").out())
+                .containsPattern("catalog +postgresql://app@db7:5433/sharded app +PGSERVICE, PGHOST and others")
+                .doesNotContain("geheim");
+        write("catalog: postgresql://app@db1/app\n");
+        assertThat(launch("config").out()).containsPattern("catalog +postgresql://app@db1:5432/app +" + file);
+    }
+
+    @Test
     void nothing() {
         environment.remove("SHARDFLAKE_LOCAL");
         assertThat(launch("config").out()).startsWith("nothing is set; set one of catalog, local, output, ");

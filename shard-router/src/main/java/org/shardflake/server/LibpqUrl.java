@@ -20,6 +20,7 @@ final class LibpqUrl {
     private final PGSimpleDataSource source;
     private String hosts = "";
     private String ports = "";
+    private boolean hasService;
 
     private LibpqUrl(PGSimpleDataSource source) {
         this.source = source;
@@ -28,6 +29,9 @@ final class LibpqUrl {
     static void read(PGSimpleDataSource source, String url) {
         LibpqUrl libpq = new LibpqUrl(source);
         int query = url.indexOf('?');
+        if (query >= 0) {
+            libpq.readService(url.substring(query + 1));
+        }
         libpq.readLocation(query < 0 ? url : url.substring(0, query));
         if (query >= 0) {
             libpq.readParameters(url.substring(query + 1));
@@ -70,6 +74,23 @@ final class LibpqUrl {
         ports = String.join(",", numbers);
     }
 
+    /** Before the rest, which goes before what the service file says. */
+    private void readService(String query) {
+        for (String parameter : query.split("&", -1)) {
+            if (parameter.startsWith("service=")) {
+                String name = parameter.substring("service=".length());
+                try {
+                    source.setUrl("jdbc:postgresql://?service=" + name);
+                } catch (IllegalArgumentException e) {
+                    throw ServerUrl.malformed(
+                            "there is no service %s in the service file, ~/.pg_service.conf or what PGSERVICEFILE names"
+                                    .formatted(decode(name)));
+                }
+                hasService = true;
+            }
+        }
+    }
+
     private void readParameters(String query) {
         for (String parameter : query.split("&", -1)) {
             int equals = parameter.indexOf('=');
@@ -82,6 +103,9 @@ final class LibpqUrl {
 
     private void readParameter(String name, String value) {
         switch (name) {
+            case "service" -> {
+                // Read before.
+            }
             case "host" -> hosts = value;
             case "port" -> ports = value;
             case "dbname" -> source.setDatabaseName(value);
@@ -125,6 +149,9 @@ final class LibpqUrl {
     }
 
     private void setServers() {
+        if (hasService && hosts.isEmpty() && ports.isEmpty()) {
+            return;
+        }
         String[] names = hosts.split(",", -1);
         String[] numbers = ports.split(",", -1);
         if (numbers.length != 1 && numbers.length != names.length) {

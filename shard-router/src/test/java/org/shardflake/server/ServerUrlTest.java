@@ -7,8 +7,12 @@ package org.shardflake.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -45,6 +49,32 @@ class ServerUrlTest {
         assertThat(source.getUser()).isEqualTo("an@n");
         assertThat(source.getPassword()).isEqualTo("p/w:+%");
         assertThat(source.getDatabaseName()).isEqualTo("a b");
+    }
+
+    @Test
+    void takesTheRestFromAService(@TempDir Path directory) throws IOException {
+        Path file = Files.writeString(directory.resolve("pg_service.conf"), """
+                [production]
+                host=db7
+                port=5433
+                dbname=app
+                user=ann
+                """);
+        String property = "org.postgresql.pgservicefile";
+        System.setProperty(property, file.toString());
+        try {
+            assertThat(ServerUrl.parse("postgresql://?service=production"))
+                    .hasToString("postgresql://ann@db7:5433/app");
+            assertThat(ServerUrl.parse("postgresql://bob@/other?service=production"))
+                    .hasToString("postgresql://bob@db7:5433/other");
+            assertThat(ServerUrl.parse("postgresql://db8/?service=production"))
+                    .hasToString("postgresql://ann@db8:5432/app");
+            assertThatExceptionOfType(IllegalArgumentException.class)
+                    .isThrownBy(() -> ServerUrl.parse("postgresql://?service=staging"))
+                    .withMessageContaining("there is no service staging");
+        } finally {
+            System.clearProperty(property);
+        }
     }
 
     @Test

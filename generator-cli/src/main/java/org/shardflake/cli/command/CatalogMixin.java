@@ -63,7 +63,12 @@ class CatalogMixin {
 
     /** What it is when the command line does not say it. */
     static Optional<Setting> notGiven(Shardflake shardflake) {
-        return shardflake.settings().find("catalog").or(() -> local(shardflake.settings()));
+        return shardflake
+                .settings()
+                .find("catalog")
+                .or(() -> local(shardflake.settings()))
+                .or(() -> ServerAccess.libpqDefault(shardflake.environment())
+                        .map(url -> new Setting("catalog", url, "PGSERVICE, PGHOST and others like them")));
     }
 
     private static Optional<Setting> local(Settings settings) {

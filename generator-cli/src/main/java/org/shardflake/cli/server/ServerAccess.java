@@ -4,9 +4,17 @@
  */
 package org.shardflake.cli.server;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.net.URLEncoder;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
 import org.shardflake.cli.CliException;
@@ -31,6 +39,27 @@ public final class ServerAccess {
             return ServerUrl.parse(url, environment);
         } catch (IllegalArgumentException e) {
             throw new CliException(ExitCodes.USAGE, String.valueOf(e.getMessage()), FORMS);
+        }
+    }
+
+    /**
+     * What libpq's programs would connect to by these environment variables, as an URL without a password; nothing if neither a
+     * service, a host nor a database is among them.
+     */
+    public static Optional<String> libpqDefault(Map<String, String> environment) {
+        if (Stream.of("PGSERVICE", "PGHOST", "PGDATABASE").noneMatch(environment::containsKey)) {
+            return Optional.empty();
+        }
+        List<String> parameters = new ArrayList<>();
+        Map.of("service", "PGSERVICE", "host", "PGHOST", "port", "PGPORT", "sslmode", "PGSSLMODE")
+                .forEach((parameter, variable) -> add(parameters, parameter, environment.get(variable)));
+        add(parameters, "dbname", environment.get("PGDATABASE"));
+        return Optional.of("postgresql://?" + String.join("&", parameters));
+    }
+
+    private static void add(List<String> parameters, String name, @Nullable String value) {
+        if (value != null && !value.isEmpty()) {
+            parameters.add(name + "=" + URLEncoder.encode(value, UTF_8).replace("+", "%20"));
         }
     }
 
