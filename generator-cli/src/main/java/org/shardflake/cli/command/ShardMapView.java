@@ -7,9 +7,11 @@ package org.shardflake.cli.command;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.cli.map.MapPicture;
 import org.shardflake.cli.output.TableWriter;
 
 /** How a shard map looks: as facts, and as a table. */
@@ -18,6 +20,39 @@ final class ShardMapView {
     private static final int SHARDS_WIDTH = 40;
 
     private ShardMapView() {}
+
+    /** The whole map, with the size of each server's shards if that is wanted. */
+    static Map<String, Object> facts(MapPicture picture, boolean sizes) {
+        Map<String, Object> facts = facts(picture.map());
+        if (sizes) {
+            facts.put(
+                    "bytes",
+                    picture.map().servers().stream()
+                            .collect(Collectors.toMap(
+                                    Server::name,
+                                    server -> picture.bytes(server.name()),
+                                    Long::sum,
+                                    LinkedHashMap::new)));
+        }
+        return facts;
+    }
+
+    static String table(MapPicture picture, boolean sizes) {
+        if (!sizes) {
+            return table(picture.map());
+        }
+        TableWriter table = new TableWriter("SERVER", "COUNT", "SIZE", "SHARDS", "URL");
+        for (Server server : picture.map().servers()) {
+            ShardSet shards = picture.map().shards(server);
+            table.row(
+                    server.name(),
+                    shards.size(),
+                    MoveView.bytes(picture.bytes(server.name())),
+                    shorten(shards),
+                    server.url());
+        }
+        return head(picture.map()) + table;
+    }
 
     /** The whole map. */
     static Map<String, Object> facts(ShardMap map) {
@@ -52,9 +87,13 @@ final class ShardMapView {
             ShardSet shards = map.shards(server);
             table.row(server.name(), shards.size(), shorten(shards), server.url());
         }
-        return "version %d, %d shards, epoch %s\n\n%s"
+        return head(map) + table;
+    }
+
+    private static String head(ShardMap map) {
+        return "version %d, %d shards, epoch %s\n\n"
                 .formatted(
-                        map.version(), map.sharding().shardCount(), map.layout().epoch(), table);
+                        map.version(), map.sharding().shardCount(), map.layout().epoch());
     }
 
     /** A number of shards, in words. */

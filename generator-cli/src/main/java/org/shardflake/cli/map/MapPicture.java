@@ -1,0 +1,41 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.map;
+
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import org.shardflake.ShardMap;
+import org.shardflake.move.Move;
+
+/**
+ * What there is to draw of a shard map.
+ *
+ * @param bytes of each shard's tables with indexes; empty if nobody asked the servers
+ * @param rowsPerSecond inserted on each server, each with an id, by its name; empty if nobody asked the servers
+ * @param moves under way
+ */
+public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, Double> rowsPerSecond, List<Move> moves) {
+
+    boolean hasSizes() {
+        return !bytes.isEmpty();
+    }
+
+    /** Of all shards that a server has. */
+    public long bytes(String server) {
+        return map.shards(map.server(server)).stream()
+                .mapToLong(shard -> bytes.getOrDefault(shard, 0L))
+                .sum();
+    }
+
+    OptionalDouble rowsPerSecond(String server) {
+        Double rows = rowsPerSecond.get(server);
+        return rows == null ? OptionalDouble.empty() : OptionalDouble.of(rows);
+    }
+
+    boolean isMoving(int shard) {
+        return moves.stream().anyMatch(move -> move.shardSet().contains(shard));
+    }
+}

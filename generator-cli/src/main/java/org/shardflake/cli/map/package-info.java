@@ -1,0 +1,10 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/** Pictures of the shard map. */
+@NullMarked
+package org.shardflake.cli.map;
+
+import org.jspecify.annotations.NullMarked;
