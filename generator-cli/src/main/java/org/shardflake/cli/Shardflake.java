@@ -145,6 +145,13 @@ public final class Shardflake implements Callable<Integer> {
         return exitCode;
     }
 
+    /** Every command there is, to be described rather than called. */
+    static CommandLine allCommands() {
+        CommandLine all = new CommandLine(new Shardflake(InputStream.nullInputStream(), Map.of()));
+        Commands.addAll(all);
+        return all;
+    }
+
     /** Without a command: says what to do next. */
     @Override
     public Integer call() throws SQLException {
