@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -26,6 +27,11 @@ import org.shardflake.server.ServerUrl;
 
 /** Examines the servers of a shard map, while they work. */
 public final class Doctor {
+
+    private static final int LOOKS = 10;
+
+    /** What PostgreSQL says of a relation that is not there any more: by its name, or by its OID. */
+    private static final Set<String> GONE = Set.of("42P01", "XX000");
 
     private final ShardCatalog catalog;
     private final ServerUrl catalogUrl;
@@ -102,7 +108,16 @@ public final class Doctor {
             throw new DoctorException("it was added just now; look again");
         }
         try (Connection connection = url.connect("shardflake doctor")) {
-            return ServerFacts.read(connection);
+            for (int look = 1; ; look++) {
+                try {
+                    return ServerFacts.read(connection);
+                } catch (SQLException e) {
+                    // A table or sequence that was dropped meanwhile, with the copy of a shard for instance.
+                    if (look == LOOKS || !GONE.contains(String.valueOf(e.getSQLState()))) {
+                        throw e;
+                    }
+                }
+            }
         }
     }
 

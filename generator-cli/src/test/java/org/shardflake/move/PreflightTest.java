@@ -156,8 +156,8 @@ class PreflightTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' | failed encoding: db1 is UTF8, db2 is LATIN1",
-                "ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C' | warning collation-versions: db1 sorts by "
+                "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' | failed encoding: db1 is [A-Z_0-9]+, db2 is LATIN1",
+                "ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C' | warning collation-versions: db1 sorts by .*"
             })
     void aDatabaseOfOtherTexts(String texts, String found) throws SQLException {
         shards.execute("db2", "CREATE DATABASE preflight_texts TEMPLATE template0 " + texts);
@@ -165,7 +165,7 @@ class PreflightTest {
             ServerUrl other =
                     ServerUrl.parse(shards.database("db2").uri().replaceFirst("/[^/?]*($|\\?)", "/preflight_texts$1"));
 
-            assertThat(found(run(other))).anySatisfy(line -> assertThat(line).startsWith(found));
+            assertThat(found(run(other))).anySatisfy(line -> assertThat(line).matches(found));
         } finally {
             shards.execute("db2", "DROP DATABASE preflight_texts WITH (FORCE)");
         }
@@ -215,7 +215,7 @@ class PreflightTest {
                             "failed worker-processes-db2: max_worker_processes is 0, max_logical_replication_workers 0",
                             "warning slot-retention-db2: the server may give up a slot that falls behind")
                     .allMatch(line -> line.contains("-db2: ")
-                            || line.contains("db1 cannot connect")
+                            || line.contains(" cannot connect to ")
                             || line.startsWith("warning"));
             assertThat(report.passed()).isFalse();
         }
