@@ -182,8 +182,8 @@ class PreflightTest {
 
             assertThat(found(run(poor)))
                     .contains("failed privileges-db2: preflight is not a superuser")
-                    .anySatisfy(line -> assertThat(line)
-                            .startsWith("failed target-reaches-source: db2 cannot connect to db1: permission denied"));
+                    .anySatisfy(line ->
+                            assertThat(line).startsWith("failed target-reaches-source: db2 cannot connect to db1: "));
         } finally {
             shards.execute("db2", "DROP OWNED BY preflight; DROP ROLE preflight");
         }
