@@ -73,13 +73,13 @@ public final class Preflight {
         add(
                 "disk-space",
                 Outcome.WARNING,
-                "PostgreSQL cannot say how much is free on %s; the copy takes about %,d MiB with its indexes, and as much again in write-ahead log"
+                "PostgreSQL cannot say how much is free on %s; the copy takes about %s MiB with its indexes, and as much again in write-ahead log"
                         .formatted(
                                 target.name(),
-                                Sql.number(
+                                Sql.text(
                                         from,
                                         TABLES
-                                                + "SELECT COALESCE(sum(pg_total_relation_size(oid)), 0) / 1048576 FROM t WHERE relkind = 'r'",
+                                                + "SELECT ceil(COALESCE(sum(pg_total_relation_size(oid)), 0) / 1048576.0) FROM t WHERE relkind = 'r'",
                                         shards)),
                 "look with df on the target");
         return new PreflightReport(
