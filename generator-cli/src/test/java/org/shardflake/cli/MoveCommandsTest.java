@@ -154,6 +154,14 @@ class MoveCommandsTest {
         assertThat(deploy.err()).contains("error: shards 3 are being moved by move 1");
         assertThatThrownBy(() -> shards.catalog().place(ShardSet.of(3), "db2", "by hand"))
                 .hasMessageContaining("shard 3 is being moved, and its placement is the move's to change");
+        assertThat(launch("move", "start", "--shards=3", "--to=db2", "--dry-run")
+                        .err())
+                .isEqualTo("move 1 of shards 3 was begun before, and would go on: it is following\n");
+        assertThat(launch("move", "run", "--shards=2-3", "--to=db2", "--dry-run"))
+                .isEqualTo(new Cli.Result(4, "", """
+                        error: shards 3 are in move 1 already
+                        hint: see it with shardflake move status
+                        """));
         Cli.Result again = launch("move", "start", "--shards=3", "--to=db2");
         assertThat(again.out()).startsWith("move 1: db2 follows db1");
         launch("move", "cancel", "--yes");

@@ -10,14 +10,21 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
 import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.move.PreflightReport;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 
 /** Which shards go where and how: what {@code move start} and {@code move run} have in common. */
@@ -80,13 +87,44 @@ final class MoveBegin extends CopyMixin {
         }
     }
 
-    /** The plan of a dry run, a part for each source. */
-    List<PreflightReport> plan(MoveMixin moves, Map<String, ShardSet> sources) throws SQLException {
-        List<PreflightReport> reports = new ArrayList<>();
+    /** Shows what would be done and checks it, and returns the exit code. */
+    int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) throws SQLException {
+        Map<String, ShardSet> sources = sources(moves.map());
+        Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
+        List<PreflightReport> plan = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
-            reports.add(check(moves, source.getKey(), target, source.getValue()));
+            Optional<Move> begun = mover.begun(source.getKey(), target, source.getValue());
+            if (begun.isPresent()) {
+                command.commandLine()
+                        .getErr()
+                        .printf(
+                                "move %d of shards %s was begun before, and would go on: it is %s%n",
+                                begun.get().id(),
+                                begun.get().shardSet(),
+                                begun.get().phase());
+            } else {
+                refuseMoving(mover, source.getValue());
+                plan.add(check(moves, source.getKey(), target, source.getValue()));
+            }
         }
-        return reports;
+        output.print(
+                command.commandLine().getOut(),
+                plan.stream().map(MoveBegin::facts).toList(),
+                () -> plan.stream().map(MoveBegin::text).collect(Collectors.joining("\n\n")));
+        return plan.stream().allMatch(PreflightReport::passed) ? ExitCodes.OK : ExitCodes.PRECONDITION;
+    }
+
+    private static void refuseMoving(Mover mover, ShardSet shards) throws SQLException {
+        for (Move move : mover.moves()) {
+            ShardSet both = ShardSet.of(
+                    shards.stream().filter(move.shardSet()::contains).toArray());
+            if (!both.isEmpty()) {
+                throw new CliException(
+                        ExitCodes.PRECONDITION,
+                        "shards %s are in move %d already".formatted(both, move.id()),
+                        "see it with shardflake move status");
+            }
+        }
     }
 
     static Map<String, Object> facts(PreflightReport report) {

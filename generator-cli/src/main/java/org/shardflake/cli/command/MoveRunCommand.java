@@ -6,14 +6,11 @@ package org.shardflake.cli.command;
 
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -68,14 +65,8 @@ final class MoveRunCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws SQLException {
-        Map<String, ShardSet> sources = begin.sources(moves.map());
         if (begin.isDryRun()) {
-            List<PreflightReport> plan = begin.plan(moves, sources);
-            output.print(
-                    spec.commandLine().getOut(),
-                    plan.stream().map(MoveBegin::facts).toList(),
-                    () -> plan.stream().map(MoveBegin::text).collect(Collectors.joining("\n\n")));
-            return plan.stream().allMatch(PreflightReport::passed) ? ExitCodes.OK : ExitCodes.PRECONDITION;
+            return begin.dryRun(spec, moves, output);
         }
         WholeMoves whole = new WholeMoves(spec, moves, begin, pause, keep);
         ShardSet wanted = begin.wanted();

@@ -17,7 +17,6 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -58,7 +57,7 @@ final class MoveStartCommand implements Callable<Integer> {
         ShardMap map = moves.map();
         Map<String, ShardSet> sources = begin.sources(map);
         if (begin.isDryRun()) {
-            return dryRun(sources);
+            return begin.dryRun(spec, moves, output);
         }
         begin.requirePassing(moves, moves.mover(moves.settings(), MoveListener.NONE), sources);
         List<Move> started = new ArrayList<>();
@@ -85,15 +84,6 @@ final class MoveStartCommand implements Callable<Integer> {
                         .toList(),
                 () -> text(started));
         return ExitCodes.OK;
-    }
-
-    private Integer dryRun(Map<String, ShardSet> sources) throws SQLException {
-        List<PreflightReport> plan = begin.plan(moves, sources);
-        output.print(
-                spec.commandLine().getOut(),
-                plan.stream().map(MoveBegin::facts).toList(),
-                () -> plan.stream().map(MoveBegin::text).collect(Collectors.joining("\n\n")));
-        return plan.stream().allMatch(PreflightReport::passed) ? ExitCodes.OK : ExitCodes.PRECONDITION;
     }
 
     private String text(List<Move> started) {
