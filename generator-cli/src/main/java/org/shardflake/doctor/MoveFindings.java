@@ -97,8 +97,9 @@ final class MoveFindings {
         Set<Integer> unsettled = new TreeSet<>();
         move.shardSet(ShardPhase.CUTTING_OVER).stream().forEach(unsettled::add);
         for (String server : List.of(move.source(), move.target())) {
-            if (!knowledge.facts().containsKey(server)) {
-                continue;
+            ServerFacts facts = knowledge.facts().get(server);
+            if (facts == null || !facts.libraryIsCurrent()) {
+                continue; // It cannot be asked, which is a finding of its own.
             }
             access.onServer(server, connection -> {
                 for (MoveShard shard : move.shards()) {

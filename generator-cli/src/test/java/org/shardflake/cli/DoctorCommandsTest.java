@@ -270,6 +270,19 @@ class DoctorCommandsTest {
     }
 
     @Test
+    void aMoveThatWasInterruptedBeforeItsTargetHadTheLibrary() throws SQLException {
+        shards.execute("db2", "DROP SCHEMA shardflake CASCADE");
+        shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).create("db1", "db2", ShardSet.of(3), "");
+
+        Cli.Result doctor = launch("doctor");
+
+        assertThat(doctor.exitCode()).as(doctor.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(doctor.out())
+                .containsPattern("warning +catalog +move-interrupted ")
+                .containsPattern("problem +db2 +function-library ");
+    }
+
+    @Test
     void aSubscriptionWithoutItsSlot() throws Exception {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
