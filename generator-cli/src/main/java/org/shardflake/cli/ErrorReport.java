@@ -16,6 +16,8 @@ import org.shardflake.LibraryNotDeployedException;
 import org.shardflake.ShardOutOfRangeException;
 import org.shardflake.ShardflakeException;
 import org.shardflake.UnknownServerException;
+import org.shardflake.adopt.AdoptRefusedException;
+import org.shardflake.adopt.RowsDifferException;
 import org.shardflake.catalog.CatalogConflictException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.CatalogRuleException;
@@ -107,7 +109,10 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (e instanceof CatalogMissingException) {
             return print(ExitCodes.PRECONDITION, message, "shardflake init --catalog URL --server NAME=URL ...", e);
         }
-        if (e instanceof CopiesDifferException) {
+        if (e instanceof AdoptRefusedException refused) {
+            return print(ExitCodes.PRECONDITION, message, refused.remedy(), e);
+        }
+        if (e instanceof CopiesDifferException || e instanceof RowsDifferException) {
             return print(ExitCodes.VERIFICATION, message, null, e);
         }
         boolean precondition = e instanceof LayoutMismatchException

@@ -12,6 +12,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 
@@ -48,7 +49,8 @@ public final class Sql {
         }
     }
 
-    public static <T> List<T> list(Connection connection, String sql, RowReader<T> reader, Object... parameters)
+    public static <T> List<T> list(
+            Connection connection, String sql, RowReader<T> reader, @Nullable Object... parameters)
             throws SQLException {
         List<T> rows = new ArrayList<>();
         try (PreparedStatement statement = prepare(connection, sql, parameters);
@@ -72,7 +74,7 @@ public final class Sql {
         return list(connection, sql, row -> row.getString(1), parameters).get(0);
     }
 
-    private static PreparedStatement prepare(Connection connection, String sql, Object... parameters)
+    private static PreparedStatement prepare(Connection connection, String sql, @Nullable Object... parameters)
             throws SQLException {
         PreparedStatement statement = connection.prepareStatement(sql);
         for (int i = 0; i < parameters.length; i++) {

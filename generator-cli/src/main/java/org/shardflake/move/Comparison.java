@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Future;
+import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**

@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**

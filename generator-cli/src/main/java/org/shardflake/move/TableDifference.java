@@ -14,6 +14,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import org.shardflake.compare.Rows;
 
 /**
  * Rows of a table that are not the same on both servers, by their keys.

@@ -72,6 +72,7 @@ class ShardflakeTest {
         "map export",
         "map import",
         "map history",
+        "adopt",
         "schema",
         "schema deploy",
         "schema status",

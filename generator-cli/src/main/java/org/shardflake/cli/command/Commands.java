@@ -47,6 +47,7 @@ public final class Commands {
                         "server",
                         "map",
                         "schema",
+                        "adopt",
                         "move",
                         "rebalance",
                         "doctor",
@@ -74,6 +75,7 @@ public final class Commands {
             case "server" -> new ServerCommand();
             case "map" -> new MapCommand();
             case "schema" -> new SchemaCommand();
+            case "adopt" -> new AdoptCommand();
             case "move" -> new MoveCommand();
             case "rebalance" -> new RebalanceCommand();
             case "doctor" -> new DoctorCommand();

@@ -2,14 +2,18 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.move;
+package org.shardflake.compare;
 
+import java.sql.Array;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -20,10 +24,10 @@ import org.shardflake.jdbc.Sql;
  * @param key a row expression of the columns that identify a row
  * @param hash SQL for the hash of a text
  */
-record Rows(String name, String columns, String key, String hash) {
+public record Rows(String name, String columns, String key, String hash) {
 
     /** What the text of a value depends on. */
-    static final String SETTINGS =
+    public static final String SETTINGS =
             "SET extra_float_digits = 1; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC'; SET bytea_output = 'hex'; SET xmlbinary = 'base64'; SET lc_monetary = 'C'";
 
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
@@ -51,6 +55,7 @@ record Rows(String name, String columns, String key, String hash) {
                          ORDER BY i.indisreplident DESC LIMIT 1)::int2[])))
               FROM pg_attribute a
              WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped
+               AND a.attname = ANY (COALESCE(?::text[]::name[], ARRAY[a.attname]))
             """.replace("EXACT", EXACT);
 
     /**
@@ -58,24 +63,51 @@ record Rows(String name, String columns, String key, String hash) {
      *
      * @param sum in decimal: it may exceed 64 bits
      */
-    record Digest(long count, String sum) {}
+    public record Digest(long count, String sum) {}
 
     /** The rows of a table on two servers: the quick hash, if both make the same of it. */
-    static Rows of(Connection one, Connection other, String table) throws SQLException {
-        String hash = Sql.number(one, PROBE) == Sql.number(other, PROBE) ? QUICK : MD5;
-        return Sql.list(one, COLUMNS, row -> new Rows(table, row.getString(1), row.getString(2), hash), table)
+    public static Rows of(Connection one, Connection other, String table) throws SQLException {
+        return of(List.of(one, other), table, null);
+    }
+
+    /**
+     * Some columns of the rows of a table, which tables of other names may have too: with the quick hash, if all servers make
+     * the same of it.
+     *
+     * @param connections to all servers with such rows; the table is on the first
+     * @param columns the names, not quoted; null for all
+     */
+    public static Rows of(List<Connection> connections, String table, @Nullable Collection<String> columns)
+            throws SQLException {
+        Set<Long> probes = new HashSet<>();
+        for (Connection connection : connections) {
+            probes.add(Sql.number(connection, PROBE));
+        }
+        String hash = probes.size() == 1 ? QUICK : MD5;
+        Connection first = connections.get(0);
+        Array names = columns == null ? null : first.createArrayOf("text", columns.toArray());
+        return Sql.list(first, COLUMNS, row -> new Rows(table, row.getString(1), row.getString(2), hash), table, names)
                 .get(0);
     }
 
     /** Of all rows. The order of the rows does not matter. */
-    Digest digest(Connection connection) throws SQLException {
+    public Digest digest(Connection connection) throws SQLException {
         String sql = "SELECT count(*), COALESCE(sum(%s), 0) FROM %s".formatted(hash.formatted(columns), name);
         return Sql.list(connection, sql, row -> new Digest(row.getLong(1), row.getString(2)))
                 .get(0);
     }
 
+    /**
+     * A query for the number, rows and sum of hashes of each part of another table's rows.
+     *
+     * @param part SQL for an integer that says which part a row belongs to
+     */
+    public String digestsBy(String part, String table) {
+        return "SELECT %s, count(*), COALESCE(sum(%s), 0) FROM %s".formatted(part, hash.formatted(columns), table);
+    }
+
     /** Of the rows whose key falls into each of 4096 buckets. */
-    Map<Integer, Digest> bucketDigests(Connection connection) throws SQLException {
+    public Map<Integer, Digest> bucketDigests(Connection connection) throws SQLException {
         String sql = "SELECT %s, count(*), sum(%s) FROM %s GROUP BY 1"
                 .formatted(BUCKET.formatted(key), hash.formatted(columns), name);
         Map<Integer, Digest> digests = new HashMap<>();
@@ -84,12 +116,12 @@ record Rows(String name, String columns, String key, String hash) {
     }
 
     /** Hashes of the rows in some buckets, by key. */
-    Map<String, Long> inBuckets(Connection connection, Collection<Integer> buckets) throws SQLException {
+    public Map<String, Long> inBuckets(Connection connection, Collection<Integer> buckets) throws SQLException {
         return hashes(connection, BUCKET.formatted(key), connection.createArrayOf("integer", buckets.toArray()));
     }
 
     /** Hashes of the rows with some keys; those that are not there are left out. */
-    Map<String, Long> withKeys(Connection connection, Collection<String> keys) throws SQLException {
+    public Map<String, Long> withKeys(Connection connection, Collection<String> keys) throws SQLException {
         return hashes(connection, "(%s)::text".formatted(key), connection.createArrayOf("text", keys.toArray()));
     }
 
@@ -102,7 +134,7 @@ record Rows(String name, String columns, String key, String hash) {
     }
 
     /** What sets two connections up to compare what they see. */
-    static List<Connection> prepare(List<Connection> connections) throws SQLException {
+    public static List<Connection> prepare(List<Connection> connections) throws SQLException {
         for (Connection connection : connections) {
             Sql.execute(connection, SETTINGS);
             connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);

@@ -1,0 +1,24 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.io.Serial;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
+
+/** An adoption that cannot go on now. Where it stands is in the old database, and the same command goes on from there. */
+public class AdoptException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    AdoptException(String message) {
+        this(message, null);
+    }
+
+    AdoptException(String message, @Nullable Throwable cause) {
+        super(message, cause);
+    }
+}

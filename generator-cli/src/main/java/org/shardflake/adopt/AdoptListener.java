@@ -1,0 +1,21 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+/** Hears how an adoption gets on. */
+public interface AdoptListener {
+
+    /** Hears nothing. */
+    AdoptListener NONE = new AdoptListener() {};
+
+    /** So many rows have been copied, of about so many. */
+    default void copied(long rows, long estimate) {}
+
+    /** So many changes have been brought over by this run. */
+    default void followed(long changes) {}
+
+    /** The table takes no more writes. */
+    default void closed(String table) {}
+}

@@ -1,0 +1,238 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import static java.util.stream.Collectors.joining;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * What an adoption keeps in the old database: how far it is, which rows have changed, and the triggers that note changes and, at the
+ * end, refuse writes. In a schema of its own, and gone with the adoption.
+ */
+final class Journal {
+
+    static final String SCHEMA = "shardflake_adopt";
+
+    private static final int LOCK_TRIES = 20;
+
+    private static final String INSTALL = """
+            CREATE SCHEMA IF NOT EXISTS shardflake_adopt;
+            COMMENT ON SCHEMA shardflake_adopt IS 'Tables being brought into shards by shardflake adopt';
+            CREATE TABLE IF NOT EXISTS shardflake_adopt.adoption (
+                id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                source text NOT NULL UNIQUE, target text NOT NULL, key text NOT NULL, shard_count integer NOT NULL,
+                state text NOT NULL DEFAULT 'COPYING', copied_to text[], copied_rows bigint NOT NULL DEFAULT 0,
+                begun timestamptz NOT NULL DEFAULT now());
+            CREATE OR REPLACE FUNCTION shardflake_adopt.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                RAISE EXCEPTION '% of table %.% is refused: %', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[1]
+                    USING ERRCODE = TG_ARGV[0], HINT = TG_ARGV[2];
+            END $$;
+            """;
+
+    private static final String FIND = """
+            SELECT id, target, key, shard_count, state, copied_to, copied_rows FROM shardflake_adopt.adoption WHERE source = ?
+            """;
+
+    /** Notes the row that was, and the row that is if it is another one or in another shard. */
+    private static final String TRIGGERS = """
+            CREATE TABLE shardflake_adopt.changes_%1$d (shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, %2$s);
+            CREATE FUNCTION shardflake_adopt.note_%1$d() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $note$
+            BEGIN
+                IF TG_OP <> 'INSERT' THEN
+                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %3$s) VALUES (%4$s, %5$s);
+                END IF;
+                IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND (%4$s, %5$s) IS DISTINCT FROM (%6$s, %7$s)) THEN
+                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %3$s) VALUES (%6$s, %7$s);
+                END IF;
+                RETURN NULL;
+            END $note$;
+            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %8$s
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$d();
+            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %8$s
+                FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
+            ALTER TABLE %8$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
+            ALTER TABLE %8$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
+            """;
+
+    /** For each row: a write to a partition by way of its parent is a statement on the parent. */
+    private static final String CLOSE = """
+            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %1$s
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.refuse('SF001', 'its rows live in shards now', 'Write to the shards, through the router.');
+            ALTER TABLE %1$s ENABLE ALWAYS TRIGGER shardflake_adopt_closed;
+            """;
+
+    private static final String REMOVE_NOTES = """
+            DROP TRIGGER IF EXISTS shardflake_adopt_note ON %2$s;
+            DROP FUNCTION IF EXISTS shardflake_adopt.note_%1$d();
+            DROP TABLE IF EXISTS shardflake_adopt.changes_%1$d;
+            """;
+
+    private static final String OPEN = "DROP TRIGGER IF EXISTS shardflake_adopt_closed ON %s;";
+
+    private static final String ALLOW_TRUNCATE = "DROP TRIGGER IF EXISTS shardflake_adopt_truncate ON %s;";
+
+    private final Connection connection;
+    private final TableFacts table;
+
+    Journal(Connection connection, TableFacts table) {
+        this.connection = connection;
+        this.table = table;
+    }
+
+    Optional<Adoption> find() throws SQLException {
+        if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_adopt.adoption') IS NOT NULL")) {
+            return Optional.empty();
+        }
+        return Sql.list(
+                        connection,
+                        FIND,
+                        row -> new Adoption(
+                                row.getInt(1),
+                                row.getString(2),
+                                row.getString(3),
+                                row.getInt(4),
+                                AdoptState.valueOf(row.getString(5)),
+                                row.getArray(6) == null
+                                        ? null
+                                        : List.of((String[]) row.getArray(6).getArray()),
+                                row.getLong(7)),
+                        table.name())
+                .stream()
+                .findFirst();
+    }
+
+    /** Begins to note what changes: what was written before is visible to whoever looks now. */
+    Adoption begin(String into, KeyExpression key) throws SQLException {
+        withLock(() -> {
+            Sql.execute(connection, INSTALL);
+            long id = Sql.number(
+                    connection,
+                    "INSERT INTO shardflake_adopt.adoption (source, target, key, shard_count) VALUES (?, ?, ?, ?) RETURNING id",
+                    table.name(),
+                    into,
+                    key.key().name(),
+                    key.shardCount());
+            Sql.execute(
+                    connection,
+                    TRIGGERS.formatted(
+                            id,
+                            keyColumns().stream()
+                                    .map(column -> column.quoted() + " " + column.type())
+                                    .collect(joining(", ")),
+                            keyColumns().stream().map(Column::quoted).collect(joining(", ")),
+                            key.of("OLD"),
+                            table.keyOf("OLD"),
+                            key.of("NEW"),
+                            table.keyOf("NEW"),
+                            table.name()));
+        });
+        return find().orElseThrow();
+    }
+
+    private List<Column> keyColumns() {
+        return table.primaryKey().stream()
+                .map(name -> table.column(name).orElseThrow())
+                .toList();
+    }
+
+    void copied(Adoption adoption, List<String> to, long rows) throws SQLException {
+        Sql.update(
+                connection,
+                "UPDATE shardflake_adopt.adoption SET copied_to = ?, copied_rows = ? WHERE id = ?",
+                connection.createArrayOf("text", to.toArray()),
+                rows,
+                adoption.id());
+    }
+
+    void allCopied(Adoption adoption) throws SQLException {
+        set(adoption, AdoptState.FOLLOWING);
+    }
+
+    private void set(Adoption adoption, AdoptState state) throws SQLException {
+        Sql.update(
+                connection, "UPDATE shardflake_adopt.adoption SET state = ? WHERE id = ?", state.name(), adoption.id());
+    }
+
+    /** Refuses writes from now on; those that had begun are done when this returns. */
+    void close(Adoption adoption) throws SQLException {
+        withLock(() -> {
+            Sql.execute(connection, CLOSE.formatted(table.name()));
+            set(adoption, AdoptState.CLOSED);
+        });
+    }
+
+    void open(Adoption adoption) throws SQLException {
+        withLock(() -> {
+            Sql.execute(connection, OPEN.formatted(table.name()));
+            set(adoption, AdoptState.FOLLOWING);
+        });
+    }
+
+    /** Leaves the triggers that refuse writes, and the line that says why. */
+    void finish(Adoption adoption) throws SQLException {
+        withLock(() -> {
+            Sql.execute(connection, REMOVE_NOTES.formatted(adoption.id(), table.name()));
+            set(adoption, AdoptState.FINISHED);
+        });
+    }
+
+    /** Leaves nothing, and the table open. */
+    void remove(Adoption adoption) throws SQLException {
+        withLock(() -> {
+            Sql.execute(
+                    connection,
+                    OPEN.formatted(table.name())
+                            + ALLOW_TRUNCATE.formatted(table.name())
+                            + REMOVE_NOTES.formatted(adoption.id(), table.name()));
+            Sql.update(connection, "DELETE FROM shardflake_adopt.adoption WHERE id = ?", adoption.id());
+            if (Sql.isTrue(connection, "SELECT NOT EXISTS (SELECT FROM shardflake_adopt.adoption)")) {
+                Sql.execute(
+                        connection,
+                        "DROP TABLE shardflake_adopt.adoption; DROP FUNCTION shardflake_adopt.refuse(); DROP SCHEMA shardflake_adopt");
+            }
+        });
+    }
+
+    @FunctionalInterface
+    private interface Change {
+        void make() throws SQLException;
+    }
+
+    /** In one transaction that never makes writers wait long: they queue behind whoever waits for the table's lock. */
+    private void withLock(Change change) throws SQLException {
+        for (int attempt = 1; ; attempt++) {
+            connection.setAutoCommit(false);
+            try {
+                Sql.execute(connection, "SET LOCAL lock_timeout = '1s'");
+                change.make();
+                connection.commit();
+                return;
+            } catch (SQLException e) {
+                connection.rollback();
+                if (!"55P03".equals(e.getSQLState()) || attempt == LOCK_TRIES) {
+                    throw e;
+                }
+                pause();
+            } finally {
+                connection.setAutoCommit(true);
+            }
+        }
+    }
+
+    private void pause() {
+        try {
+            Thread.sleep(500);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AdoptException("interrupted while waiting for a lock on " + table.name(), e);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import org.shardflake.Sharding;
+
+/** The shard of a row in SQL, where the function library need not be: the same as {@code Sharding.shard} of {@code ShardKey}. */
+record KeyExpression(Column key, int shardCount) {
+
+    /** The first 8 bytes of a SHA-256, as {@code ShardKey.hash} takes them. */
+    private static final String HASH =
+            "('x' || pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(%s), 1, 8), 'hex'))::bit(64)::bigint";
+
+    /** @throws AdoptRefusedException if no uid follows from a key of this type */
+    static KeyExpression of(Column key, Sharding sharding) {
+        KeyExpression expression = new KeyExpression(key, sharding.shardCount());
+        expression.of("t");
+        return expression;
+    }
+
+    /** @param row the name of a row: {@code t}, {@code NEW} */
+    String of(String row) {
+        return "mod(mod(%1$s, %2$d) + %2$d, %2$d)".formatted(uid(row + "." + key.quoted()), shardCount);
+    }
+
+    private String uid(String value) {
+        String type = key.type().replaceFirst("\\(.*", "");
+        return switch (type) {
+            case "smallint", "integer", "bigint" -> value + "::bigint";
+            case "uuid" -> HASH.formatted("pg_catalog.uuid_send(" + value + ")");
+            case "text", "character varying" -> HASH.formatted("pg_catalog.convert_to(" + value + ", 'UTF8')");
+            default ->
+                throw new AdoptRefusedException(
+                        "column %s is of type %s, which no uid follows from".formatted(key.name(), key.type()),
+                        "a sharding key is a smallint, integer, bigint, text, character varying or uuid");
+        };
+    }
+}

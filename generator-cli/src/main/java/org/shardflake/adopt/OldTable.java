@@ -1,0 +1,175 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import static java.util.stream.Collectors.joining;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyOut;
+import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Sql;
+
+/** The rows of the table that is adopted, read with the shard that each belongs to. */
+final class OldTable {
+
+    private final Connection connection;
+    private final TableFacts table;
+    private final KeyExpression key;
+
+    OldTable(Connection connection, TableFacts table, KeyExpression key) {
+        this.connection = connection;
+        this.table = table;
+        this.key = key;
+    }
+
+    /** Takes a row: its shard, and the line of COPY that a stage takes. */
+    @FunctionalInterface
+    interface RowReceiver {
+        void row(int shard, byte[] line) throws SQLException;
+    }
+
+    Connection connection() {
+        return connection;
+    }
+
+    /** The primary key, as text, that so many rows after another one go up to; null if there are none after it. */
+    @Nullable
+    List<String> endOfBatch(@Nullable List<String> after, int rows) throws SQLException {
+        String primaryKey = table.keyOf("t");
+        String batch = "SELECT %s FROM ONLY %s t %s ORDER BY %s LIMIT %d"
+                .formatted(
+                        primaryKey,
+                        table.name(),
+                        after == null ? "" : "WHERE ROW(%s) > %s".formatted(primaryKey, row(after)),
+                        primaryKey,
+                        rows);
+        String texts = table.primaryKey().stream()
+                .map(name -> "t." + table.column(name).orElseThrow().quoted() + "::text")
+                .collect(joining(", "));
+        String last = "SELECT ARRAY[%s] FROM (%s) t ORDER BY %s LIMIT 1"
+                .formatted(
+                        texts,
+                        batch,
+                        table.primaryKey().stream()
+                                .map(name ->
+                                        "t." + table.column(name).orElseThrow().quoted() + " DESC")
+                                .collect(joining(", ")));
+        List<List<String>> ends = Sql.list(
+                connection, last, found -> List.of((String[]) found.getArray(1).getArray()));
+        return ends.isEmpty() ? null : ends.get(0);
+    }
+
+    /** Reads the rows after one primary key up to another. Returns how many. */
+    long read(@Nullable List<String> after, List<String> upTo, RowReceiver rows) throws SQLException {
+        String primaryKey = table.keyOf("t");
+        String from = after == null ? "" : "ROW(%s) > %s AND ".formatted(primaryKey, row(after));
+        return copyOut(rowsWhere("%sROW(%s) <= %s".formatted(from, primaryKey, row(upTo))), rows);
+    }
+
+    private String row(List<String> values) {
+        List<String> literals = new ArrayList<>();
+        for (int i = 0; i < values.size(); i++) {
+            String type = table.column(table.primaryKey().get(i)).orElseThrow().type();
+            literals.add(Sql.quote(values.get(i)) + "::" + type);
+        }
+        return "ROW(%s)".formatted(String.join(", ", literals));
+    }
+
+    private String rowsWhere(String condition) {
+        String columns =
+                table.stored().stream().map(column -> "t." + column.quoted()).collect(joining(", "));
+        return "SELECT %s, false, %s FROM ONLY %s t WHERE %s".formatted(key.of("t"), columns, table.name(), condition);
+    }
+
+    /**
+     * Takes some of the noted changes out of the journal, in the transaction that the connection is in, and reads what became of
+     * their rows: those that are gone from a shard, and those that are in it, as they are now. Returns how many changes.
+     */
+    long takeChanges(Adoption adoption, int limit, RowReceiver rows) throws SQLException {
+        String changes = Journal.SCHEMA + ".changes_" + adoption.id();
+        String primaryKey = table.keyOf("c");
+        Sql.execute(connection, "DROP TABLE IF EXISTS pg_temp.shardflake_taken");
+        Sql.execute(connection, """
+                CREATE TEMP TABLE shardflake_taken ON COMMIT DROP AS SELECT c.shardflake_shard, %s FROM %s c WITH NO DATA
+                """.formatted(primaryKey, changes));
+        long taken = Sql.number(connection, """
+                WITH taken AS (DELETE FROM %1$s WHERE shardflake_change IN
+                                  (SELECT shardflake_change FROM %1$s ORDER BY shardflake_change LIMIT %2$d) RETURNING *),
+                     kept AS (INSERT INTO pg_temp.shardflake_taken SELECT DISTINCT c.shardflake_shard, %3$s FROM taken c)
+                SELECT count(*) FROM taken
+                """.formatted(changes, limit, primaryKey));
+        if (taken > 0) {
+            Sql.execute(connection, "ANALYZE pg_temp.shardflake_taken");
+            copyOut(gone(primaryKey), rows);
+            copyOut(
+                    rowsWhere("(%s) IN (SELECT %s FROM pg_temp.shardflake_taken c)"
+                            .formatted(table.keyOf("t"), primaryKey)),
+                    rows);
+        }
+        return taken;
+    }
+
+    /** How many changes are in the journal. */
+    long notedChanges(Adoption adoption) throws SQLException {
+        return Sql.number(connection, "SELECT count(*) FROM %s.changes_%d".formatted(Journal.SCHEMA, adoption.id()));
+    }
+
+    private String gone(String primaryKey) {
+        String columns = table.stored().stream()
+                .map(column -> table.primaryKey().contains(column.name()) ? "c." + column.quoted() : "NULL")
+                .collect(joining(", "));
+        return """
+                SELECT c.shardflake_shard, true, %s FROM pg_temp.shardflake_taken c
+                 WHERE c.shardflake_shard IS NOT NULL
+                   AND NOT EXISTS (SELECT FROM ONLY %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)
+                """.formatted(columns, table.name(), table.keyOf("t"), primaryKey, key.of("t"));
+    }
+
+    private long copyOut(String query, RowReceiver rows) throws SQLException {
+        CopyOut out =
+                connection.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
+        try {
+            for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
+                rows.row(shard(line), line);
+            }
+            return out.getHandledRowCount();
+        } finally {
+            if (out.isActive()) {
+                out.cancelCopy();
+            }
+        }
+    }
+
+    /** The first field of a line. */
+    private int shard(byte[] line) {
+        int shard = 0;
+        for (byte digit : line) {
+            if (digit == '\t') {
+                return shard;
+            }
+            if (digit == '\\') {
+                throw new AdoptException("a row of %s has no %s: it is null"
+                        .formatted(table.name(), key.key().name()));
+            }
+            shard = 10 * shard + digit - '0';
+        }
+        throw new IllegalStateException("a line of COPY without a field");
+    }
+
+    /** Count and hash of the rows of each shard. */
+    Map<Integer, Rows.Digest> digests(Rows rows) throws SQLException {
+        Map<Integer, Rows.Digest> digests = new HashMap<>();
+        String all = rows.digestsBy(key.of("t"), "ONLY " + table.name() + " t") + " GROUP BY 1";
+        Sql.list(connection, all, row -> digests.put(row.getInt(1), new Rows.Digest(row.getLong(2), row.getString(3))));
+        return digests;
+    }
+}

@@ -1,0 +1,27 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.io.Serial;
+import java.util.List;
+
+/** Shards do not have the rows of the table that they are to have. The table takes writes again, as before. */
+public final class RowsDifferException extends AdoptException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private static final int EXAMPLES = 5;
+
+    RowsDifferException(String table, List<String> differences) {
+        super("the rows of %s differ in %d shards: %s%s; %s takes writes again"
+                .formatted(
+                        table,
+                        differences.size(),
+                        String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
+                        differences.size() > EXAMPLES ? "; ..." : "",
+                        table));
+    }
+}

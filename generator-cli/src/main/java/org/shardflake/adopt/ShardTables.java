@@ -1,0 +1,263 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import static java.util.stream.Collectors.joining;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * The tables of the shards of one server that rows are brought into. For one thread.
+ *
+ * <p>Rows come by COPY into a temporary table, with the shard of each; then every shard takes its own out of it. What has the same
+ * primary key is replaced, so bringing rows twice does no harm.
+ */
+final class ShardTables implements AutoCloseable {
+
+    /** Few enough for the lock table of a server with ordinary settings. */
+    private static final int SHARDS_AT_A_TIME = 100;
+
+    private static final String STAGE = "pg_temp.shardflake_stage";
+
+    private static final int BUFFER = 1 << 16;
+
+    private final String server;
+    private final Connection connection;
+    private final ShardSet shards;
+    private final String table;
+    private final TreeSet<Integer> staged = new TreeSet<>();
+    private final byte[] buffer = new byte[BUFFER];
+    private int buffered;
+    private @Nullable CopyIn copy;
+
+    /** @param table without a schema, as it is written in SQL */
+    ShardTables(String server, Connection connection, ShardSet shards, String table) {
+        this.server = server;
+        this.connection = connection;
+        this.shards = shards;
+        this.table = table;
+    }
+
+    String server() {
+        return server;
+    }
+
+    ShardSet shards() {
+        return shards;
+    }
+
+    Connection connection() {
+        return connection;
+    }
+
+    String table(int shard) {
+        return Sharding.schema(shard) + "." + table;
+    }
+
+    /** The schemas of the shards that have no such table. */
+    List<String> missing() throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT s FROM unnest(?::text[]) s WHERE to_regclass(s || '.' || ?) IS NULL ORDER BY 1",
+                row -> row.getString(1),
+                shards,
+                table);
+    }
+
+    /** The shards whose table has rows. */
+    List<Integer> filled() throws SQLException {
+        List<Integer> filled = new ArrayList<>();
+        for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
+            String sql = some.stream()
+                    .map(shard -> "SELECT %d WHERE EXISTS (SELECT FROM %s)".formatted(shard, table(shard)))
+                    .collect(joining(" UNION ALL "));
+            filled.addAll(Sql.list(connection, sql, row -> row.getInt(1)));
+        }
+        return filled;
+    }
+
+    /** Makes the temporary table that rows come into. */
+    void prepare(List<Column> columns) throws SQLException {
+        String names = columns.stream().map(Column::quoted).collect(joining(", "));
+        Sql.execute(connection, Rows.SETTINGS);
+        Sql.execute(connection, "SET session_replication_role = replica; SET lock_timeout = '10s'");
+        Sql.execute(connection, """
+                CREATE TEMP TABLE shardflake_stage AS
+                SELECT NULL::integer AS shardflake_shard, NULL::boolean AS shardflake_gone, %s FROM %s WITH NO DATA;
+                CREATE INDEX ON %s (shardflake_shard)
+                """.formatted(
+                        names, table(shards.stream().findFirst().orElseThrow()), STAGE));
+    }
+
+    /** Takes a line of COPY: the shard, whether the row is gone, and its columns. */
+    void stage(int shard, byte[] line) throws SQLException {
+        if (copy == null) {
+            Sql.execute(connection, "TRUNCATE " + STAGE);
+            copy = connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(STAGE));
+        }
+        staged.add(shard);
+        if (buffered + line.length > BUFFER) {
+            send();
+        }
+        if (line.length > BUFFER) {
+            copy.writeToCopy(line, 0, line.length);
+        } else {
+            System.arraycopy(line, 0, buffer, buffered, line.length);
+            buffered += line.length;
+        }
+    }
+
+    private void send() throws SQLException {
+        if (copy != null && buffered > 0) {
+            copy.writeToCopy(buffer, 0, buffered);
+            buffered = 0;
+        }
+    }
+
+    /** Brings what was staged into the shards; it lasts when this returns. */
+    void merge(List<Column> columns, List<Column> primaryKey) throws SQLException {
+        if (copy == null) {
+            return;
+        }
+        send();
+        copy.endCopy();
+        copy = null;
+        Sql.execute(connection, "ANALYZE " + STAGE);
+        List<List<Integer>> parts = inParts(List.copyOf(staged));
+        for (int i = 0; i < parts.size(); i++) {
+            merge(parts.get(i), i == parts.size() - 1, columns, primaryKey);
+        }
+        staged.clear();
+    }
+
+    /** The last commit waits for the disk, and the others with it. */
+    private void merge(List<Integer> some, boolean isLast, List<Column> columns, List<Column> primaryKey)
+            throws SQLException {
+        connection.setAutoCommit(false);
+        try {
+            String tables = some.stream().map(this::table).collect(joining(", "));
+            Sql.execute(
+                    connection,
+                    (isLast ? "" : "SET LOCAL synchronous_commit = off; ") + "LOCK TABLE " + tables
+                            + " IN ROW EXCLUSIVE MODE");
+            refuseFenced(some);
+            Sql.execute(
+                    connection,
+                    some.stream()
+                            .map(shard -> mergeOf(shard, columns, primaryKey))
+                            .collect(joining(";\n")));
+            connection.commit();
+        } catch (SQLException | RuntimeException e) {
+            connection.rollback();
+            throw e;
+        } finally {
+            connection.setAutoCommit(true);
+        }
+    }
+
+    /**
+     * The tables are locked: a fence that is not up now cannot go up before the end of the transaction. It has to be asked, since
+     * nothing fires in this session.
+     */
+    private void refuseFenced(List<Integer> some) throws SQLException {
+        List<Integer> fenced = Sql.list(
+                connection,
+                "SELECT s FROM unnest(?::integer[]) s WHERE shardflake.is_fenced(s)",
+                row -> row.getInt(1),
+                connection.createArrayOf("integer", some.toArray()));
+        if (!fenced.isEmpty()) {
+            throw new AdoptException("shards %s on %s are being moved, or have moved; run it again when that is done"
+                    .formatted(ShardSet.of(fenced), server));
+        }
+    }
+
+    private String mergeOf(int shard, List<Column> columns, List<Column> primaryKey) {
+        String names = columns.stream().map(Column::quoted).collect(joining(", "));
+        String same = primaryKey.stream()
+                .map(column -> "t.%1$s = s.%1$s".formatted(column.quoted()))
+                .collect(joining(" AND "));
+        return """
+                DELETE FROM %1$s t USING %2$s s WHERE s.shardflake_shard = %3$d AND %4$s;
+                INSERT INTO %1$s (%5$s) OVERRIDING SYSTEM VALUE SELECT %5$s FROM %2$s WHERE shardflake_shard = %3$d AND NOT shardflake_gone
+                """.formatted(table(shard), STAGE, shard, same, names);
+    }
+
+    /** Forgets what was staged and not merged, after a failure. */
+    void forget() throws SQLException {
+        if (copy != null && copy.isActive()) {
+            copy.cancelCopy();
+        }
+        copy = null;
+        buffered = 0;
+        staged.clear();
+    }
+
+    /** Removes all rows of the shards' tables. */
+    void clear() throws SQLException {
+        Sql.execute(connection, "SET session_replication_role = replica; SET lock_timeout = '10s'");
+        for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
+            connection.setAutoCommit(false);
+            try {
+                Sql.execute(
+                        connection,
+                        "LOCK TABLE %s IN ROW EXCLUSIVE MODE"
+                                .formatted(some.stream().map(this::table).collect(joining(", "))));
+                refuseFenced(some);
+                Sql.execute(
+                        connection,
+                        some.stream()
+                                .map(shard -> "DELETE FROM " + table(shard))
+                                .collect(joining(";\n")));
+                connection.commit();
+            } catch (SQLException | RuntimeException e) {
+                connection.rollback();
+                throw e;
+            } finally {
+                connection.setAutoCommit(true);
+            }
+        }
+    }
+
+    /** Count and hash of the rows of each shard. */
+    Map<Integer, Rows.Digest> digests(Rows rows) throws SQLException {
+        Map<Integer, Rows.Digest> digests = new HashMap<>();
+        for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
+            String sql = some.stream()
+                    .map(shard -> rows.digestsBy(Integer.toString(shard), table(shard)))
+                    .collect(joining(" UNION ALL "));
+            Sql.list(
+                    connection,
+                    sql,
+                    row -> digests.put(row.getInt(1), new Rows.Digest(row.getLong(2), row.getString(3))));
+        }
+        return digests;
+    }
+
+    private static List<List<Integer>> inParts(List<Integer> shards) {
+        List<List<Integer>> parts = new ArrayList<>();
+        for (int i = 0; i < shards.size(); i += SHARDS_AT_A_TIME) {
+            parts.add(shards.subList(i, Math.min(i + SHARDS_AT_A_TIME, shards.size())));
+        }
+        return parts;
+    }
+
+    @Override
+    public void close() throws SQLException {
+        connection.close();
+    }
+}

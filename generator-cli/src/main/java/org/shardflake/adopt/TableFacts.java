@@ -1,0 +1,119 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * A table as PostgreSQL's catalog describes it.
+ *
+ * @param name with its schema, as it is written in SQL
+ * @param kind {@code pg_class.relkind}
+ * @param hasChildren whether other tables inherit from it
+ * @param primaryKey the names of its columns, in their order; empty without one
+ * @param uniqueKeys the columns of each unique index
+ * @param newIds whether {@code next_id} gives the primary key its values
+ */
+record TableFacts(
+        String name,
+        String plainName,
+        String kind,
+        boolean hasChildren,
+        long estimatedRows,
+        List<Column> columns,
+        List<String> primaryKey,
+        List<List<String>> uniqueKeys,
+        boolean newIds) {
+
+    private static final String TABLE = """
+            SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relname, c.relkind::text, c.relhassubclass, GREATEST(c.reltuples, 0)::bigint,
+                   COALESCE((SELECT bool_or(pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]')
+                               FROM pg_index i JOIN pg_attrdef d ON d.adrelid = i.indrelid AND d.adnum = i.indkey[0]
+                              WHERE i.indrelid = c.oid AND i.indisprimary), false)
+              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)
+            """;
+
+    private static final String COLUMNS = """
+            SELECT a.attname, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '',
+                   NOT a.attnotnull OR a.atthasdef OR a.attidentity <> ''
+              FROM pg_attribute a WHERE a.attrelid = CAST(? AS oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+            """;
+
+    private static final String UNIQUE_KEYS = """
+            SELECT i.indisprimary, ARRAY(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, position)
+                                           JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
+                                          WHERE k.position <= i.indnkeyatts ORDER BY k.position)
+              FROM pg_index i WHERE i.indrelid = CAST(? AS oid) AND i.indisunique AND i.indisvalid
+            """;
+
+    private record UniqueKey(boolean isPrimary, List<String> columns) {}
+
+    /** Looks a table up; nothing if there is none of this name. */
+    static Optional<TableFacts> find(Connection connection, String name) throws SQLException {
+        return Sql.list(
+                        connection,
+                        TABLE,
+                        row -> {
+                            long oid = row.getLong(1);
+                            List<UniqueKey> keys = uniqueKeys(connection, oid);
+                            return new TableFacts(
+                                    row.getString(2),
+                                    row.getString(3),
+                                    row.getString(4),
+                                    row.getBoolean(5),
+                                    row.getLong(6),
+                                    columns(connection, oid),
+                                    keys.stream()
+                                            .filter(UniqueKey::isPrimary)
+                                            .map(UniqueKey::columns)
+                                            .findFirst()
+                                            .orElse(List.of()),
+                                    keys.stream().map(UniqueKey::columns).toList(),
+                                    row.getBoolean(7));
+                        },
+                        name)
+                .stream()
+                .findFirst();
+    }
+
+    private static List<Column> columns(Connection connection, long table) throws SQLException {
+        return Sql.list(
+                connection,
+                COLUMNS,
+                row -> new Column(
+                        row.getString(1), row.getString(2), row.getString(3), row.getBoolean(4), row.getBoolean(5)),
+                table);
+    }
+
+    private static List<UniqueKey> uniqueKeys(Connection connection, long table) throws SQLException {
+        return Sql.list(
+                connection,
+                UNIQUE_KEYS,
+                row -> new UniqueKey(
+                        row.getBoolean(1), List.of((String[]) row.getArray(2).getArray())),
+                table);
+    }
+
+    Optional<Column> column(String name) {
+        return columns.stream().filter(column -> column.name().equals(name)).findFirst();
+    }
+
+    /** Those that have values of their own. */
+    List<Column> stored() {
+        return columns.stream().filter(column -> !column.generated()).toList();
+    }
+
+    /** The columns of the primary key, as they are written in SQL after a row's name: {@code t.id, t.part}. */
+    String keyOf(String row) {
+        return primaryKey.stream()
+                .map(name -> row + "." + column(name).orElseThrow().quoted())
+                .collect(Collectors.joining(", "));
+    }
+}

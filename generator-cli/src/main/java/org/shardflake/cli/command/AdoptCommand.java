@@ -1,0 +1,149 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.adopt.AdoptPlan;
+import org.shardflake.adopt.AdoptReport;
+import org.shardflake.adopt.AdoptSettings;
+import org.shardflake.adopt.Adopter;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake adopt}: the rows of a table without shards, into the shards. */
+@Command(
+        name = "adopt",
+        description = {
+            "Brings the rows of a table of an ordinary database into the shards, with their ids.",
+            "The table goes on taking writes: what changes is noted by a trigger and brought over too. Run again, it copies what is"
+                    + " left and brings over what has changed. With --finish the table takes no more writes, the last changes are"
+                    + " brought over, and all rows are compared."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:done as far as was asked",
+            "1:a server or the catalog cannot be reached, or failed; the same command goes on",
+            "2:the command line is wrong, or it was not confirmed",
+            "4:the rows of the table cannot live in the shards as they are; nothing was changed",
+            "5:shards have other rows than the table; the table takes writes again"
+        },
+        footer = {"", "Example: shardflake adopt photo --key uid --from postgresql://app@old/app --finish"})
+final class AdoptCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", paramLabel = "TABLE", description = "The table, such as photo or app.photo.")
+    private String table;
+
+    @Option(
+            names = "--from",
+            paramLabel = "URL",
+            required = true,
+            description = "The database it is in. The login has to own it, and may create a schema and triggers.")
+    private String from;
+
+    @Option(
+            names = "--key",
+            paramLabel = "COLUMN",
+            required = true,
+            description = "The column with the sharding key: an integer, a text or a uuid.")
+    private String key;
+
+    @Option(
+            names = "--into",
+            paramLabel = "TABLE",
+            description = "The table of the shards (default: the one of the same name).")
+    private @Nullable String into;
+
+    @Option(names = "--finish", description = "End writes to the table, bring the last changes over, compare all rows.")
+    private boolean finish;
+
+    @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the table.")
+    private boolean cancel;
+
+    @Option(names = "--dry-run", description = "Check everything, show what would be done, change nothing.")
+    private boolean dryRun;
+
+    @Option(
+            names = "--batch",
+            paramLabel = "ROWS",
+            defaultValue = "" + AdoptSettings.DEFAULT_BATCH_ROWS,
+            description = "How many rows are brought over at a time (default: ${DEFAULT-VALUE}).")
+    private int batch;
+
+    @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException {
+        if (finish && cancel) {
+            throw CliException.usage("--finish and --cancel exclude each other");
+        }
+        ShardMap map = catalog.catalog().load();
+        try (Adopter adopter = Adopter.open(
+                settings(),
+                catalog.parse(from),
+                map,
+                server -> catalog.parse(server.url()),
+                new AdoptProgress(spec.commandLine().getErr()))) {
+            if (dryRun) {
+                show(adopter.plan());
+                return ExitCodes.OK;
+            }
+            show(perform(adopter));
+        }
+        return ExitCodes.OK;
+    }
+
+    private AdoptSettings settings() {
+        String plain = table.substring(table.lastIndexOf('.') + 1).replace("\"", "");
+        try {
+            return new AdoptSettings(table, into == null ? plain : into, key, batch);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    private AdoptReport perform(Adopter adopter) throws SQLException {
+        if (cancel) {
+            confirm.require(
+                    "remove all rows of %s from the shards".formatted(table), "the table itself keeps all of them");
+            return adopter.cancel();
+        }
+        if (finish) {
+            confirm.require(
+                    "end writes to %s for good".formatted(table),
+                    "see what is to be done with --dry-run; without --finish it goes on taking writes");
+            return adopter.finish();
+        }
+        return adopter.run();
+    }
+
+    private void show(AdoptPlan plan) {
+        spec.commandLine().getErr().println("dry run: nothing was changed");
+        output.print(spec.commandLine().getOut(), AdoptView.facts(plan), () -> AdoptView.text(plan));
+    }
+
+    private void show(AdoptReport report) {
+        output.print(spec.commandLine().getOut(), AdoptView.facts(report), () -> AdoptView.text(report));
+    }
+}

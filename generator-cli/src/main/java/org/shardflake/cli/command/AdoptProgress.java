@@ -1,0 +1,44 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.PrintWriter;
+import java.util.concurrent.TimeUnit;
+import org.shardflake.adopt.AdoptListener;
+
+/** Says how far an adoption is: a line every few seconds, and one for each step. */
+final class AdoptProgress implements AdoptListener {
+
+    private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);
+
+    private final PrintWriter err;
+    private long nextLine = System.nanoTime() + NANOS_BETWEEN_LINES;
+
+    AdoptProgress(PrintWriter err) {
+        this.err = err;
+    }
+
+    @Override
+    public void copied(long rows, long estimate) {
+        print("copied %,d of about %,d rows".formatted(rows, estimate));
+    }
+
+    @Override
+    public void followed(long changes) {
+        print("brought %,d changes over".formatted(changes));
+    }
+
+    private void print(String line) {
+        if (System.nanoTime() - nextLine >= 0) {
+            nextLine = System.nanoTime() + NANOS_BETWEEN_LINES;
+            err.println(line);
+        }
+    }
+
+    @Override
+    public void closed(String table) {
+        err.printf("%s takes no more writes; bringing the last changes over, then comparing%n", table);
+    }
+}

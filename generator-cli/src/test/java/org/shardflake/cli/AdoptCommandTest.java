@@ -1,0 +1,366 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.shardflake.Sharding;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.PostgresExtension;
+
+/** Shards 0 to 3 are on db1, 4 to 7 on db2, and the table to adopt is in a third database. */
+class AdoptCommandTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    private static final int OLD = 2;
+
+    private static final String PHOTO = """
+            CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, slug text NOT NULL UNIQUE, title text, extra jsonb,
+                                shown boolean NOT NULL DEFAULT true, words integer GENERATED ALWAYS AS (length(title)) STORED);
+            CREATE TABLE likes (photo_id bigint REFERENCES photo (id), uid bigint, at timestamptz NOT NULL, PRIMARY KEY (uid, photo_id));
+            """;
+
+    private final Installation installation = new Installation(postgres);
+
+    @TempDir
+    private Path directory;
+
+    @BeforeEach
+    void begin() throws SQLException, IOException {
+        installation.init();
+        installation.execute(OLD, """
+                CREATE SCHEMA old;
+                CREATE TABLE old.photo (id serial PRIMARY KEY, uid integer NOT NULL, slug varchar(40) NOT NULL, title varchar, extra jsonb,
+                                        words integer GENERATED ALWAYS AS (length(title)) STORED);
+                CREATE TABLE old.likes (photo_id bigint, uid bigint NOT NULL, at timestamptz NOT NULL, PRIMARY KEY (uid, photo_id));
+                INSERT INTO old.photo (uid, slug, title, extra)
+                SELECT n % 97 - 40, 'photo ' || n, NULLIF(E'tab\\t, line\\n, \\\\ ' || n, E'tab\\t, line\\n, \\\\ 5'), jsonb_build_object('n', n)
+                  FROM generate_series(1, 1000) n;
+                INSERT INTO old.likes SELECT n % 100 + 1, n / 10, '2026-01-01 00:00Z'::timestamptz + n * interval '1 ms' FROM generate_series(1, 500) n
+                """);
+        deploy(PHOTO);
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        installation.execute(OLD, "DROP SCHEMA IF EXISTS old, shardflake_adopt CASCADE");
+        onAllShards("DROP SCHEMA IF EXISTS %s CASCADE");
+        for (int server = 0; server < 2; server++) {
+            installation.execute(server, "DROP SCHEMA IF EXISTS shardflake_deploy CASCADE");
+        }
+    }
+
+    private void deploy(String tables) throws IOException {
+        Files.writeString(directory.resolve("app.sql"), "--liquibase formatted sql\n--changeset ann:photo\n" + tables);
+        Result deployed = installation.launch(
+                "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory);
+        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+    }
+
+    private Result adopt(String... options) {
+        List<String> arguments = new ArrayList<>(List.of("adopt"));
+        arguments.addAll(List.of(options));
+        arguments.add("--from=" + installation.url(OLD));
+        return installation.launch(arguments.toArray(String[]::new));
+    }
+
+    private String shards(String sql) throws SQLException {
+        List<String> all = new ArrayList<>();
+        for (int server = 0; server < 2; server++) {
+            StringBuilder union = new StringBuilder();
+            for (int shard = server * 4; shard < server * 4 + 4; shard++) {
+                union.append(union.isEmpty() ? "" : " UNION ALL ")
+                        .append(sql.replace("SHARD", Sharding.schema(shard)).replace("NUMBER", "" + shard));
+            }
+            all.add(installation.query(server, "SELECT string_agg(v, ',' ORDER BY v) FROM (" + union + ") u (v)"));
+        }
+        all.removeIf("null"::equals);
+        return String.join(",", all);
+    }
+
+    private void onAllShards(String sql) throws SQLException {
+        for (int shard = 0; shard < 8; shard++) {
+            installation.execute(shard / 4, sql.formatted(Sharding.schema(shard)));
+        }
+    }
+
+    private long shardRows(String table) throws SQLException {
+        return Stream.of(shards("SELECT count(*)::text FROM SHARD." + table).split(",", -1))
+                .mapToLong(Long::parseLong)
+                .sum();
+    }
+
+    @Test
+    void bringsRowsWithTheirIdsToTheirShards() throws SQLException {
+        Result adopted = adopt("old.photo", "--key=uid", "--finish", "--yes");
+
+        assertThat(adopted)
+                .isEqualTo(new Result(
+                        0, """
+                copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since; 1,000 rows compared, and none differs
+                old.photo takes no writes any more
+                """, "old.photo takes no more writes; bringing the last changes over, then comparing\n"));
+        assertThat(shardRows("photo")).isEqualTo(1000);
+        assertThat(shards("SELECT id::text FROM SHARD.photo WHERE uid - 8 * floor(uid / 8.0) <> NUMBER"))
+                .isEmpty();
+        assertThat(
+                        shards(
+                                "SELECT concat_ws('|', id, uid, slug, title, extra, shown, words) FROM SHARD.photo WHERE id = 7"))
+                .isEqualTo("7|-33|photo 7|tab\t, line\n, \\ 7|{\"n\": 7}|t|16");
+        assertThat(shards("SELECT id::text FROM SHARD.photo WHERE title IS NULL"))
+                .isEqualTo("5");
+        assertThatThrownBy(() -> installation.execute(OLD, "DELETE FROM old.photo WHERE id = 7"))
+                .hasMessageContaining("DELETE of table old.photo is refused: its rows live in shards now");
+        assertThatThrownBy(() -> installation.execute(OLD, "TRUNCATE old.photo"))
+                .hasMessageContaining("TRUNCATE of table old.photo is refused");
+        assertThat(adopt("old.photo", "--key=uid").out()).isEqualTo("old.photo was adopted before; nothing to do\n");
+        assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes").err())
+                .startsWith("error: old.photo has been adopted, and the shards may have newer rows\nhint: ");
+    }
+
+    @Test
+    void newIdsComeAfterOldOnes() throws SQLException {
+        adopt("old.photo", "--key=uid", "--finish", "--yes");
+
+        installation.execute(0, "INSERT INTO shard_0003.photo (uid, slug) VALUES (3, 'new')");
+
+        assertThat(installation.query(0, "SELECT slug FROM shard_0003.photo ORDER BY id DESC LIMIT 1"))
+                .isEqualTo("new");
+        assertThat(installation.query(0, "SELECT shardflake.id_shard(max(id)) FROM shard_0003.photo"))
+                .isEqualTo("3");
+    }
+
+    @Test
+    void aTableOfManyKeyColumnsAndJson() throws SQLException {
+        Result adopted = adopt("old.likes", "--key=uid", "--batch=7", "--finish", "--yes", "-o", "json");
+
+        assertThat(adopted.out()).isEqualTo("""
+                {"table":"old.likes","into":"likes","state":"finished","shards":8,"copied":500,"changes":0,"compared":500}
+                """);
+        assertThat(shardRows("likes")).isEqualTo(500);
+    }
+
+    @Test
+    void whatChangesIsBroughtOver() throws SQLException {
+        assertThat(adopt("old.photo", "--key=uid").out()).isEqualTo("""
+                copied 1,000 rows of old.photo into photo of 8 shards, and 0 changes since
+                when the application is ready to write to the shards, add --finish
+                """);
+        installation.execute(OLD, """
+                INSERT INTO old.photo (uid, slug) VALUES (3, 'inserted');
+                UPDATE old.photo SET title = 'updated' WHERE id = 10;
+                DELETE FROM old.photo WHERE id = 11;
+                UPDATE old.photo SET uid = uid + 1 WHERE id = 12;
+                UPDATE old.photo SET id = 5000 WHERE id = 13;
+                UPDATE old.photo SET slug = CASE id WHEN 14 THEN 'photo 15' ELSE 'photo 14' END WHERE id IN (14, 15);
+                INSERT INTO old.photo (id, uid, slug) VALUES (6000, 1, 'short'); DELETE FROM old.photo WHERE id = 6000;
+                """);
+
+        Result finished = adopt("old.photo", "--key=uid", "--finish", "--yes", "-o", "json");
+
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(finished.out()).contains("\"state\":\"finished\"", "\"changes\":11,\"compared\":1000");
+        assertThat(shards("SELECT id || ' in ' || NUMBER FROM SHARD.photo WHERE id IN (11, 12, 13, 5000, 6000)"))
+                .isEqualTo("12 in 5,5000 in 5");
+    }
+
+    /** Nothing may be lost, whatever is written and wherever the run stops. */
+    @Test
+    void underLoadAndWithRunsThatFail() throws Exception {
+        AtomicBoolean stop = new AtomicBoolean();
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        List<Future<Integer>> writers = new ArrayList<>();
+        for (int writer = 0; writer < 4; writer++) {
+            int seed = writer;
+            writers.add(threads.submit(() -> write(new Random(seed), stop)));
+        }
+        onAllShards("ALTER TABLE %s.photo ADD CONSTRAINT refuses CHECK (id <> 700)");
+        Result failed = adopt("old.photo", "--key=uid", "--batch=100");
+        assertThat(failed.exitCode()).as(failed.toString()).isEqualTo(ExitCodes.FAILURE);
+        assertThat(failed.err()).contains("violates check constraint \"refuses\"");
+        onAllShards("ALTER TABLE %s.photo DROP CONSTRAINT refuses");
+
+        Result followed = adopt("old.photo", "--key=uid", "--batch=100");
+        assertThat(followed.exitCode()).as(followed.toString()).isZero();
+        Thread.sleep(500);
+        Result finished = adopt("old.photo", "--key=uid", "--batch=100", "--finish", "--yes");
+        stop.set(true);
+        int written = 0;
+        for (Future<Integer> writer : writers) {
+            written += writer.get();
+        }
+        threads.shutdown();
+
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(written).isPositive();
+        assertThat(shardRows("photo"))
+                .isEqualTo(Long.parseLong(installation.query(OLD, "SELECT count(*) FROM old.photo")));
+        System.out.printf("adopted under load: %,d writes before the table was closed%n", written);
+    }
+
+    /** Until the table takes no more writes. Returns how many it took. */
+    private int write(Random random, AtomicBoolean stop) throws SQLException {
+        int written = 0;
+        try (Connection connection = postgres.database(OLD).connect();
+                Statement statement = connection.createStatement()) {
+            while (!stop.get()) {
+                int id = random.nextInt(1, 1200);
+                String slug = "'%d %d'".formatted(id, random.nextInt(1_000_000_000));
+                statement.execute(
+                        switch (random.nextInt(4)) {
+                            case 0 ->
+                                "INSERT INTO old.photo (id, uid, slug) VALUES (%d, %d, %s) ON CONFLICT DO NOTHING"
+                                        .formatted(id, random.nextInt(50), slug);
+                            case 1 -> "UPDATE old.photo SET uid = %d WHERE id = %d".formatted(random.nextInt(50), id);
+                            case 2 -> "UPDATE old.photo SET title = %s WHERE id = %d".formatted(slug, id);
+                            default -> id % 5 == 0 && id != 700 ? "DELETE FROM old.photo WHERE id = " + id : "SELECT 1";
+                        });
+                written++;
+            }
+        } catch (SQLException e) {
+            if (!"SF001".equals(e.getSQLState())) {
+                throw e;
+            }
+        }
+        return written;
+    }
+
+    @Test
+    void aDryRunChangesNothing() throws SQLException {
+        installation.execute(OLD, "ANALYZE old.photo");
+
+        assertThat(adopt("old.photo", "--key=uid", "--dry-run"))
+                .isEqualTo(new Result(0, """
+                about 1,000 rows of old.photo would go into photo of 8 shards
+                columns: id, uid, slug, title, extra
+                warning: (slug) will be unique within a shard, not over all of them
+                warning: ids from before say nothing of their shard: look such rows up by uid
+                """, "dry run: nothing was changed\n"));
+        assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
+                .isEqualTo("null");
+        assertThat(shardRows("photo")).isZero();
+    }
+
+    @Test
+    void cancelLeavesNoTrace() throws SQLException {
+        adopt("old.photo", "--key=uid");
+
+        assertThat(adopt("old.photo", "--key=uid", "--cancel").err()).isEqualTo("""
+                error: to remove all rows of old.photo from the shards needs --yes where nobody can be asked
+                hint: the table itself keeps all of them
+                """);
+        assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes"))
+                .isEqualTo(new Result(0, "cancelled: the shards have no rows of old.photo, which is as it was\n", ""));
+        assertThat(shardRows("photo")).isZero();
+        assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
+                .isEqualTo("null");
+        assertThat(installation.query(OLD, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'old.photo'::regclass"))
+                .isEqualTo("0");
+        assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes").err())
+                .isEqualTo("error: old.photo is not being adopted\nhint: there is nothing to cancel\n");
+    }
+
+    @Test
+    void rowsThatDifferAreFoundAndTheTableIsOpenAgain() throws SQLException {
+        adopt("old.photo", "--key=uid");
+        installation.execute(
+                0, "UPDATE shard_0003.photo SET title = 'tampered' WHERE id = (SELECT min(id) FROM shard_0003.photo)");
+        installation.execute(1, "DELETE FROM shard_0004.photo WHERE id = (SELECT min(id) FROM shard_0004.photo)");
+
+        Result finished = adopt("old.photo", "--key=uid", "--finish", "--yes");
+
+        assertThat(finished.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(finished.err())
+                .containsPattern(
+                        "error: the rows of old.photo differ in 2 shards: shard 3 has other values; shard 4 has \\d+ rows, not \\d+; old.photo takes writes again\n");
+        installation.execute(OLD, "UPDATE old.photo SET title = 'open' WHERE id = 1");
+    }
+
+    @Test
+    void anotherKeyOrAnotherTableIsAnotherAdoption() {
+        adopt("old.photo", "--key=uid");
+
+        assertThat(adopt("old.photo", "--key=id").err()).isEqualTo("""
+                error: old.photo is being adopted into photo by its uid, over 8 shards
+                hint: go on with these, or cancel it with these first
+                """);
+    }
+
+    @Test
+    void aShardThatIsMovingTakesNoRows() throws SQLException {
+        installation.execute(0, "SELECT shardflake.fence_shard(2)");
+
+        Result refused = adopt("old.photo", "--key=uid");
+
+        assertThat(refused.exitCode()).isEqualTo(ExitCodes.FAILURE);
+        assertThat(refused.err())
+                .startsWith("error: shards 2 on db1 are being moved, or have moved; run it again when that is done\n");
+        installation.execute(0, "SELECT shardflake.unfence_shard(2)");
+        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+                .isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "SELECT 1 | old.fotos | uid | there is no table old.fotos",
+                "SELECT 1 | old.photo | user | table old.photo has no column user",
+                "SELECT 1 | old.photo | extra | column extra is of type jsonb, which no uid follows from",
+                "ALTER TABLE old.photo DROP CONSTRAINT photo_pkey | old.photo | uid | old.photo has no primary key",
+                "CREATE VIEW old.v AS SELECT * FROM old.photo | old.v | uid | old.v is not a plain table",
+                "ALTER TABLE old.photo ADD COLUMN place text | old.photo | uid | shard_0000.photo cannot take the rows of old.photo: it has no column place",
+                "ALTER TABLE old.photo ALTER COLUMN title TYPE bytea USING NULL, DROP words | old.photo | uid | its column title is of type text, not bytea",
+                "ALTER TABLE old.photo DROP slug | old.photo | uid | its column slug is NOT NULL without a default",
+                "ALTER TABLE old.photo ALTER uid DROP NOT NULL; UPDATE old.photo SET uid = NULL WHERE id = 3 | old.photo | uid | old.photo has rows whose uid is null, and no shard",
+                "ALTER TABLE old.photo ALTER id TYPE bigint; UPDATE old.photo SET id = 2100000000000000000 WHERE id = 3 | old.photo | uid | ids of old.photo go up to 2100000000000000000, and new ones would begin at",
+                "ALTER TABLE old.photo RENAME TO pictures | old.pictures | uid | shards on db1 have no table pictures, shard_0000 for one",
+            })
+    void whatCannotBeAdoptedIsSaidBeforeAnythingIsChanged(String change, String table, String key, String message)
+            throws SQLException {
+        installation.execute(OLD, change);
+
+        Result refused = adopt(table, "--key=" + key);
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err()).contains(message).contains("\nhint: ");
+        assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
+                .isEqualTo("null");
+    }
+
+    @Test
+    void shardsWithRowsAreNotOverwritten() throws SQLException {
+        installation.execute(1, "INSERT INTO shard_0005.photo (uid, slug) VALUES (5, 'mine')");
+
+        assertThat(adopt("old.photo", "--key=uid").err()).isEqualTo("""
+                error: photo has rows in 1 shards on db2 already, shard 5 for one
+                hint: adopted rows might replace them; empty these tables first
+                """);
+    }
+}
