@@ -6,6 +6,7 @@ package org.shardflake;
 
 import java.io.Serial;
 import java.util.Collection;
+import java.util.List;
 
 /** A name that no server of the shard map has. */
 public final class UnknownServerException extends ShardflakeException {
@@ -14,11 +15,18 @@ public final class UnknownServerException extends ShardflakeException {
     private static final long serialVersionUID = 1L;
 
     private final String server;
+    private final List<String> known;
 
     UnknownServerException(String server, Collection<String> known) {
         super("there is no server \"%s\" in the shard map; its servers are %s"
                 .formatted(server, String.join(", ", known.stream().sorted().toList())));
         this.server = server;
+        this.known = known.stream().sorted().toList();
+    }
+
+    /** The names of the servers that there are, in order. */
+    public List<String> known() {
+        return known;
     }
 
     /** The name. */

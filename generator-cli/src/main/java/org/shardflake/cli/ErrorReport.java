@@ -103,7 +103,13 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
 
     private int explainOurs(Exception e) {
         String message = withoutHint(String.valueOf(e.getMessage()));
-        if (e instanceof UnknownServerException || e instanceof ShardOutOfRangeException) {
+        if (e instanceof UnknownServerException unknown) {
+            String hint = Suggestion.find(unknown.server(), unknown.known())
+                    .map("did you mean %s?"::formatted)
+                    .orElse(null);
+            return print(ExitCodes.USAGE, message, hint, e);
+        }
+        if (e instanceof ShardOutOfRangeException) {
             return print(ExitCodes.USAGE, message, null, e);
         }
         if (e instanceof CatalogMissingException) {

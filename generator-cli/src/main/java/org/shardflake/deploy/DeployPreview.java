@@ -31,6 +31,36 @@ public record DeployPreview(Map<String, Integer> shards, int example, List<Strin
                 .orElseGet(() -> new DeployPreview(shards, -1, List.of()));
     }
 
+    static DeployPreview ofRollBack(List<ServerDeployment> deployments, List<ShardChangeSet> changeSets, int count) {
+        Map<String, Integer> shards = new LinkedHashMap<>();
+        int example = -1;
+        List<String> sql = List.of();
+        for (ServerDeployment deployment : deployments) {
+            List<Integer> its = deployment.shardsWithHistory();
+            shards.put(deployment.target().server(), its.size());
+            if (example < 0 && !its.isEmpty()) {
+                example = its.get(0);
+                sql = rollBackSql(example, deployment.latest(changeSets, count, example));
+            }
+        }
+        return new DeployPreview(shards, example, sql);
+    }
+
+    private static List<String> rollBackSql(int shard, List<ShardChangeSet> latest) {
+        String schema = Sharding.schema(shard);
+        List<String> sql = new ArrayList<>();
+        sql.add("SET search_path = %s, public".formatted(schema));
+        for (ShardChangeSet changeSet : latest) {
+            sql.add("-- " + changeSet.key());
+            changeSet
+                    .rollbackSql()
+                    .ifPresentOrElse(
+                            statements -> statements.forEach(one -> sql.add(ShardChangeSet.forShard(one, schema))),
+                            () -> sql.add("-- it cannot be undone: write a rollback into it"));
+        }
+        return sql;
+    }
+
     private static List<String> sql(ShardPlan plan) {
         String schema = Sharding.schema(plan.shard());
         List<String> sql = new ArrayList<>();

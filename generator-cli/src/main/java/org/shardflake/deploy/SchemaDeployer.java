@@ -112,6 +112,11 @@ public final class SchemaDeployer implements AutoCloseable {
         return report(failures, deployment -> deployment.target().shards().size());
     }
 
+    /** What {@link #rollBack} would do, by server, with the SQL of the first shard that has something to undo. */
+    public DeployPreview previewRollBack(int count) {
+        return DeployPreview.ofRollBack(deployments, changeSets, count);
+    }
+
     private DeployReport report(List<Collection<ShardFailure>> failures, ToIntFunction<ServerDeployment> begun)
             throws SQLException, InterruptedException {
         List<ServerReport> servers = new ArrayList<>();

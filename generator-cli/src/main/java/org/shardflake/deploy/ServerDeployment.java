@@ -157,15 +157,24 @@ final class ServerDeployment implements AutoCloseable {
             IntConsumer done,
             AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        List<Integer> shards = target.shards().stream()
+        return inParallel(
+                shardsWithHistory(),
+                (run, shard) -> run.undo(shard, latest(changeSets, count, shard)),
+                preconditions,
+                done,
+                stop);
+    }
+
+    /** The shards that have had a changeset. */
+    List<Integer> shardsWithHistory() {
+        return target.shards().stream()
                 .filter(shard -> history.containsKey(shard))
                 .boxed()
                 .toList();
-        return inParallel(
-                shards, (run, shard) -> run.undo(shard, latest(changeSets, count, shard)), preconditions, done, stop);
     }
 
-    private List<ShardChangeSet> latest(List<ShardChangeSet> changeSets, int count, int shard) {
+    /** The last changesets that a shard has had, the latest first. */
+    List<ShardChangeSet> latest(List<ShardChangeSet> changeSets, int count, int shard) {
         List<ShardChangeSet> had = new ArrayList<>(changeSets);
         had.removeIf(changeSet -> !history.getOrDefault(shard, Map.of()).containsKey(changeSet.key()));
         Collections.reverse(had);

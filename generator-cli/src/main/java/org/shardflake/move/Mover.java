@@ -179,15 +179,50 @@ public final class Mover {
     public void complete(long id) throws SQLException {
         work(id, session -> {
             Move move = session.move();
+            checkComplete(move);
             if (move.phase() != MovePhase.COMPLETING) {
-                requireFollowing(move);
-                requireSwitched(move);
                 requireVerified(session, move);
                 session.lease().enter(MovePhase.COMPLETING);
             }
             new CleanUp(session, listener).run();
             return true;
         });
+    }
+
+    /**
+     * Refuses a move that cannot be {@link #complete completed} as it is.
+     *
+     * @throws MoveRefusedException if a shard is on its source, or the move is being cancelled
+     */
+    public static void checkComplete(Move move) {
+        if (move.phase() != MovePhase.COMPLETING) {
+            requireFollowing(move);
+            requireSwitched(move);
+        }
+    }
+
+    /**
+     * Refuses a move that cannot be {@link #cancel cancelled} as it is.
+     *
+     * @throws MoveRefusedException if a shard is on its target, unless it may stay, or the move is being completed
+     */
+    public static void checkCancel(Move move, boolean keepMoved) {
+        if (move.phase() == MovePhase.COMPLETING) {
+            throw new MoveRefusedException(
+                    "move %d is being completed, and has no way back; run move complete again".formatted(move.id()));
+        }
+        if (move.phase() != MovePhase.CANCELLING) {
+            requireCancellable(move, keepMoved);
+        }
+    }
+
+    /**
+     * Refuses a move that no shard of can be cut over, in either direction, as it is.
+     *
+     * @throws MoveRefusedException if it is not following, or is being ended
+     */
+    public static void checkCutover(Move move) {
+        requireFollowing(move);
     }
 
     private static void requireSwitched(Move move) {
@@ -247,12 +282,8 @@ public final class Mover {
     private void cancel(long id, boolean keepMoved) throws SQLException {
         work(id, session -> {
             Move move = session.move();
-            if (move.phase() == MovePhase.COMPLETING) {
-                throw new MoveRefusedException(
-                        "move %d is being completed, and has no way back; run move complete again".formatted(id));
-            }
+            checkCancel(move, keepMoved);
             if (move.phase() != MovePhase.CANCELLING) {
-                requireCancellable(move, keepMoved);
                 session.lease().enter(MovePhase.CANCELLING);
             }
             new CleanUp(session, listener).run();

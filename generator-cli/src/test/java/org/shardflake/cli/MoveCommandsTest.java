@@ -68,6 +68,9 @@ class MoveCommandsTest {
                 .containsPattern("1 +following +\\S+ +db1 +db2 +2-4 +3 of 3 +0 of 3 +");
         assertThat(launch("move", "verify").out()).isEqualTo("compared 3 shards: no row differs\n");
 
+        assertThat(launch("move", "cutover", "1", "--shards", "2-3", "--dry-run"))
+                .isEqualTo(new Cli.Result(
+                        0, "would cut over 2 shards of move 1: 2,3\n", "dry run: nothing was changed\n"));
         Cli.Result cutover = launch("move", "cutover", "1", "--shards", "3");
         assertThat(cutover.exitCode()).as(cutover.toString()).isZero();
         assertThat(cutover.out()).startsWith("cut over 1 shard; write pause: median ");
@@ -85,6 +88,9 @@ class MoveCommandsTest {
                 .contains(
                         "shards 3 of move 1 are on db2 already; bring them back with move reverse first, or leave them there with --keep-moved");
 
+        assertThat(launch("move", "complete", "--dry-run").err()).isEqualTo(tooEarly.err());
+        assertThat(launch("move", "cancel", "--dry-run").err()).isEqualTo(tooLate.err());
+        assertThat(launch("move", "reverse", "--dry-run").out()).isEqualTo("would bring back 1 shard of move 1: 3\n");
         Cli.Result unasked = launch("move", "cancel");
         assertThat(unasked.exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(unasked.err()).isEqualTo("""
@@ -93,6 +99,7 @@ class MoveCommandsTest {
                 """);
 
         assertThat(launch("move", "reverse").out()).startsWith("brought back 1 shard; write pause");
+        assertThat(launch("move", "cancel", "--dry-run", "-o", "json").out()).isEqualTo("{\"cancelled\":1}\n");
         assertThat(launch("move", "cancel", "--yes").out()).isEqualTo("cancelled move 1 of 3 shards from db1 to db2\n");
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }

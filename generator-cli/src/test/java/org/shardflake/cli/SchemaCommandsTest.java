@@ -162,9 +162,19 @@ class SchemaCommandsTest {
         deploy(PHOTO + PLACE + "--rollback ALTER TABLE photo DROP COLUMN place;\n");
 
         assertThat(rollBack().err()).isEqualTo("""
-                error: to undo changesets may drop columns and tables with their rows
-                hint: if that is meant, add --yes
+                error: to undo the last 1 changesets of each shard, with the rows of what they made needs --yes where nobody can be asked
+                hint: see their SQL with --dry-run
                 """);
+        assertThat(rollBack("--dry-run")).isEqualTo(new Result(0, """
+                SERVER  SHARDS TO ROLL BACK
+                db1     4
+                db2     4
+
+                FOR SHARD 0, AND LIKEWISE FOR THE OTHERS
+                SET search_path = shard_0000, public;
+                -- app.sql::place::ann
+                ALTER TABLE photo DROP COLUMN place;
+                """, "dry run: no shard was changed\n"));
         assertThat(rollBack("--yes").out()).isEqualTo("""
                 SERVER  SHARDS  UNDONE  UNTOUCHED  FAILED
                 db1     4       4       0          0

@@ -123,7 +123,8 @@ class ServerCommandsTest {
 
     @Test
     void namesTheServersWhenThereIsNoneOfThisName() {
-        String message = "error: there is no server \"db9\" in the shard map; its servers are db1, db2\n";
+        String message =
+                "error: there is no server \"db9\" in the shard map; its servers are db1, db2\nhint: did you mean db1?\n";
 
         assertThat(change("db9", "--label=zone=c")).isEqualTo(new Result(2, "", message));
         assertThat(installation.launch("server", "remove", "db9")).isEqualTo(new Result(2, "", message));
@@ -161,5 +162,22 @@ class ServerCommandsTest {
         System.arraycopy(first, 0, args, 0, first.length);
         System.arraycopy(more, 0, args, first.length, more.length);
         return installation.launch(args);
+    }
+
+    @Test
+    void dryRunsChangeNothing() {
+        String before = installation.launch("map", "export").out();
+
+        assertThat(installation
+                        .launch("server", "add", "db3", installation.url(2), "--dry-run")
+                        .out())
+                .isEqualTo("would add server db3\n");
+        assertThat(installation
+                        .launch("server", "change", "db1", "--label=zone=a", "--dry-run")
+                        .out())
+                .isEqualTo("would change server db1\n");
+        assertThat(installation.launch("server", "remove", "db1", "--dry-run").err())
+                .startsWith("error: server db1 has 4 shards\n");
+        assertThat(installation.launch("map", "export").out()).isEqualTo(before);
     }
 }

@@ -13,11 +13,26 @@ import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveException;
+import org.shardflake.move.Mover;
 
 /** What a run of cutovers has to say at its end. */
 final class CutoverView {
 
     private CutoverView() {}
+
+    /**
+     * Shows which shards would change their server.
+     *
+     * @param candidates those of the move that could
+     */
+    static void show(
+            DryRunMixin dryRun, OutputMixin output, String verb, Move move, ShardSet candidates, ShardSet wanted) {
+        Mover.checkCutover(move);
+        ShardSet its = ShardSet.of(candidates.stream().filter(wanted::contains).toArray());
+        String would = "%s %s of move %d%s"
+                .formatted(verb, ShardMapView.count(its.size()), move.id(), its.isEmpty() ? "" : ": " + its);
+        dryRun.shows(output, would, Map.of("move", move.id(), "shards", its.toString()));
+    }
 
     static Map<String, Object> facts(Move move, ShardSet shards, MoveProgress progress) {
         Map<String, Object> facts = new LinkedHashMap<>();

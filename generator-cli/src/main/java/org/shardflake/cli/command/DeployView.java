@@ -128,8 +128,8 @@ final class DeployView {
         return facts;
     }
 
-    static String table(DeployPreview preview) {
-        TableWriter table = new TableWriter("SERVER", "SHARDS TO DEPLOY");
+    static String table(String shards, DeployPreview preview) {
+        TableWriter table = new TableWriter("SERVER", shards);
         preview.shards().forEach(table::row);
         if (preview.example() < 0) {
             return table.toString();

@@ -54,6 +54,9 @@ final class MoveCancelCommand implements Callable<Integer> {
     private boolean keepMoved;
 
     @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
     private ConfirmMixin confirm;
 
     @Mixin
@@ -67,16 +70,17 @@ final class MoveCancelCommand implements Callable<Integer> {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);
-        confirm.require(
-                keepMoved
-                        ? "end move %d where it is and remove all copies where the shard map does not have them"
-                                .formatted(move.id())
-                        : "cancel move %d and remove the copies of %s on %s"
-                                .formatted(
-                                        move.id(),
-                                        ShardMapView.count(move.shards().size()),
-                                        move.target()),
-                "see what it is with shardflake move status %d".formatted(move.id()));
+        String what = keepMoved
+                ? "end move %d where it is and remove all copies where the shard map does not have them"
+                        .formatted(move.id())
+                : "cancel move %d and remove the copies of %s on %s"
+                        .formatted(move.id(), ShardMapView.count(move.shards().size()), move.target());
+        if (dryRun.isOn()) {
+            Mover.checkCancel(move, keepMoved);
+            dryRun.shows(output, what, Map.of("cancelled", move.id()));
+            return ExitCodes.OK;
+        }
+        confirm.require(what, "see what it is with shardflake move status %d".formatted(move.id()));
         if (keepMoved) {
             mover.cancelKeepingMoved(move.id());
         } else {

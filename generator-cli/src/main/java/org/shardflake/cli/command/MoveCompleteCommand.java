@@ -47,6 +47,9 @@ final class MoveCompleteCommand implements Callable<Integer> {
     private @Nullable Long id;
 
     @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
     private ConfirmMixin confirm;
 
     @Mixin
@@ -60,10 +63,14 @@ final class MoveCompleteCommand implements Callable<Integer> {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);
-        confirm.require(
-                "complete move %d and remove the copies of %s on %s"
-                        .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source()),
-                "see what it is with shardflake move status %d".formatted(move.id()));
+        String what = "complete move %d and remove the copies of %s on %s"
+                .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source());
+        if (dryRun.isOn()) {
+            Mover.checkComplete(move);
+            dryRun.shows(output, what, Map.of("completed", move.id()));
+            return ExitCodes.OK;
+        }
+        confirm.require(what, "see what it is with shardflake move status %d".formatted(move.id()));
         mover.complete(move.id());
         output.print(
                 spec.commandLine().getOut(),

@@ -15,6 +15,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MoveException;
 import org.shardflake.move.MoveRefusedException;
 import org.shardflake.move.Mover;
+import org.shardflake.move.ShardPhase;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -67,6 +68,9 @@ final class MoveCutoverCommand implements Callable<Integer> {
     private Duration pause;
 
     @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
     private MoveMixin moves;
 
     @Mixin
@@ -78,6 +82,10 @@ final class MoveCutoverCommand implements Callable<Integer> {
         Mover mover = moves.mover(moves.settings(pause, true), progress);
         Move move = MoveMixin.find(mover, id);
         ShardSet wanted = MoveMixin.shards(move, shards);
+        if (dryRun.isOn()) {
+            CutoverView.show(dryRun, output, "cut over", move, move.shardSet(ShardPhase.COPIED), wanted);
+            return ExitCodes.OK;
+        }
         try {
             mover.cutOver(move.id(), wanted);
         } catch (CopiesDifferException | MoveRefusedException e) {

@@ -8,11 +8,13 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.move.MoveSettings;
+import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;
 import picocli.CommandLine.Command;
@@ -46,6 +48,9 @@ final class RebalanceApplyCommand implements Callable<Integer> {
     private Path file;
 
     @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
     private CopyMixin copying;
 
     @Mixin
@@ -57,6 +62,15 @@ final class RebalanceApplyCommand implements Callable<Integer> {
     @Override
     public Integer call() throws SQLException, InterruptedException {
         RebalancePlan plan = read();
+        if (dryRun.isOn()) {
+            List<RebalancePlan.Move> left = new PlanRun(plan, moves.catalog()).pending();
+            int shards = left.stream().mapToInt(move -> move.shards().size()).sum();
+            dryRun.shows(
+                    output,
+                    "make %d moves of %s".formatted(left.size(), ShardMapView.count(shards)),
+                    Map.of("moves", left.size(), "shards", shards));
+            return ExitCodes.OK;
+        }
         WholeMoves whole = new WholeMoves(spec, moves, copying, MoveSettings.DEFAULT.pause(), false);
         int moved = PlanExecution.run(plan, moves, whole);
         Map<String, Object> facts = new LinkedHashMap<>();

@@ -132,7 +132,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
                 output.print(
                         spec.commandLine().getOut(),
                         DeployView.facts(deployer.preview()),
-                        () -> DeployView.table(deployer.preview()));
+                        () -> DeployView.table("SHARDS TO DEPLOY", deployer.preview()));
                 return ExitCodes.OK;
             }
             DeployReport report = deploy(deployer);

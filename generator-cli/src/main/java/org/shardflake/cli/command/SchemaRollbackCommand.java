@@ -13,6 +13,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.output.Progress;
+import org.shardflake.deploy.DeployPreview;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
@@ -35,7 +36,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "0:the changesets were undone on every shard",
             "1:a server or the catalog cannot be reached, or the changelog cannot be read; nothing was changed",
-            "2:the command line is wrong, or --yes is missing",
+            "2:the command line is wrong, or it was not confirmed",
             "3:some shards failed, and are as they were",
             "4:there is no catalog, a changeset was edited, or a deployment is at work; nothing was changed",
             "5:undone, but shards differ from each other"
@@ -65,8 +66,11 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     @Mixin
     private TargetsMixin targets;
 
-    @Option(names = "--yes", description = "Go ahead although what is undone may take rows with it.")
-    private boolean yes;
+    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many have it, change no shard.")
+    private boolean dryRun;
+
+    @Mixin
+    private ConfirmMixin confirm;
 
     @Mixin
     private CatalogMixin catalog;
@@ -79,21 +83,31 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         if (count < 1) {
             throw CliException.usage("count %d is out of range 1..".formatted(count));
         }
-        if (!yes) {
-            throw new CliException(
-                    ExitCodes.USAGE,
-                    "to undo changesets may drop columns and tables with their rows",
-                    "if that is meant, add --yes");
+        if (!dryRun) {
+            confirm.require(
+                    "undo the last %d changesets of each shard, with the rows of what they made".formatted(count),
+                    "see their SQL with --dry-run");
         }
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
         DeploySettings settings = DeploySettings.defaults(searchPath == null ? Path.of("") : searchPath);
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         int total = shards.stream().mapToInt(target -> target.shards().size()).sum();
-        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings);
-                Progress undoing = progress.start("undoing on shards", total)) {
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings)) {
             TargetsMixin.refuseMoving(shards, catalog);
-            DeployReport report = deployer.rollBack(count, undoing::advance);
+            if (dryRun) {
+                DeployPreview preview = deployer.previewRollBack(count);
+                spec.commandLine().getErr().println("dry run: no shard was changed");
+                output.print(
+                        spec.commandLine().getOut(),
+                        DeployView.facts(preview),
+                        () -> DeployView.table("SHARDS TO ROLL BACK", preview));
+                return ExitCodes.OK;
+            }
+            DeployReport report;
+            try (Progress undoing = progress.start("undoing on shards", total)) {
+                report = deployer.rollBack(count, undoing::advance);
+            }
             output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.undone(report));
             return DeployView.exitCode(report);
         }

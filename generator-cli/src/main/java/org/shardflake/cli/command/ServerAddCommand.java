@@ -56,6 +56,9 @@ final class ServerAddCommand implements Runnable {
     private Map<String, String> labels = new LinkedHashMap<>();
 
     @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
     private ReasonMixin reason;
 
     @Mixin
@@ -72,6 +75,9 @@ final class ServerAddCommand implements Runnable {
         ServerChange.requireNew(server, map);
         ServerUrl address = catalog.parse(url);
         Deployment.check(address, map.layout());
+        if (dryRun.shows(output, "add server " + name, ServerChange.facts(name, "added"))) {
+            return;
+        }
         Deployment.deployLibrary(address, map.layout());
         long version = shardCatalog.addServer(server, reason.reason()).version();
         ServerChange.print(spec, output, "added", name, version);

@@ -40,11 +40,17 @@ final class ServerChange {
         }
     }
 
-    /** Says what was done. */
-    static void print(CommandSpec command, OutputMixin output, String done, String server, long version) {
+    /** What would be done, or was. */
+    static Map<String, Object> facts(String server, String change) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("server", server);
-        facts.put("change", done);
+        facts.put("change", change);
+        return facts;
+    }
+
+    /** Says what was done. */
+    static void print(CommandSpec command, OutputMixin output, String done, String server, long version) {
+        Map<String, Object> facts = facts(server, done);
         facts.put("version", version);
         output.print(
                 command.commandLine().getOut(),

@@ -62,6 +62,9 @@ final class ServerChangeCommand implements Runnable {
     private Map<String, String> labels = new LinkedHashMap<>();
 
     @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
     private ReasonMixin reason;
 
     @Mixin
@@ -81,6 +84,9 @@ final class ServerChangeCommand implements Runnable {
         if (url != null) {
             ServerChange.requireOwnUrl(server, map);
             Deployment.requireLibrary(catalog.parse(url), map.layout());
+        }
+        if (dryRun.shows(output, "change server " + name, ServerChange.facts(name, "changed"))) {
+            return;
         }
         long version = shardCatalog.changeServer(server, reason.reason()).version();
         ServerChange.print(spec, output, "changed", name, version);

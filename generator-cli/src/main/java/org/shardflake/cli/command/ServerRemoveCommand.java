@@ -41,6 +41,9 @@ final class ServerRemoveCommand implements Runnable {
     private String name;
 
     @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
     private ReasonMixin reason;
 
     @Mixin
@@ -59,6 +62,9 @@ final class ServerRemoveCommand implements Runnable {
                     ExitCodes.PRECONDITION,
                     "server %s has %s".formatted(name, ShardMapView.count(shards)),
                     "shardflake server drain %s moves them to the others".formatted(name));
+        }
+        if (dryRun.shows(output, "remove server " + name, ServerChange.facts(name, "removed"))) {
+            return;
         }
         long version = shardCatalog.removeServer(name, reason.reason()).version();
         ServerChange.print(spec, output, "removed", name, version);

@@ -1,0 +1,38 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.Map;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The option {@code --dry-run} of commands whose plan is said in a line. */
+final class DryRunMixin {
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
+
+    @Option(names = "--dry-run", description = "Check, show what would be done, change nothing.")
+    private boolean dryRun;
+
+    boolean isOn() {
+        return dryRun;
+    }
+
+    /**
+     * Shows what would be done, if that is all that was asked for.
+     *
+     * @param would what would be done: "add server db3"
+     * @return whether it is all that was asked for
+     */
+    boolean shows(OutputMixin output, String would, Map<String, ?> facts) {
+        if (dryRun) {
+            command.commandLine().getErr().println("dry run: nothing was changed");
+            output.print(command.commandLine().getOut(), facts, () -> "would " + would);
+        }
+        return dryRun;
+    }
+}
