@@ -114,7 +114,11 @@ final class GuidePage {
             while (i < end && !lines.get(i).startsWith(indentation + "$ ")) {
                 i++;
             }
-            List<String> output = lines.subList(begin, i).stream()
+            int last = i;
+            while (last > begin && lines.get(last - 1).isBlank()) {
+                last--;
+            }
+            List<String> output = lines.subList(begin, last).stream()
                     .map(line -> line.isBlank() ? "" : line.substring(indentation.length()))
                     .toList();
             if (reason.isEmpty()) {
