@@ -4,7 +4,9 @@
  */
 package org.shardflake;
 
-import java.nio.ByteBuffer;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.security.GeneralSecurityException;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -32,6 +34,8 @@ final class Ff1 {
     /** Version 1, method 2, addition 1; radix 2; 10 rounds; u = 31; 63 digits; a tweak of 0 bytes. */
     private static final byte[] P = {1, 2, 1, 0, 0, 2, 10, 31, 0, 0, 0, 63, 0, 0, 0, 0};
 
+    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.BIG_ENDIAN);
+
     private final SecretKeySpec key;
     private final long highP;
     private final long lowP;
@@ -43,16 +47,16 @@ final class Ff1 {
     Ff1(byte[] key) {
         this.key = new SecretKeySpec(key, "AES");
         Cipher cipher = newCipher();
-        ByteBuffer encrypted = ByteBuffer.allocate(BLOCK);
-        update(cipher, P, encrypted.array());
-        highP = encrypted.getLong(0);
-        lowP = encrypted.getLong(Long.BYTES);
+        byte[] encrypted = new byte[BLOCK];
+        update(cipher, P, encrypted);
+        highP = (long) LONGS.get(encrypted, 0);
+        lowP = (long) LONGS.get(encrypted, Long.BYTES);
         idle.add(cipher);
     }
 
     long encrypt(long number) {
         Cipher cipher = borrow();
-        ByteBuffer block = ByteBuffer.allocate(BLOCK);
+        byte[] block = new byte[BLOCK];
         long a = number >>> 32;
         long b = number & LOWER;
         for (int round = 0; round < ROUNDS; round++) {
@@ -66,7 +70,7 @@ final class Ff1 {
 
     long decrypt(long number) {
         Cipher cipher = borrow();
-        ByteBuffer block = ByteBuffer.allocate(BLOCK);
+        byte[] block = new byte[BLOCK];
         long a = number >>> 32;
         long b = number & LOWER;
         for (int round = ROUNDS - 1; round >= 0; round--) {
@@ -84,10 +88,11 @@ final class Ff1 {
     }
 
     /** What a round adds, NUM(S): the first half of the second block of CBC-MAC over P and Q. */
-    private long number(Cipher cipher, ByteBuffer block, int round, long half) {
-        block.putLong(0, highP).putLong(Long.BYTES, lowP ^ ((long) round << 32 | half));
-        update(cipher, block.array(), block.array());
-        return block.getLong(0);
+    private long number(Cipher cipher, byte[] block, int round, long half) {
+        LONGS.set(block, 0, highP);
+        LONGS.set(block, Long.BYTES, lowP ^ ((long) round << 32 | half));
+        update(cipher, block, block);
+        return (long) LONGS.get(block, 0);
     }
 
     private Cipher borrow() {

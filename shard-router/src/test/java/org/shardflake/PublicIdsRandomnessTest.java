@@ -134,7 +134,7 @@ class PublicIdsRandomnessTest {
             long id = random.nextLong() >>> 1;
             long permuted = permuted(publicIds, id);
             for (int bit = 0; bit < BITS; bit++) {
-                count(changes[bit], permuted ^ permuted(publicIds, id ^ 1L << bit));
+                count(changes[bit], permuted ^ permuted(publicIds, id ^ (1L << bit)));
             }
         }
 

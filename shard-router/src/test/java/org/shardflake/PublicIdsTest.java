@@ -50,7 +50,7 @@ class PublicIdsTest {
             FPEFF1Engine reference = new FPEFF1Engine();
             reference.init(true, new FPEParameters(new KeyParameter(key), 2, new byte[0]));
             for (int j = 0; j < IDS; j++) {
-                ShardflakeId id = ShardflakeId.of(random.nextLong() >>> 1 + random.nextInt(DIGITS));
+                ShardflakeId id = ShardflakeId.of(random.nextLong() >>> (1 + random.nextInt(DIGITS)));
                 String publicId = publicIds.encode(id);
 
                 assertThat(ShardflakeId.parseBase32(publicId).value())
@@ -64,7 +64,7 @@ class PublicIdsTest {
     private static long encrypt(FPEFF1Engine engine, long number) {
         byte[] digits = new byte[DIGITS];
         for (int i = 0; i < DIGITS; i++) {
-            digits[i] = (byte) (number >>> DIGITS - 1 - i & 1);
+            digits[i] = (byte) (number >>> (DIGITS - 1 - i) & 1);
         }
         engine.processBlock(digits, 0, DIGITS, digits, 0);
         long encrypted = 0;
