@@ -14,13 +14,14 @@ import java.time.Instant;
  * by the million reads the same fields from a plain {@code long} with {@link IdLayout#shard(long)} and its siblings.
  *
  * <p>As text an id is a decimal number, and in JSON a string, since it exceeds the 2<sup>53</sup> that JavaScript
- * counts to.
+ * counts to. Shorter forms are {@linkplain #toBase32() base32} and the {@linkplain #toShortcode() shortcode}; for ids that
+ * strangers see there are {@link PublicIds}.
  *
  * @param value the 64 bits, as PostgreSQL keeps them in a {@code bigint}
  */
 public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
 
-    private static final int QUOTED_LENGTH = 40;
+    private static final int MAX_FIRST_IN_BASE32 = 15;
     private static final long ROOM_FOR_ANY_DIGIT = Long.MAX_VALUE / 10 - 1;
 
     /** The id with these 64 bits. */
@@ -66,6 +67,26 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
         return order < 0 || (order == 0 && digit <= Long.remainderUnsigned(-1, 10));
     }
 
+    /**
+     * The id that 13 digits of Crockford's base32 stand for, the reverse of {@link #toBase32}.
+     *
+     * <p>Takes lower case too, and reads I and L as 1, and O as 0. Takes neither hyphens nor a check symbol.
+     *
+     * @throws NumberFormatException if the text is no such number, saying what is wrong with it
+     */
+    public static ShardflakeId parseBase32(CharSequence text) {
+        return new ShardflakeId(Base32.decode(text, "an id in base32", MAX_FIRST_IN_BASE32));
+    }
+
+    /**
+     * The id that a shortcode stands for, the reverse of {@link #toShortcode}.
+     *
+     * @throws NumberFormatException if the text is no shortcode of an id, or has leading zeros, saying what is wrong with it
+     */
+    public static ShardflakeId parseShortcode(CharSequence text) {
+        return new ShardflakeId(Shortcode.decode(text));
+    }
+
     /** The shard the id was made in: 0..8191. */
     public int shard() {
         return IdLayout.shard(value);
@@ -103,21 +124,27 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
         return Long.toString(value);
     }
 
-    private static NumberFormatException notAnId(CharSequence text, String reason) {
-        return new NumberFormatException("%s is not an id: %s".formatted(quote(text), reason));
+    /**
+     * The id in Crockford's base32: always 13 characters, in upper case.
+     *
+     * <p>Sorted as text, ids in this form are in the order of their unsigned numbers, which for Shardflake's own ids is the
+     * order of {@link #compareTo}. Instead of I, L, O and U it has digits that cannot be mistaken for others.
+     *
+     * @see <a href="https://www.crockford.com/base32.html">Douglas Crockford, Base 32</a>
+     */
+    public String toBase32() {
+        return Base32.encode(value);
     }
 
-    /** Bounded and free of control characters: the text may come from anywhere and go to a terminal. */
-    private static String quote(CharSequence text) {
-        StringBuilder quoted = new StringBuilder("\"");
-        for (int i = 0; i < Math.min(text.length(), QUOTED_LENGTH); i++) {
-            char c = text.charAt(i);
-            if (Character.isISOControl(c)) {
-                quoted.append("\\u%04x".formatted((int) c));
-            } else {
-                quoted.append(c);
-            }
-        }
-        return quoted.append(text.length() > QUOTED_LENGTH ? "...\"" : "\"").toString();
+    /**
+     * The id as Instagram writes it in addresses: its digits of 6 bits, the highest first, in the alphabet of base64url,
+     * without leading zeros. 1 to 11 characters, upper and lower case being different ones.
+     */
+    public String toShortcode() {
+        return Shortcode.encode(value);
+    }
+
+    private static NumberFormatException notAnId(CharSequence text, String reason) {
+        return MalformedId.of(text, "an id", reason);
     }
 }

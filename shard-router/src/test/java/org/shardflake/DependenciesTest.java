@@ -15,7 +15,9 @@ import org.junit.jupiter.api.Test;
 class DependenciesTest {
 
     private static final String CATALOG = "org.shardflake.catalog..";
+    private static final String JACKSON = "org.shardflake.jackson..";
     private static final String JOOQ = "org.shardflake.jooq..";
+    private static final String JPA = "org.shardflake.jpa..";
     private static final String MICROMETER = "org.shardflake.micrometer..";
     private static final String ROUTER = "org.shardflake.router..";
     private static final String SERVER = "org.shardflake.server..";
@@ -32,22 +34,24 @@ class DependenciesTest {
                 .resideInAPackage("org.shardflake")
                 .should()
                 .onlyDependOnClassesThat()
-                .resideInAnyPackage("java..", "org.shardflake", "org.jspecify.annotations")
+                .resideInAnyPackage("java..", "javax.crypto..", "org.shardflake", "org.jspecify.annotations")
                 .check(MAIN);
     }
 
     @Test
     void keepsOptionalDependenciesAtTheEdge() {
+        onlyUses(JACKSON, "com.fasterxml..");
         onlyUses(JOOQ, "org.jooq..");
+        onlyUses(JPA, "jakarta.persistence..");
         onlyUses(MICROMETER, "io.micrometer..");
         refuses("org.shardflake..", "org.springframework..");
     }
 
     @Test
     void pointsFromTheRouterToTheCatalogAndTheServers() {
-        refuses(SERVER, ROUTER, CATALOG, JOOQ, MICROMETER);
-        refuses(CATALOG, ROUTER, JOOQ, MICROMETER);
-        refuses(ROUTER, JOOQ, MICROMETER);
+        refuses(SERVER, ROUTER, CATALOG, JACKSON, JOOQ, JPA, MICROMETER);
+        refuses(CATALOG, ROUTER, JACKSON, JOOQ, JPA, MICROMETER);
+        refuses(ROUTER, JACKSON, JOOQ, JPA, MICROMETER);
     }
 
     private static void onlyUses(String user, String used) {

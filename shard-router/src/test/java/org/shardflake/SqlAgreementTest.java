@@ -10,7 +10,9 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
+import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -29,12 +31,18 @@ class SqlAgreementTest {
     private static final long EPOCH = 1_293_840_000_000L;
 
     @RegisterExtension
-    static final PostgresExtension postgres =
-            PostgresExtension.servers(1).prepare(connection -> FunctionLibrary.deploy(connection, EPOCH));
+    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(SqlAgreementTest::deploy);
 
     private static final IdLayout LAYOUT = new IdLayout(EPOCH);
 
     private static Connection connection;
+
+    private static void deploy(Connection connection) throws SQLException {
+        FunctionLibrary.deploy(connection, EPOCH);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("CREATE EXTENSION pgcrypto");
+        }
+    }
 
     private final long seed = System.nanoTime();
     private final Random random = new Random(seed);
@@ -124,6 +132,56 @@ class SqlAgreementTest {
                 row.next();
                 assertThat(new long[] {LAYOUT.minId(time), LAYOUT.maxId(time)})
                         .containsExactly(row.getLong(1), row.getLong(2));
+            }
+        }
+    }
+
+    @Test
+    void bothWriteAndReadTheFormsOfAnyIdAlike() throws SQLException {
+        Long[] ids = random.longs(CASES).boxed().toArray(Long[]::new);
+        String sql = """
+                SELECT id, base32, shortcode, shardflake.base32_to_id(base32), shardflake.shortcode_to_id(shortcode)
+                  FROM unnest(?::bigint[]) id, shardflake.id_to_base32(id) base32, shardflake.id_to_shortcode(id) shortcode""";
+        try (PreparedStatement forms = connection.prepareStatement(sql)) {
+            forms.setArray(1, connection.createArrayOf("bigint", ids));
+            try (ResultSet row = forms.executeQuery()) {
+                int rows = 0;
+                while (row.next()) {
+                    ShardflakeId id = ShardflakeId.of(row.getLong(1));
+                    assertThat(List.of(id.toBase32(), id.toShortcode(), id.value(), id.value()))
+                            .as("id %s, seed %d", id, seed)
+                            .containsExactly(row.getString(2), row.getString(3), row.getLong(4), row.getLong(5));
+                    rows++;
+                }
+                assertThat(rows).isEqualTo(CASES);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {16, 24, 32})
+    void bothWriteAndReadPublicIdsAlike(int keyLength) throws SQLException {
+        byte[] key = new byte[keyLength];
+        random.nextBytes(key);
+        PublicIds publicIds = new PublicIds(key);
+        Long[] ids = random.longs(CASES / 10, 0, Long.MAX_VALUE).boxed().toArray(Long[]::new);
+        String sql = """
+                SELECT id, public_id, shardflake.public_to_id(public_id, key)
+                  FROM unnest(?::bigint[]) id, CAST(? AS bytea) key, shardflake.id_to_public(id, key) public_id""";
+        try (PreparedStatement forms = connection.prepareStatement(sql)) {
+            forms.setArray(1, connection.createArrayOf("bigint", ids));
+            forms.setBytes(2, key);
+            try (ResultSet row = forms.executeQuery()) {
+                int rows = 0;
+                while (row.next()) {
+                    ShardflakeId id = ShardflakeId.of(row.getLong(1));
+                    assertThat(publicIds.encode(id))
+                            .as("id %s, seed %d", id, seed)
+                            .isEqualTo(row.getString(2));
+                    assertThat(publicIds.decode(row.getString(2))).isEqualTo(ShardflakeId.of(row.getLong(3)));
+                    rows++;
+                }
+                assertThat(rows).isEqualTo(ids.length);
             }
         }
     }

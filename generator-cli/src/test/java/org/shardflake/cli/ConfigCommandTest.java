@@ -130,7 +130,7 @@ class ConfigCommandTest {
     @Test
     void everySettingIsAnOptionOfSomeCommand() {
         TreeSet<String> left = new TreeSet<>(Settings.NAMES);
-        for (String command : List.of("schema deploy", "move run", "local start")) {
+        for (String command : List.of("schema deploy", "move run", "local start", "id convert")) {
             String help = launch((command + " --help").split(" ")).out();
             left.removeIf(name -> help.contains("--" + name));
         }

@@ -57,6 +57,7 @@ class ShardflakeTest {
         "id",
         "id decode",
         "id encode",
+        "id convert",
         "id range",
         "id next",
         "init",
@@ -122,7 +123,7 @@ class ShardflakeTest {
     void suggestsTheCommandThatWasMeant() {
         assertThat(Cli.launch("id", "decod")).isEqualTo(new Result(2, "", """
                                 error: unmatched argument at index 1: 'decod'
-                                hint: did you mean decode or encode?
+                                hint: did you mean decode or encode or convert?
                                 """));
     }
 

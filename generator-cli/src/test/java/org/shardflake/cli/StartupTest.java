@@ -27,6 +27,7 @@ class StartupTest {
         "id decode 5 -o json",
         "id decode 5 -o yaml",
         "id encode --time 1735689600000 --shard 7 --sequence 0",
+        "id convert 5 --to shortcode",
         "id range --from 1735689600000 --to 1735689600000",
         "--help",
         "id next --help",

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
@@ -18,9 +19,15 @@ public final class IdCommand {
     /** Lets {@code id decode -1} pass as an id, which looks like an option. */
     public static void acceptNegativeIds(Map<String, CommandLine> commands) {
         CommandLine id = commands.get("id");
-        CommandLine decode = id == null ? null : id.getSubcommands().get("decode");
-        if (decode != null) {
-            decode.setUnmatchedOptionsArePositionalParams(true);
+        if (id != null) {
+            acceptNegativeIds(id.getSubcommands().get("decode"));
+            acceptNegativeIds(id.getSubcommands().get("convert"));
+        }
+    }
+
+    private static void acceptNegativeIds(@Nullable CommandLine command) {
+        if (command != null) {
+            command.setUnmatchedOptionsArePositionalParams(true);
         }
     }
 }

@@ -4,24 +4,15 @@
  */
 package org.shardflake.cli.command;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
-import org.shardflake.ShardflakeId;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
-import org.shardflake.cli.Shardflake;
 import org.shardflake.cli.output.OutputFormat;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
@@ -30,16 +21,15 @@ import picocli.CommandLine.Spec;
         name = "decode",
         description = {
             "Shows when and in which shard ids were made.",
-            "Ids are decimal, signed or unsigned; they come as arguments or, with none or '-', from standard input,"
-                    + " one a line. A bad one is named on standard error and the rest still decoded."
+            "Ids are decimal, signed or unsigned, or in the form given with --from; they come as arguments or, with none"
+                    + " or '-', from standard input, one a line. A bad one is named on standard error and the rest still"
+                    + " decoded. A shortcode that begins with '-' goes after '--' or to standard input."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {"0:all decoded", "1:at least one was bad", "2:the command line is wrong"},
         footer = {"", "Example: psql -Atc 'SELECT id FROM shard_0007.photo' | shardflake id decode -o json"})
-final class IdDecodeCommand implements Callable<Integer> {
-
-    private static final int BLOCK = 1 << 15;
+final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
 
     @Spec
     private CommandSpec spec;
@@ -47,85 +37,40 @@ final class IdDecodeCommand implements Callable<Integer> {
     @Parameters(paramLabel = "ID", arity = "0..*", description = "Ids, or '-' for standard input.")
     private @Nullable List<String> ids;
 
+    @Option(
+            names = "--from",
+            paramLabel = "FORM",
+            defaultValue = "decimal",
+            converter = IdForm.Converter.class,
+            completionCandidates = IdForm.Names.class,
+            description = "decimal, base32, shortcode or public (default: ${DEFAULT-VALUE}).")
+    private IdForm from;
+
+    @Mixin
+    private IdKeyMixin key;
+
     @Mixin
     private EpochMixin epoch;
 
     @Mixin
     private OutputMixin output;
 
-    private final StringBuilder block = new StringBuilder(BLOCK + 256);
+    private IdLayout layout = IdLayout.DEFAULT;
     private boolean headed;
-    private boolean allGood = true;
 
     @Override
     public Integer call() {
-        List<String> ids = this.ids == null ? List.of("-") : this.ids;
-        checkOptions(ids);
-        IdLayout layout = epoch.layout();
-        for (int i = 0; i < ids.size(); i++) {
-            if (ids.get(i).equals("-")) {
-                decodeInput(layout);
-            } else {
-                decode(layout, ids.get(i), "argument", i + 1);
-            }
-        }
-        write();
-        return allGood ? ExitCodes.OK : ExitCodes.FAILURE;
+        layout = epoch.layout();
+        return new IdInput(spec, this).handle(ids);
     }
 
-    /** Negative ids make unknown options arrive here as ids; a mistyped option must not pass for one. */
-    private void checkOptions(List<String> ids) {
-        for (String id : ids) {
-            if (id.length() > 1 && id.charAt(0) == '-' && !Character.isDigit(id.charAt(1))) {
-                throw new ParameterException(spec.commandLine(), "Unknown option: '%s'".formatted(id));
-            }
-        }
-    }
-
-    private void decodeInput(IdLayout layout) {
-        Shardflake shardflake = (Shardflake) spec.root().userObject();
-        BufferedReader lines = new BufferedReader(new InputStreamReader(shardflake.in(), UTF_8), 1 << 16);
-        try {
-            long number = 0;
-            while (true) {
-                if (block.length() > BLOCK || !lines.ready()) {
-                    write(); // The next read may wait: show what there is, to a person or the next in the pipe.
-                    spec.commandLine().getOut().flush();
-                }
-                String line = lines.readLine();
-                if (line == null) {
-                    return;
-                }
-                number++;
-                if (!line.isBlank()) {
-                    decode(layout, line.strip(), "line", number);
-                }
-            }
-        } catch (IOException e) {
-            write();
-            throw new CliException(ExitCodes.FAILURE, "cannot read standard input: " + e.getMessage(), null)
-                    .causedBy(e);
-        }
-    }
-
-    private void decode(IdLayout layout, String text, String place, long number) {
-        long id;
-        try {
-            id = ShardflakeId.parse(text).value();
-        } catch (NumberFormatException e) {
-            allGood = false;
-            spec.commandLine().getErr().printf("error: %s %d: %s%n", place, number, e.getMessage());
-            return;
-        }
+    @Override
+    public void handle(String text, StringBuilder out) {
+        long id = from.read(text, key).value();
         if (!headed && output.format() == OutputFormat.TABLE) {
             headed = true;
-            DecodedId.appendHeader(block);
+            DecodedId.appendHeader(out);
         }
-        DecodedId.append(block, layout, id, output.format());
-    }
-
-    private void write() {
-        spec.commandLine().getOut().append(block);
-        block.setLength(0);
+        DecodedId.append(out, layout, id, output.format());
     }
 }

@@ -35,7 +35,8 @@ public final class Settings {
             "pause",
             "patience",
             "rate",
-            "max-lag");
+            "max-lag",
+            "id-key-file");
 
     /** Names the file, if it is not in the working directory. */
     public static final String FILE_VARIABLE = "SHARDFLAKE_CONFIG";

@@ -1,0 +1,94 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeId;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake id convert}: ids in another form, one a line. */
+@Command(
+        name = "convert",
+        description = {
+            "Writes ids in another form.",
+            "decimal is PostgreSQL's; base32 has 13 characters and sorts like the number; shortcode is Instagram's; public"
+                    + " hides time, shard and volume under a secret key. Ids come as arguments or, with none or '-', from"
+                    + " standard input, one a line. A bad one is named on standard error and the rest still converted. A"
+                    + " shortcode that begins with '-' goes after '--' or to standard input."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:all converted",
+            "1:at least one was bad, or the key cannot be read",
+            "2:the command line is wrong, or there is no key"
+        },
+        footer = {"", "Example: shardflake id convert 11637205501278089 --to base32"})
+final class IdConvertCommand implements Callable<Integer>, IdInput.Handler {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(paramLabel = "ID", arity = "0..*", description = "Ids, or '-' for standard input.")
+    private @Nullable List<String> ids;
+
+    @Option(
+            names = "--from",
+            paramLabel = "FORM",
+            defaultValue = "decimal",
+            converter = IdForm.Converter.class,
+            completionCandidates = IdForm.Names.class,
+            description = "decimal, base32, shortcode or public (default: ${DEFAULT-VALUE}).")
+    private IdForm from;
+
+    @Option(
+            names = "--to",
+            paramLabel = "FORM",
+            defaultValue = "decimal",
+            converter = IdForm.Converter.class,
+            completionCandidates = IdForm.Names.class,
+            description = "decimal, base32, shortcode or public (default: ${DEFAULT-VALUE}).")
+    private IdForm to;
+
+    @Mixin
+    private IdKeyMixin key;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() {
+        return new IdInput(spec, this).handle(ids);
+    }
+
+    @Override
+    public void handle(String text, StringBuilder out) {
+        ShardflakeId id = from.read(text, key);
+        String converted = to.write(id, key);
+        switch (output.format()) {
+            case TABLE -> out.append(converted).append('\n');
+            case JSON -> appendJson(out, id, converted);
+            case YAML -> appendYaml(out, id, converted);
+        }
+    }
+
+    /** No form has a character that needs escaping. */
+    private void appendJson(StringBuilder out, ShardflakeId id, String converted) {
+        out.append("{\"id\":\"").append(id.value()).append("\",\"form\":\"").append(to);
+        out.append("\",\"text\":\"").append(converted).append("\"}\n");
+    }
+
+    private void appendYaml(StringBuilder out, ShardflakeId id, String converted) {
+        out.append("- id: \"").append(id.value()).append("\"\n  form: ").append(to);
+        out.append("\n  text: \"").append(converted).append("\"\n");
+    }
+}

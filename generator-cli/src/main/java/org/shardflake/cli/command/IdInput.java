@@ -1,0 +1,118 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.Shardflake;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+
+/**
+ * The ids given to a command, as arguments or, with none or {@code -}, on standard input, one a line. A bad one is named on
+ * standard error, and the rest still handled.
+ */
+final class IdInput {
+
+    private static final int BLOCK = 1 << 15;
+
+    /** What a command does with an id. */
+    interface Handler {
+        /**
+         * Handles the text of one id, and appends what is to be printed.
+         *
+         * @throws IllegalArgumentException if it is a bad one
+         */
+        void handle(String text, StringBuilder out);
+    }
+
+    private final CommandSpec spec;
+    private final Handler handler;
+    private final StringBuilder block = new StringBuilder(BLOCK + 256);
+    private boolean allGood = true;
+
+    IdInput(CommandSpec spec, Handler handler) {
+        this.spec = spec;
+        this.handler = handler;
+    }
+
+    /** Handles all ids, and returns the exit code. */
+    int handle(@Nullable List<String> arguments) {
+        List<String> ids = arguments == null ? List.of("-") : arguments;
+        checkOptions(ids);
+        for (int i = 0; i < ids.size(); i++) {
+            if (ids.get(i).equals("-")) {
+                handleLines();
+            } else {
+                handle(ids.get(i), "argument", i + 1);
+            }
+        }
+        write();
+        return allGood ? ExitCodes.OK : ExitCodes.FAILURE;
+    }
+
+    /** Negative ids make unknown options arrive here as ids; a mistyped option must not pass for one. */
+    private void checkOptions(List<String> ids) {
+        for (String id : ids) {
+            if (id.length() > 1 && id.charAt(0) == '-' && !Character.isDigit(id.charAt(1)) && !isAfterDashes(id)) {
+                throw new ParameterException(spec.commandLine(), "Unknown option: '%s'".formatted(id));
+            }
+        }
+    }
+
+    /** Whether it was given after {@code --}, as a shortcode has to be that begins with a dash. */
+    private boolean isAfterDashes(String id) {
+        List<String> all = spec.commandLine().getParseResult().originalArgs();
+        int dashes = all.indexOf("--");
+        return dashes >= 0 && all.lastIndexOf(id) > dashes;
+    }
+
+    private void handleLines() {
+        Shardflake shardflake = (Shardflake) spec.root().userObject();
+        BufferedReader lines = new BufferedReader(new InputStreamReader(shardflake.in(), UTF_8), 1 << 16);
+        try {
+            long number = 0;
+            while (true) {
+                if (block.length() > BLOCK || !lines.ready()) {
+                    write(); // The next read may wait: show what there is, to a person or the next in the pipe.
+                    spec.commandLine().getOut().flush();
+                }
+                String line = lines.readLine();
+                if (line == null) {
+                    return;
+                }
+                number++;
+                if (!line.isBlank()) {
+                    handle(line.strip(), "line", number);
+                }
+            }
+        } catch (IOException e) {
+            write();
+            throw new CliException(ExitCodes.FAILURE, "cannot read standard input: " + e.getMessage(), null)
+                    .causedBy(e);
+        }
+    }
+
+    private void handle(String text, String place, long number) {
+        try {
+            handler.handle(text, block);
+        } catch (IllegalArgumentException e) {
+            allGood = false;
+            spec.commandLine().getErr().printf("error: %s %d: %s%n", place, number, e.getMessage());
+        }
+    }
+
+    private void write() {
+        spec.commandLine().getOut().append(block);
+        block.setLength(0);
+    }
+}

@@ -1,0 +1,58 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.PublicIds;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import picocli.CommandLine.Option;
+
+/** The secret key of the public form, which comes from a file so that neither the shell nor a list of processes shows it. */
+final class IdKeyMixin {
+
+    @Option(
+            names = "--id-key-file",
+            paramLabel = "FILE",
+            description = "The file with the secret key of the public form, as 32, 48 or 64 hexadecimal digits. Or set"
+                    + " SHARDFLAKE_ID_KEY_FILE.")
+    private @Nullable String file;
+
+    private @Nullable PublicIds publicIds;
+
+    /** Public ids under the key, which is read when first needed. */
+    PublicIds publicIds() {
+        PublicIds known = publicIds;
+        if (known == null) {
+            known = read();
+            publicIds = known;
+        }
+        return known;
+    }
+
+    private PublicIds read() {
+        if (file == null) {
+            throw new CliException(
+                    ExitCodes.USAGE,
+                    "the public form needs a key",
+                    "name its file with --id-key-file or SHARDFLAKE_ID_KEY_FILE; make one with: openssl rand -hex 32");
+        }
+        try {
+            return new PublicIds(HexFormat.of()
+                    .parseHex(Files.readString(Path.of(file), StandardCharsets.ISO_8859_1)
+                            .strip()));
+        } catch (IOException e) {
+            throw FileFailure.explain("read", file, e);
+        } catch (IllegalArgumentException e) {
+            // Without the cause, which quotes the file.
+            throw CliException.usage("%s holds no key: a key is 32, 48 or 64 hexadecimal digits".formatted(file));
+        }
+    }
+}

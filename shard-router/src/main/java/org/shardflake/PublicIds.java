@@ -1,0 +1,68 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+/**
+ * Ids as strangers may see them, in addresses for instance: 13 characters that say neither when a row was made nor in which
+ * shard nor how many there are, and which the key turns back into the id.
+ *
+ * <pre>{@code
+ * PublicIds publicIds = new PublicIds(key);              // 16, 24 or 32 secret bytes
+ * String text = publicIds.encode(id);                    // 0K9HK295MPD2H
+ * ShardflakeId again = publicIds.decode(text);
+ * }</pre>
+ *
+ * <p>The form is a permutation of the ids 0..2<sup>63</sup>-1, so that no two ids have the same, and each always has the same.
+ * It is the format-preserving encryption FF1 with AES of NIST SP 800-38G, for radix 2, 63 digits and an empty tweak, written
+ * as {@linkplain ShardflakeId#toBase32() base32}. The database has the same as {@code shardflake.id_to_public} and
+ * {@code public_to_id}.
+ *
+ * <p>It hides, and proves nothing: every well-formed text decodes to some id. Whether there is such a row, and who may see
+ * it, is still to be looked up. Who has the key reads all ids; who loses it can read none.
+ *
+ * <p>Thread-safe. Make one for a key and keep it.
+ */
+public final class PublicIds {
+
+    private static final String FORM = "a public id";
+    private static final int MAX_FIRST = 7;
+
+    private final Ff1 permutation;
+
+    /**
+     * Public ids under a key.
+     *
+     * @param key 16, 24 or 32 random bytes, for AES-128, AES-192 or AES-256; they are copied
+     * @throws IllegalArgumentException if the key has another length
+     */
+    public PublicIds(byte[] key) {
+        if (key.length != 16 && key.length != 24 && key.length != 32) {
+            throw new IllegalArgumentException("key has %d bytes instead of 16, 24 or 32".formatted(key.length));
+        }
+        permutation = new Ff1(key);
+    }
+
+    /**
+     * The public form of an id: 13 characters, the first of them 0..7, the others 0-9 and A-Z without I, L, O and U.
+     *
+     * @throws IllegalArgumentException if the id is negative, which none of Shardflake's is
+     */
+    public String encode(ShardflakeId id) {
+        if (id.value() < 0) {
+            throw new IllegalArgumentException(
+                    "id %s is out of range 0..%d, which have a public form".formatted(id, Long.MAX_VALUE));
+        }
+        return Base32.encode(permutation.encrypt(id.value()));
+    }
+
+    /**
+     * The id whose public form this is. Takes lower case too, and reads I and L as 1, and O as 0.
+     *
+     * @throws NumberFormatException if the text cannot be a public id, saying what is wrong with it
+     */
+    public ShardflakeId decode(CharSequence text) {
+        return ShardflakeId.of(permutation.decrypt(Base32.decode(text, FORM, MAX_FIRST)));
+    }
+}

@@ -1,0 +1,33 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.jpa;
+
+import jakarta.persistence.AttributeConverter;
+import jakarta.persistence.Converter;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeId;
+
+/**
+ * An attribute of type {@link ShardflakeId} in a {@code bigint} column; null stays null.
+ *
+ * <p>Name it to the persistence unit like an entity, and it converts all such attributes by itself; or name it at one
+ * attribute, with {@code @Convert(converter = ShardflakeIdConverter.class)}. JPA converts no attribute marked {@code @Id}:
+ * there keep a {@code Long}, and wrap it in the accessor.
+ *
+ * <p>Thread-safe.
+ */
+@Converter(autoApply = true)
+public final class ShardflakeIdConverter implements AttributeConverter<ShardflakeId, Long> {
+
+    @Override
+    public @Nullable Long convertToDatabaseColumn(@Nullable ShardflakeId id) {
+        return id == null ? null : id.value();
+    }
+
+    @Override
+    public @Nullable ShardflakeId convertToEntityAttribute(@Nullable Long value) {
+        return value == null ? null : ShardflakeId.of(value);
+    }
+}
