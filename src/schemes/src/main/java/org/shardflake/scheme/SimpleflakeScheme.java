@@ -71,7 +71,7 @@ final class SimpleflakeScheme extends NumericScheme {
 
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) {
-        return () -> encode(settings.clock().millis(), settings.random().nextInt() >>> 32 - RANDOM_BITS);
+        return () -> encode(settings.clock().millis(), settings.random().nextInt() >>> (32 - RANDOM_BITS));
     }
 
     long encode(long timeMillis, int random) {

@@ -53,7 +53,7 @@ final class UniqueIdScheme implements Scheme {
         HexId.parse(name(), id, 8);
         long bits = HexFormat.fromHexDigitsToLong(id);
         boolean sequential = (bits & TIME_SEQUENTIAL_FLAG) != 0;
-        int generator = (int) (bits >>> 5) & 0x700 | (int) (bits >>> 4) & 0xff;
+        int generator = ((int) (bits >>> 5) & 0x700) | ((int) (bits >>> 4) & 0xff);
         return new Explanation(id)
                 .time(sequential ? bits >>> 22 : Long.reverse(bits) & MAX_TIME)
                 .field("sequence", (int) (bits >>> 16) & MAX_SEQUENCE)

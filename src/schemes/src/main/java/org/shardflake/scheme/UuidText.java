@@ -54,6 +54,6 @@ final class UuidText {
 
     /** The UUID of these bits, with the four of the version and the two of the variant put in. */
     static UUID of(int version, long high, long low) {
-        return new UUID(high & ~0xf000L | (long) version << 12, low & ~(0b11L << 62) | 0b10L << 62);
+        return new UUID((high & ~0xf000L) | (long) version << 12, (low & ~(0b11L << 62)) | 0b10L << 62);
     }
 }

@@ -42,7 +42,7 @@ final class UuidV4Scheme implements Scheme {
         long high = uuid.getMostSignificantBits();
         String random = hex.toHexDigits(high >>> 16, 12)
                 + hex.toHexDigits(high & 0xfff, 3)
-                + hex.toHexDigits(uuid.getLeastSignificantBits() & -1L >>> 2);
+                + hex.toHexDigits(uuid.getLeastSignificantBits() & (-1L >>> 2));
         return new Explanation(id).field("random", random).done();
     }
 

@@ -48,7 +48,7 @@ final class UuidV7Scheme implements Scheme {
         return new Explanation(id)
                 .time(high >>> 16)
                 .field("fraction", (int) (high & 0xfff))
-                .field("random", HexFormat.of().toHexDigits(uuid.getLeastSignificantBits() & -1L >>> 2))
+                .field("random", HexFormat.of().toHexDigits(uuid.getLeastSignificantBits() & (-1L >>> 2)))
                 .done();
     }
 
@@ -85,10 +85,10 @@ final class UuidV7Scheme implements Scheme {
         public synchronized String next() {
             Instant now = settings.clock().instant();
             last = Math.max(last + STEP, now.getEpochSecond() * 1_000_000_000 + now.getNano());
-            long fraction = last % NANOS_PER_MILLI * 4096 / NANOS_PER_MILLI;
+            long fraction = (last % NANOS_PER_MILLI) * 4096 / NANOS_PER_MILLI;
             return UuidText.of(
                             7,
-                            last / NANOS_PER_MILLI << 16 | fraction,
+                            (last / NANOS_PER_MILLI) << 16 | fraction,
                             settings.random().nextLong())
                     .toString();
         }
