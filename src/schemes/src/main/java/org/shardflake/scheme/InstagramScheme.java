@@ -116,14 +116,14 @@ final class InstagramScheme extends NumericScheme {
 
     private String function(String name, int shard) {
         return """
-                CREATE FUNCTION %1$s() RETURNS bigint LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
+                CREATE OR REPLACE FUNCTION %1$s() RETURNS bigint LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE AS $$
                 DECLARE
                     v_sequence bigint;
                     v_ms bigint;
                 BEGIN
                     SELECT nextval('%1$s_seq') %% 1024 INTO v_sequence;
                     SELECT floor(extract(epoch FROM clock_timestamp()) * 1000) INTO v_ms;
-                    RETURN (v_ms - %2$d) << 23 | %3$d << 10 | v_sequence;
+                    RETURN ((v_ms - %2$d) << 23) | (%3$d << 10) | v_sequence;
                 END
                 $$
                 """.formatted(name, layout.epochMillis(), shard);

@@ -13,7 +13,7 @@ import java.sql.Statement;
 final class SchemeTables {
 
     private static final String LEASE = """
-            CREATE TABLE shardflake_scheme.lease (
+            CREATE TABLE IF NOT EXISTS shardflake_scheme.lease (
                 scheme text NOT NULL,
                 worker bigint NOT NULL,
                 claims bigint NOT NULL,
@@ -33,21 +33,22 @@ final class SchemeTables {
      * Makes what is missing. Who made it first does not matter, and who uses what is there needs no right to make it.
      *
      * @param look an expression that is null where it is missing
+     * @param make what makes it, unless another has just done so
      */
     static void ensure(Connection connection, String look, String... make) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            if (isThere(statement, look)) {
-                return;
+            try (ResultSet row = statement.executeQuery("SELECT " + look + " IS NOT NULL")) {
+                if (row.next() && row.getBoolean(1)) {
+                    return;
+                }
             }
             connection.setAutoCommit(false);
             try {
                 // Two that make a schema at once fail even with IF NOT EXISTS.
                 statement.execute("SELECT pg_advisory_xact_lock(hashtext('shardflake_scheme'))");
-                if (!isThere(statement, look)) {
-                    statement.execute("CREATE SCHEMA IF NOT EXISTS shardflake_scheme");
-                    for (String sql : make) {
-                        statement.execute(sql);
-                    }
+                statement.execute("CREATE SCHEMA IF NOT EXISTS shardflake_scheme");
+                for (String sql : make) {
+                    statement.execute(sql);
                 }
                 connection.commit();
             } catch (SQLException e) {
@@ -56,12 +57,6 @@ final class SchemeTables {
             } finally {
                 connection.setAutoCommit(true);
             }
-        }
-    }
-
-    private static boolean isThere(Statement statement, String look) throws SQLException {
-        try (ResultSet row = statement.executeQuery("SELECT " + look + " IS NOT NULL")) {
-            return row.next() && row.getBoolean(1);
         }
     }
 }

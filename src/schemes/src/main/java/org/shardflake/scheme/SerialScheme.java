@@ -67,7 +67,7 @@ final class SerialScheme extends NumericScheme {
         return new StatementGenerator(
                 settings.dataSource(name()),
                 "to_regclass('shardflake_scheme.serial_seq')",
-                new String[] {"CREATE SEQUENCE shardflake_scheme.serial_seq"},
+                new String[] {"CREATE SEQUENCE IF NOT EXISTS shardflake_scheme.serial_seq"},
                 "SELECT nextval('shardflake_scheme.serial_seq')");
     }
 }

@@ -49,7 +49,7 @@ final class TicketServer implements AutoCloseable {
         try (ResultSet row = statement().executeQuery()) {
             row.next();
             return row.getLong(1);
-        } catch (SQLException e) {
+        } catch (SQLException | IllegalArgumentException e) {
             restsUntil = clock.instant().plus(REST);
             close();
             throw e;
@@ -58,9 +58,10 @@ final class TicketServer implements AutoCloseable {
 
     private PreparedStatement statement() throws SQLException {
         if (draw == null) {
-            connection = dataSource.getConnection();
-            prepare(connection);
-            draw = connection.prepareStatement(DRAW);
+            Connection opened = dataSource.getConnection();
+            connection = opened;
+            prepare(opened);
+            draw = opened.prepareStatement(DRAW);
         }
         return draw;
     }
@@ -69,8 +70,8 @@ final class TicketServer implements AutoCloseable {
         SchemeTables.ensure(
                 connection,
                 "to_regclass('shardflake_scheme.ticket')",
-                "CREATE SEQUENCE shardflake_scheme.ticket_seq INCREMENT BY 2 START WITH " + offset,
-                "CREATE TABLE shardflake_scheme.ticket (stub char(1) PRIMARY KEY, id bigint NOT NULL)");
+                "CREATE SEQUENCE IF NOT EXISTS shardflake_scheme.ticket_seq INCREMENT BY 2 START WITH " + offset,
+                "CREATE TABLE IF NOT EXISTS shardflake_scheme.ticket (stub char(1) PRIMARY KEY, id bigint NOT NULL)");
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(
                         "SELECT seqstart FROM pg_sequence WHERE seqrelid = 'shardflake_scheme.ticket_seq'::regclass")) {

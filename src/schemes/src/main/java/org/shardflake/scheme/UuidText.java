@@ -4,6 +4,7 @@
  */
 package org.shardflake.scheme;
 
+import java.util.HexFormat;
 import java.util.UUID;
 
 /** Reads UUIDs, with or without hyphens. */
@@ -45,11 +46,10 @@ final class UuidText {
         } else if (text.length() != 32) {
             throw HexId.malformed(scheme, text, "it has %d characters".formatted(text.length()), expected);
         }
-        try {
-            return new UUID(Long.parseUnsignedLong(digits, 0, 16, 16), Long.parseUnsignedLong(digits, 16, 32, 16));
-        } catch (NumberFormatException e) {
+        if (!digits.chars().allMatch(HexFormat::isHexDigit)) {
             throw HexId.malformed(scheme, text, "it has other characters than hexadecimal digits", expected);
         }
+        return new UUID(HexFormat.fromHexDigitsToLong(digits, 0, 16), HexFormat.fromHexDigitsToLong(digits, 16, 32));
     }
 
     /** The UUID of these bits, with the four of the version and the two of the variant put in. */

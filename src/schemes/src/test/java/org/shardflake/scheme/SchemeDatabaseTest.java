@@ -24,6 +24,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -257,7 +258,7 @@ class SchemeDatabaseTest {
         }
     }
 
-    private static Object field(String scheme, String id, String field) {
+    private static @Nullable Object field(String scheme, String id, String field) {
         return Schemes.named(scheme).decode(id).fields().get(field);
     }
 }
