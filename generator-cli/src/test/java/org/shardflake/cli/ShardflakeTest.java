@@ -59,6 +59,7 @@ class ShardflakeTest {
         "id encode",
         "id range",
         "id next",
+        "id generate",
         "init",
         "server",
         "server add",

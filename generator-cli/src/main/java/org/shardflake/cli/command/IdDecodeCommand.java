@@ -21,6 +21,7 @@ import org.shardflake.cli.output.OutputFormat;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
@@ -31,7 +32,9 @@ import picocli.CommandLine.Spec;
         description = {
             "Shows when and in which shard ids were made.",
             "Ids are decimal, signed or unsigned; they come as arguments or, with none or '-', from standard input,"
-                    + " one a line. A bad one is named on standard error and the rest still decoded."
+                    + " one a line. A bad one is named on standard error and the rest still decoded.",
+            "With --scheme, ids of another scheme, in its own form; --scheme auto says what they could be, most plausible"
+                    + " first."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -47,6 +50,13 @@ final class IdDecodeCommand implements Callable<Integer> {
     @Parameters(paramLabel = "ID", arity = "0..*", description = "Ids, or '-' for standard input.")
     private @Nullable List<String> ids;
 
+    @Option(
+            names = "--scheme",
+            paramLabel = "NAME",
+            completionCandidates = SchemeNames.WithAuto.class,
+            description = "The scheme that the ids are of, or auto: ${COMPLETION-CANDIDATES}.")
+    private @Nullable String scheme;
+
     @Mixin
     private EpochMixin epoch;
 
@@ -54,6 +64,7 @@ final class IdDecodeCommand implements Callable<Integer> {
     private OutputMixin output;
 
     private final StringBuilder block = new StringBuilder(BLOCK + 256);
+    private @Nullable SchemeDecoder decoder;
     private boolean headed;
     private boolean allGood = true;
 
@@ -61,7 +72,13 @@ final class IdDecodeCommand implements Callable<Integer> {
     public Integer call() {
         List<String> ids = this.ids == null ? List.of("-") : this.ids;
         checkOptions(ids);
-        IdLayout layout = epoch.layout();
+        IdLayout layout = IdLayout.DEFAULT;
+        if (scheme == null) {
+            layout = epoch.layout();
+        } else {
+            boolean ownEpoch = spec.commandLine().getParseResult().hasMatchedOption("--epoch");
+            decoder = new SchemeDecoder(scheme, ownEpoch ? epoch.epoch() : null, output);
+        }
         for (int i = 0; i < ids.size(); i++) {
             if (ids.get(i).equals("-")) {
                 decodeInput(layout);
@@ -70,6 +87,9 @@ final class IdDecodeCommand implements Callable<Integer> {
             }
         }
         write();
+        if (decoder != null) {
+            decoder.end(spec.commandLine().getOut());
+        }
         return allGood ? ExitCodes.OK : ExitCodes.FAILURE;
     }
 
@@ -109,12 +129,18 @@ final class IdDecodeCommand implements Callable<Integer> {
     }
 
     private void decode(IdLayout layout, String text, String place, long number) {
+        if (decoder != null) {
+            String error = decoder.decode(text, block);
+            if (error != null) {
+                report(place, number, error);
+            }
+            return;
+        }
         long id;
         try {
             id = ShardflakeId.parse(text).value();
         } catch (NumberFormatException e) {
-            allGood = false;
-            spec.commandLine().getErr().printf("error: %s %d: %s%n", place, number, e.getMessage());
+            report(place, number, String.valueOf(e.getMessage()));
             return;
         }
         if (!headed && output.format() == OutputFormat.TABLE) {
@@ -122,6 +148,11 @@ final class IdDecodeCommand implements Callable<Integer> {
             DecodedId.appendHeader(block);
         }
         DecodedId.append(block, layout, id, output.format());
+    }
+
+    private void report(String place, long number, String error) {
+        allGood = false;
+        spec.commandLine().getErr().printf("error: %s %d: %s%n", place, number, error);
     }
 
     private void write() {

@@ -4,9 +4,11 @@
  */
 package org.shardflake.scheme;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.Optional;
+import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
 
 /**
@@ -78,10 +80,14 @@ final class ShardflakeScheme extends NumericScheme {
      * Calls {@code shardflake.next_id} in the first database, where the function library and the shard have to be.
      *
      * @throws IllegalArgumentException if the shard is out of range 0..8191
+     * @throws org.shardflake.LibraryNotDeployedException if the function library is not there
      */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
         int shard = checkShard(settings.shard());
+        try (Connection connection = settings.dataSource(name()).getConnection()) {
+            DeployedLayout.read(connection);
+        }
         return new StatementGenerator(
                 settings.dataSource(name()), "1", new String[0], "SELECT shardflake.next_id(%d)".formatted(shard));
     }

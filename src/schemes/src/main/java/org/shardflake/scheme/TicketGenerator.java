@@ -28,12 +28,19 @@ final class TicketGenerator implements LongIdGenerator {
         try {
             return asked.next();
         } catch (SQLException e) {
-            try {
-                return other.next();
-            } catch (SQLException both) {
-                both.addSuppressed(e);
-                throw both;
-            }
+            return nextOf(other, e);
+        }
+    }
+
+    private static long nextOf(TicketServer other, SQLException failure) throws SQLException {
+        try {
+            return other.next();
+        } catch (SQLException e) {
+            e.addSuppressed(failure);
+            throw new SQLException(
+                    "neither ticket server gives tickets: %s; %s".formatted(failure.getMessage(), e.getMessage()),
+                    e.getSQLState(),
+                    e);
         }
     }
 
