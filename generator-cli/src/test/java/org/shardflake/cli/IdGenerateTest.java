@@ -115,13 +115,14 @@ class IdGenerateTest {
         assertThat(generate("--scheme=shardflake", "--shard=8", "--server", url(0)))
                 .isEqualTo(new Result(1, "", """
                                 error: server %s: shard 8 is not on this server
-                                hint: Create it: SELECT shardflake.create_shard(8)
+                                hint: Ask the server that holds it, or create it here: SELECT shardflake.create_shard(8).
                                 """.formatted(url(0).replaceFirst(":[^:@/]*@", "@"))));
     }
 
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
+            quoteCharacter = '"',
             value = {
                 "--scheme=uuidv4 --count=0 | count 0 is out of range 1..9223372036854775807",
                 "--scheme=snowflake | scheme snowflake needs a worker 0..1023, or a server to claim one from",

@@ -18,7 +18,7 @@ class IdSchemeTest {
                 .isEqualTo(new Result(0, """
                                 ID                   TIME                      DATA CENTER  WORKER  SEQUENCE  WARNINGS
                                 1541815603606036480  2022-06-28T16:07:40.105Z  11           26      0
-                                -1                   2150-03-19T01:17:45.760Z  31           31      4095      the sign bit is set, which the scheme leaves zero
+                                -1                   2150-03-18T09:18:05.760Z  31           31      4095      the sign bit is set, which the scheme leaves zero
                                 """, ""));
     }
 

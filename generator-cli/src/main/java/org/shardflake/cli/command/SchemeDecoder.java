@@ -108,7 +108,9 @@ final class SchemeDecoder {
         switch (format) {
             case TABLE -> {}
             case JSON -> out.append(JsonWriter.write(facts)).append('\n');
-            case YAML -> out.append(YamlWriter.write(List.of(facts)));
+            case YAML ->
+                out.append(YamlWriter.write(List.of(facts)).stripTrailing().stripIndent())
+                        .append('\n');
         }
     }
 

@@ -14,6 +14,7 @@ import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.cli.server.ServerFailure;
+import org.shardflake.scheme.ClockStandsException;
 import org.shardflake.scheme.ClockWentBackException;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
@@ -50,13 +51,11 @@ final class SchemeRun {
                 printer.print(ids.next());
             }
         } catch (SQLException e) {
-            throw stopped(failure(e), printer.printed(), count).causedBy(e);
-        } catch (ClockWentBackException | LeaseLostException e) {
-            CliException failure = new CliException(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null);
-            throw stopped(failure, printer.printed(), count).causedBy(e);
+            throw stopped(failure(e), printer.printed(), count);
+        } catch (ClockWentBackException | ClockStandsException | LeaseLostException e) {
+            throw stopped(failure(ExitCodes.FAILURE, e), printer.printed(), count);
         } catch (IllegalArgumentException e) {
-            throw stopped(CliException.usage(String.valueOf(e.getMessage())), printer.printed(), count)
-                    .causedBy(e);
+            throw stopped(CliException.usage(e), printer.printed(), count);
         }
         printer.end();
     }
@@ -65,26 +64,31 @@ final class SchemeRun {
         try {
             return scheme.generator(settings);
         } catch (NoFreeWorkerException e) {
-            throw new CliException(ExitCodes.PRECONDITION, String.valueOf(e.getMessage()), null).causedBy(e);
+            throw failure(ExitCodes.PRECONDITION, e);
         }
     }
 
     private CliException failure(SQLException e) {
         String state = String.valueOf(e.getSQLState());
         if (servers.size() > 1) {
-            return new CliException(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null);
+            return failure(ExitCodes.FAILURE, e);
         }
         return state.startsWith("08") || state.startsWith("28")
                 ? ServerFailure.explainConnecting(servers.get(0), e)
                 : ServerFailure.explain(servers.get(0), e);
     }
 
+    private static CliException failure(int exitCode, Exception e) {
+        return new CliException(exitCode, String.valueOf(e.getMessage()), null).causedBy(e);
+    }
+
     private static CliException stopped(CliException failure, long printed, long count) {
         return printed == 0
                 ? failure
                 : new CliException(
-                        ExitCodes.PARTLY_DONE,
-                        "stopped after %d of %d ids: %s".formatted(printed, count, failure.getMessage()),
-                        "the ids printed are good");
+                                ExitCodes.PARTLY_DONE,
+                                "stopped after %d of %d ids: %s".formatted(printed, count, failure.getMessage()),
+                                "the ids printed are good")
+                        .causedBy(failure);
     }
 }

@@ -11,11 +11,12 @@ import java.util.Optional;
 /**
  * DecimalId: a counter, a generator and its launch in decimal places, for people to read.
  *
- * <p>{@code counter * 10^10 + generator * 10^5 + launch}, each 1 at least: 14150009200065 is the 1415th id of generator 92 in
- * its 65th launch. The counter begins at 1 with each launch, so ids do not sort by time, and something has to count launches;
- * here the claims of a generator's number in PostgreSQL are counted. Up to a counter of 900,719 an id is exact in JavaScript,
- * whose numbers are exact up to 2^53 - 1, about 9.0e15 (not e12, as an account has it). Source: Actoromicon,
- * <a href="https://actoromicon.rs">actoromicon.rs</a>.
+ * <p>{@code counter * 10^10 + generator * 10^5 + launch}: 14150009200065 is the 1415th id of generator 92 in launch 65. The
+ * counter is 1..922337202 and begins at 1 with each launch, so ids do not sort by time; launch 0 is for tests. Something has to
+ * count launches; here the claims of a generator's number in PostgreSQL are counted. A counter that has run out would go on
+ * with another generator, as a new one here does. Up to a counter of 900,719 an id is exact in JavaScript, whose numbers are
+ * exact up to 2^53 - 1, about 9.0e15; the publication has e12. Source: Actoromicon,
+ * <a href="https://actoromicon.rs/ch10-01-id-generation.html">actoromicon.rs</a>.
  */
 final class DecimalIdScheme extends NumericScheme {
 
@@ -23,7 +24,7 @@ final class DecimalIdScheme extends NumericScheme {
             "decimalid",
             "DecimalId",
             "decimal places: counter | 5 generator | 5 launch",
-            "https://actoromicon.rs",
+            "https://actoromicon.rs/ch10-01-id-generation.html",
             64,
             false,
             false,
@@ -53,7 +54,8 @@ final class DecimalIdScheme extends NumericScheme {
                 .field("counter", counter)
                 .field("generator", generator)
                 .field("launch", launch)
-                .warnIf(counter < 1 || generator < 1 || launch < 1, "counter, generator and launch are 1 at least")
+                .warnIf(counter < 1, "counters begin at 1")
+                .warnIf(launch == 0, "launch 0 is for tests")
                 .warnIf(id > MAX_EXACT_IN_JAVASCRIPT, "beyond 2^53 - 1, where JavaScript rounds")
                 .done();
     }
@@ -62,7 +64,7 @@ final class DecimalIdScheme extends NumericScheme {
     Optional<Guess> judge(ExplainedId explained, long id, Instant now) {
         long generator = id / PLACES % PLACES;
         long launch = id % PLACES;
-        if (id < PLACES * PLACES || generator == 0 || launch == 0) {
+        if (id < PLACES * PLACES || launch == 0) {
             return Optional.empty();
         }
         boolean small = generator < 1000 && launch < 1000;
@@ -79,9 +81,9 @@ final class DecimalIdScheme extends NumericScheme {
     /** Claims a generator's number in the first database, or the one given, since only there launches are counted. */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
-        long first = settings.worker().orElse(1);
+        long first = settings.worker().orElse(0);
         long last = settings.worker().orElse(MAX_PART);
-        Worker.checkRange(first, 1, MAX_PART);
+        Worker.checkRange(first, 0, MAX_PART);
         Worker worker = WorkerLease.claim(name(), settings, first, last);
         if (worker.launch() > MAX_PART) {
             worker.close();
@@ -105,7 +107,7 @@ final class DecimalIdScheme extends NumericScheme {
         public synchronized long nextLong() {
             worker.check();
             if (counter == MAX_COUNTER) {
-                throw new IllegalStateException("counter %d is the last that a bigint holds".formatted(counter));
+                throw new IllegalStateException("counter %d is the last; make a new generator".formatted(counter));
             }
             return encode(++counter, worker.id(), worker.launch());
         }

@@ -32,7 +32,7 @@ final class InstagramScheme extends NumericScheme {
             true,
             false,
             false,
-            true,
+            false,
             ClockStep.REPEATS);
 
     private static final String BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

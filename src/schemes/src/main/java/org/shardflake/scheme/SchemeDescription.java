@@ -16,7 +16,7 @@ package org.shardflake.scheme;
  * @param shardInside whether an id names the logical shard of its row
  * @param nodeIds whether each generator needs a number of its own
  * @param coordinator whether something has to give out those numbers, or the ids themselves, safely
- * @param networkCall whether making an id takes a round trip to a server
+ * @param networkCall whether making an id takes a round trip to a server other than the one that its row goes to
  * @param clockStep what it does when the clock steps back
  */
 public record SchemeDescription(

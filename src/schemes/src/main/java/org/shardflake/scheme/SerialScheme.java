@@ -27,7 +27,7 @@ final class SerialScheme extends NumericScheme {
             false,
             false,
             true,
-            true,
+            false,
             ClockStep.NO_CLOCK);
 
     @Override

@@ -30,7 +30,7 @@ final class ShardflakeScheme extends NumericScheme {
             true,
             false,
             false,
-            true,
+            false,
             ClockStep.COUNTS_ON);
 
     private static final int USUAL_SHARDS = 2000;

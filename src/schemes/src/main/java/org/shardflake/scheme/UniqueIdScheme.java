@@ -9,14 +9,15 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HexFormat;
 import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * The eight bytes of Lable's {@code uniqueid}: milliseconds, a sequence, a flag, a generator, a cluster.
  *
  * <p>The flag says whether the bits of the time are reversed ({@link UniqueIdMode#SPREAD}) or not. The generator had 8 bits;
  * later releases put 3 more in front of the flag, which were zero before. Generators are claimed for some minutes, from etcd
- * or ZooKeeper there, in PostgreSQL here. After 64 ids in a millisecond it waits for another. A clock that goes back is not
- * noticed: the sequence begins at 0 again, and ids repeat. Source: Lable,
+ * or ZooKeeper there, in PostgreSQL here. After 64 ids in a millisecond it waits for another, ten times 0.4 ms, then it fails. A
+ * clock that goes back is not noticed: the sequence begins at 0 again, and ids repeat. Source: Lable,
  * <a href="https://github.com/LableOrg/java-uniqueid">github.com</a>.
  */
 final class UniqueIdScheme implements Scheme {
@@ -98,6 +99,9 @@ final class UniqueIdScheme implements Scheme {
 
     private static final class Generator implements IdGenerator {
 
+        private static final int MAX_TRIES = 10;
+        private static final long TRY_NANOS = 400_000;
+
         private final Worker worker;
         private final InstantSource clock;
         private final UniqueIdMode mode;
@@ -115,14 +119,22 @@ final class UniqueIdScheme implements Scheme {
         @Override
         public synchronized String next() {
             worker.check();
-            long now = clock.millis();
-            while (now == last && sequence == MAX_SEQUENCE) {
-                Thread.onSpinWait();
-                now = clock.millis();
-            }
+            long now = now();
             sequence = now == last ? sequence + 1 : 0;
             last = now;
             return HexFormat.of().toHexDigits(encode(now, sequence, mode, worker.id(), cluster));
+        }
+
+        private long now() {
+            long now = clock.millis();
+            for (int tries = 0; now == last && sequence == MAX_SEQUENCE; tries++) {
+                if (tries == MAX_TRIES) {
+                    throw new ClockStandsException("uniqueid", now);
+                }
+                LockSupport.parkNanos(TRY_NANOS);
+                now = clock.millis();
+            }
+            return now;
         }
 
         @Override

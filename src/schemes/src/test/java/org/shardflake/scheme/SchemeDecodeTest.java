@@ -91,7 +91,8 @@ class SchemeDecodeTest {
                 "simpleflake | 9223372036854775808 | the top bit is set: in a bigint it is negative and sorts before older ids",
                 "instagram | -8388608 | the top bit is set: in a bigint it is negative and sorts before older ids",
                 "uniqueid | ffffffffffffefff | a generator above 255 needs a release with 11 bits for it",
-                "decimalid | 10000100000 | counter, generator and launch are 1 at least",
+                "decimalid | 10000100000 | launch 0 is for tests",
+                "decimalid | 5 | counters begin at 1",
                 "decimalid | 9007200000100001 | beyond 2^53 - 1, where JavaScript rounds",
                 "shardflake | -1 | the top bit is set, which ids of Shardflake never have"
             })

@@ -211,6 +211,21 @@ class SchemeGeneratorTest {
     }
 
     @Test
+    void uniqueIdFailsWhereTheClockStands() throws SQLException {
+        IdGenerator generator = generator("uniqueid", 5);
+        generator.batch(64);
+
+        assertThatThrownBy(generator::next)
+                .isInstanceOfSatisfying(
+                        ClockStandsException.class,
+                        e -> assertThat(e.timeMillis()).isEqualTo(NOW))
+                .hasMessage(
+                        "the clock stands at 2026-11-21T10:00:00Z, and uniqueid has no more ids for that millisecond");
+        clock.show(NOW + 1);
+        assertThat(generator.next()).isNotEmpty();
+    }
+
+    @Test
     void uniqueIdHasTwoModes() throws SQLException {
         GeneratorSettings settings =
                 GeneratorSettings.DEFAULT.withClock(clock).withWorker(1999).withCluster(5);

@@ -246,8 +246,8 @@ class WorkerLeaseTest {
         try (IdGenerator second = scheme.generator(settings.withWorker(92))) {
             assertThat(second.next()).isEqualTo("10009200002");
         }
-        assertThatThrownBy(() -> scheme.generator(settings.withWorker(0)))
-                .hasMessage("worker 0 is out of range 1..99999");
+        assertThatThrownBy(() -> scheme.generator(settings.withWorker(100_000)))
+                .hasMessage("worker 100000 is out of range 0..99999");
         assertThatThrownBy(() -> scheme.generator(GeneratorSettings.DEFAULT.withWorker(92)))
                 .hasMessage("scheme decimalid needs a server");
     }
