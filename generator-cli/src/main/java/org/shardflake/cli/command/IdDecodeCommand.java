@@ -33,8 +33,8 @@ import picocli.CommandLine.Spec;
             "Shows when and in which shard ids were made.",
             "Ids are decimal, signed or unsigned; they come as arguments or, with none or '-', from standard input,"
                     + " one a line. A bad one is named on standard error and the rest still decoded.",
-            "With --scheme, ids of another scheme, in its own form; --scheme auto says what they could be, most plausible"
-                    + " first."
+            "With --scheme, ids of another scheme, in its own form and counting from its own epoch unless one is given;"
+                    + " --scheme auto says what they could be, most plausible first."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -54,7 +54,7 @@ final class IdDecodeCommand implements Callable<Integer> {
             names = "--scheme",
             paramLabel = "NAME",
             completionCandidates = SchemeNames.WithAuto.class,
-            description = "The scheme that the ids are of, or auto: ${COMPLETION-CANDIDATES}.")
+            description = "What the ids are of: ${COMPLETION-CANDIDATES}.")
     private @Nullable String scheme;
 
     @Mixin
