@@ -50,6 +50,7 @@ final class SchemeRun {
             while (printer.printed() < count) {
                 printer.print(ids.next());
             }
+            printer.end();
         } catch (SQLException e) {
             throw stopped(failure(e), printer.printed(), count);
         } catch (ClockWentBackException | ClockStandsException | LeaseLostException e) {
@@ -57,7 +58,6 @@ final class SchemeRun {
         } catch (IllegalArgumentException e) {
             throw stopped(CliException.usage(e), printer.printed(), count);
         }
-        printer.end();
     }
 
     private IdGenerator begin(GeneratorSettings settings) throws SQLException {

@@ -21,7 +21,8 @@ import javax.sql.DataSource;
  * @param shard the logical shard to make ids of, for schemes that have it inside
  * @param cluster the cluster 0..15 of {@code uniqueid}
  * @param mode the form of the ids of {@code uniqueid}
- * @param dataSources the databases that ids or worker ids come from; ticket servers need two
+ * @param dataSources the databases that ids or worker ids come from, with connections in auto-commit mode; ticket servers
+ *     need two
  * @param leaseTime how long a claim on a worker id lasts unless renewed, 100 ms or more; it is renewed at half time, by the
  *     call that makes an id
  */

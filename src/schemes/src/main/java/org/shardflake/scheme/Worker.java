@@ -7,7 +7,7 @@ package org.shardflake.scheme;
 import java.sql.SQLException;
 
 /** The number that tells a generator from the others of its scheme. */
-interface Worker extends AutoCloseable {
+sealed interface Worker extends AutoCloseable permits Worker.Given, WorkerLease {
 
     /** The number. */
     long id();

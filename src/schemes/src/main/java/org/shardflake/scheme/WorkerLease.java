@@ -23,7 +23,8 @@ import javax.sql.DataSource;
  * day, which also runs while the machine sleeps, and the one that is never set.
  *
  * <p>Numbers that were never claimed are taken first, then those whose claim ended longest ago: what the last holder may still
- * have in hand is then as old as can be. Thread-safe.
+ * have in hand is then as old as can be. What no claim prevents: a generator that stalls after the check, until its claim is over,
+ * still makes that one id. Thread-safe.
  */
 final class WorkerLease implements Worker {
 
@@ -136,11 +137,12 @@ final class WorkerLease implements Worker {
         if (closed) {
             throw new LeaseLostException(scheme, id, "it was given back");
         }
+        if (renewal.isOver(clock) && !ends.isOver(clock)) {
+            renew();
+        }
+        // Also after renewing: the answer may have taken longer than what it granted.
         if (ends.isOver(clock)) {
             throw new LeaseLostException(scheme, id, "the claim ended after %s without renewal".formatted(time));
-        }
-        if (renewal.isOver(clock)) {
-            renew();
         }
     }
 

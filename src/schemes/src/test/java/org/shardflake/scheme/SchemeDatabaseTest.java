@@ -6,6 +6,7 @@ package org.shardflake.scheme;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.shardflake.scheme.TestDatabases.dataSource;
 import static org.shardflake.scheme.TestDatabases.execute;
 import static org.shardflake.scheme.TestDatabases.query;
@@ -227,6 +228,35 @@ class SchemeDatabaseTest {
             assertThat(scheme.decode(other.next()).time()).contains(Instant.parse("2025-01-17T01:21:03Z"));
             assertThat(published.next()).isNotEmpty();
         }
+    }
+
+    @Test
+    void uuidsAreThoseOfPostgres() throws SQLException {
+        TestDatabase database = postgres.database(0);
+        assumeTrue(database.server().majorVersion() >= 18, "needs uuidv7()");
+        String ours = generator("uuidv7").next();
+        String theirs = query(database, "SELECT uuidv7()");
+
+        assertThat(Schemes.named("uuidv7").decode(ours).time()).contains(timeByPostgres(ours));
+        assertThat(Schemes.named("uuidv7").decode(theirs).time()).contains(timeByPostgres(theirs));
+        assertThat(query(database, "SELECT uuid_extract_version('%s')".formatted(ours)))
+                .isEqualTo("7");
+        assertThat(query(
+                        database,
+                        "SELECT uuid_extract_version('%s')"
+                                .formatted(generator("uuidv4").next())))
+                .isEqualTo("4");
+        assertThat(Schemes.named("uuidv4")
+                        .decode(query(database, "SELECT uuidv4()"))
+                        .warnings())
+                .isEmpty();
+    }
+
+    private static Instant timeByPostgres(String uuid) throws SQLException {
+        String millis = query(
+                postgres.database(0),
+                "SELECT (extract(epoch FROM uuid_extract_timestamp('%s')) * 1000)::bigint".formatted(uuid));
+        return Instant.ofEpochMilli(Long.parseLong(millis));
     }
 
     @Test

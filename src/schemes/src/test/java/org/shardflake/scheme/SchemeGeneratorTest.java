@@ -320,6 +320,18 @@ class SchemeGeneratorTest {
     }
 
     @Test
+    void traceIdCountsThroughWhateverTheClockDoes() throws SQLException {
+        IdGenerator generator = generator("traceid", 5);
+        generator.next();
+        clock.show(NOW - 1000);
+        String back = generator.next();
+
+        assertThat(field("traceid", back, "counter")).isEqualTo(2);
+        assertThat(field("traceid", back, "time")).isEqualTo(Instant.ofEpochMilli(NOW - 1000));
+        assertThat(Schemes.named("traceid").description().clockStep()).isEqualTo(ClockStep.GOES_BACK);
+    }
+
+    @Test
     void traceIdBeginsAgainAfter388Days() throws SQLException {
         IdGenerator now = generator("traceid", 5);
         String id = now.next();

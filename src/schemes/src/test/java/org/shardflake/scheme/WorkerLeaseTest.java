@@ -153,6 +153,15 @@ class WorkerLeaseTest {
     }
 
     @Test
+    void holderStopsWhateverTheTimeOfDay() throws Exception {
+        settings = settings.withLeaseTime(Duration.ofMillis(100));
+        WorkerLease lease = claim(7, 7);
+        Thread.sleep(110); // the time of day stands still meanwhile
+
+        assertThatThrownBy(lease::check).hasMessageContaining("the claim ended after PT0.1S without renewal");
+    }
+
+    @Test
     void generatorRefusesAfterItsClaimHasRunOut() throws SQLException {
         try (IdGenerator generator = Schemes.named("snowflake").generator(settings)) {
             generator.next();
