@@ -60,6 +60,8 @@ class CompletionTest {
         assertThat(complete("shardflake", "move", "c")).isEqualTo("cutover complete cancel");
         assertThat(complete("shardflake", "move", "run", "--sh")).isEqualTo("--shards");
         assertThat(complete("shardflake", "server", "list", "-o", "j")).isEqualTo("json");
+        assertThat(complete("shardflake", "id", "generate", "--scheme", "uu")).isEqualTo("uuidv4 uuidv7");
+        assertThat(complete("shardflake", "id", "decode", "--scheme", "a")).isEqualTo("auto");
     }
 
     @Test

@@ -60,6 +60,7 @@ class ShardflakeTest {
         "id convert",
         "id range",
         "id next",
+        "id generate",
         "init",
         "server",
         "server add",

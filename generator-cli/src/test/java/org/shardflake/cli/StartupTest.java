@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -31,6 +33,7 @@ class StartupTest {
         "id range --from 1735689600000 --to 1735689600000",
         "--help",
         "id next --help",
+        "id generate --help",
         "init --help",
         "server add --help",
         "map import --help",
@@ -43,6 +46,18 @@ class StartupTest {
         "--version"
     })
     void loadsNoHeavyLibrary(String command) throws Exception {
+        assertThat(classesLoadedBy(command))
+                .contains("org.shardflake.cli.Shardflake")
+                .noneMatch(HEAVY.asMatchPredicate());
+    }
+
+    @Test
+    void decodingOurOwnIdsLoadsNoOtherScheme() throws Exception {
+        assertThat(classesLoadedBy("id decode 5")).noneMatch(name -> name.startsWith("org.shardflake.scheme."));
+        assertThat(classesLoadedBy("id decode 5 --scheme serial")).contains("org.shardflake.scheme.SerialScheme");
+    }
+
+    private static Stream<String> classesLoadedBy(String command) throws Exception {
         List<String> java = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xlog:class+load",
@@ -54,8 +69,6 @@ class StartupTest {
         String output = new String(process.getInputStream().readAllBytes(), UTF_8);
 
         assertThat(process.waitFor()).as(output).isZero();
-        assertThat(LOADED.matcher(output).results().map(loaded -> loaded.group(1)))
-                .contains("org.shardflake.cli.Shardflake")
-                .noneMatch(HEAVY.asMatchPredicate());
+        return LOADED.matcher(output).results().map(loaded -> loaded.group(1));
     }
 }

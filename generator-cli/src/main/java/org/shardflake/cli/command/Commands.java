@@ -61,7 +61,7 @@ public final class Commands {
             case "schema" -> List.of("deploy", "status", "rollback");
             case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
             case "rebalance" -> List.of("plan", "apply");
-            case "id" -> List.of("decode", "encode", "convert", "range", "next");
+            case "id" -> List.of("decode", "encode", "convert", "range", "next", "generate");
             default -> List.of();
         };
     }
@@ -115,6 +115,7 @@ public final class Commands {
             case "id convert" -> new IdConvertCommand();
             case "id range" -> new IdRangeCommand();
             case "id next" -> new IdNextCommand();
+            case "id generate" -> new IdGenerateCommand();
             default -> throw new IllegalArgumentException("no command " + path);
         };
     }

@@ -22,6 +22,11 @@ final class EpochMixin {
                     "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: ${DEFAULT-VALUE}).")
     private Instant epoch;
 
+    /** The epoch, also one that an {@link IdLayout} would not have. */
+    Instant epoch() {
+        return epoch;
+    }
+
     IdLayout layout() {
         if (!epoch.equals(epoch.truncatedTo(ChronoUnit.MILLIS))) {
             throw CliException.usage("epoch %s is not a whole millisecond".formatted(epoch));

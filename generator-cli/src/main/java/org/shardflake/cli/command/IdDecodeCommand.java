@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
+import org.shardflake.cli.CliException;
 import org.shardflake.cli.output.OutputFormat;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -23,7 +24,9 @@ import picocli.CommandLine.Spec;
             "Shows when and in which shard ids were made.",
             "Ids are decimal, signed or unsigned, or in the form given with --from; they come as arguments or, with none"
                     + " or '-', from standard input, one a line. A bad one is named on standard error and the rest still"
-                    + " decoded. A shortcode that begins with '-' goes after '--' or to standard input."
+                    + " decoded. A shortcode that begins with '-' goes after '--' or to standard input.",
+            "With --scheme, ids of another scheme, in its own form and counting from its own epoch unless one is given;"
+                    + " --scheme auto says what they could be, most plausible first."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -46,6 +49,13 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
             description = "decimal, base32, shortcode or public (default: ${DEFAULT-VALUE}).")
     private IdForm from;
 
+    @Option(
+            names = "--scheme",
+            paramLabel = "NAME",
+            completionCandidates = SchemeNames.WithAuto.class,
+            description = "What the ids are of: ${COMPLETION-CANDIDATES}.")
+    private @Nullable String scheme;
+
     @Mixin
     private IdKeyMixin key;
 
@@ -60,8 +70,24 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
 
     @Override
     public Integer call() {
+        if (scheme != null) {
+            return decodeOther(scheme);
+        }
         layout = epoch.layout();
         return new IdInput(spec, this).handle(ids);
+    }
+
+    /** Apart, so that ids of ours are decoded without a class of the others. */
+    private int decodeOther(String scheme) {
+        if (from != IdForm.DECIMAL) {
+            throw CliException.usage(
+                    "--from is for ids of Shardflake; ids of other schemes are read in their own form");
+        }
+        boolean ownEpoch = spec.commandLine().getParseResult().hasMatchedOption("--epoch");
+        SchemeDecoder decoder = new SchemeDecoder(scheme, ownEpoch ? epoch.epoch() : null, output);
+        int exitCode = new IdInput(spec, decoder).handle(ids);
+        decoder.end(spec.commandLine().getOut());
+        return exitCode;
     }
 
     @Override

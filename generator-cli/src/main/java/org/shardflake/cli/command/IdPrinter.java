@@ -7,7 +7,7 @@ package org.shardflake.cli.command;
 import java.io.PrintWriter;
 import org.shardflake.cli.output.OutputFormat;
 
-/** Prints ids as they come: one decimal a line, or an array of strings. */
+/** Prints ids as they come: one a line, or an array of strings. */
 final class IdPrinter {
 
     private final PrintWriter out;
@@ -20,13 +20,15 @@ final class IdPrinter {
     }
 
     void print(long id) {
+        print(Long.toString(id));
+    }
+
+    /** An id of letters, digits and hyphens. */
+    void print(String id) {
         switch (format) {
-            case TABLE -> out.append(Long.toString(id)).append('\n');
-            case JSON ->
-                out.append(printed == 0 ? "[\"" : ",\"")
-                        .append(Long.toString(id))
-                        .append('"');
-            case YAML -> out.append("- \"").append(Long.toString(id)).append("\"\n");
+            case TABLE -> out.append(id).append('\n');
+            case JSON -> out.append(printed == 0 ? "[\"" : ",\"").append(id).append('"');
+            case YAML -> out.append("- \"").append(id).append("\"\n");
         }
         printed++;
     }

@@ -24,7 +24,8 @@ public final class ServerFailure {
         return failure(e, "server %s: %s".formatted(url, message(e)), hint(e));
     }
 
-    static CliException explainConnecting(ServerUrl url, SQLException e) {
+    /** A connection that could not be had. */
+    public static CliException explainConnecting(ServerUrl url, SQLException e) {
         String state = String.valueOf(e.getSQLState());
         if (state.startsWith("28") || state.equals("08004")) {
             return failure(

@@ -1,0 +1,102 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.Shardflake;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake id generate}: new ids of any scheme. */
+@Command(
+        name = "generate",
+        description = {
+            "Makes ids of another scheme, for tests and comparisons.",
+            "Ids or worker ids that have to come from one place come from --server, where schema shardflake_scheme is made on"
+                    + " first use. A worker id that is not given is claimed there and given back at the end. Ids of your"
+                    + " tables are drawn with id next."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:a server cannot be reached, or failed, or the clock went back",
+            "2:the command line is wrong",
+            "3:failed after some ids were printed; those are good",
+            "4:all worker ids are claimed, or the server lacks the function library"
+        },
+        footer = {"", "Example: shardflake id generate --scheme snowflake --worker 378 --count 5"})
+final class IdGenerateCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--scheme",
+            paramLabel = "NAME",
+            required = true,
+            completionCandidates = SchemeNames.class,
+            description = "One of ${COMPLETION-CANDIDATES}.")
+    private String scheme;
+
+    @Option(
+            names = "--count",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "How many ids (default: ${DEFAULT-VALUE}).")
+    private long count;
+
+    @Option(
+            names = "--server",
+            paramLabel = "URL",
+            description = "A server that the scheme needs, as with id next; twice for tickets, odd and even.")
+    private @Nullable List<String> servers;
+
+    @Option(
+            names = "--worker",
+            paramLabel = "N",
+            description = "The worker, node or generator, for snowflake data center * 32 + worker.")
+    private @Nullable Long worker;
+
+    @Option(
+            names = "--shard",
+            paramLabel = "N",
+            defaultValue = "0",
+            description = "The shard (default: ${DEFAULT-VALUE}).")
+    private int shard;
+
+    @Option(
+            names = "--epoch",
+            paramLabel = "TIME",
+            converter = TimeConverter.class,
+            description = "What time counts from, as UTC milliseconds or ISO-8601 (default: as published).")
+    private @Nullable Instant epoch;
+
+    @Option(names = "--time-sequential", description = "For uniqueid: ids that sort by time.")
+    private boolean timeSequential;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() {
+        if (count < 1) {
+            throw CliException.usage("count %d is out of range 1..%d".formatted(count, Long.MAX_VALUE));
+        }
+        Shardflake shardflake = (Shardflake) spec.root().userObject();
+        IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());
+        SchemeRun run = new SchemeRun(scheme, epoch, servers == null ? List.of() : servers, shardflake.environment());
+        run.generate(worker, shard, timeSequential, count, printer);
+        return ExitCodes.OK;
+    }
+}

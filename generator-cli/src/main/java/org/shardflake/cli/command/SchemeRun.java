@@ -1,0 +1,94 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.CliException;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.cli.server.ServerFailure;
+import org.shardflake.scheme.ClockStandsException;
+import org.shardflake.scheme.ClockWentBackException;
+import org.shardflake.scheme.GeneratorSettings;
+import org.shardflake.scheme.IdGenerator;
+import org.shardflake.scheme.LeaseLostException;
+import org.shardflake.scheme.NoFreeWorkerException;
+import org.shardflake.scheme.Scheme;
+import org.shardflake.scheme.Schemes;
+import org.shardflake.scheme.UniqueIdMode;
+import org.shardflake.server.ServerUrl;
+
+/** Makes ids of a scheme, with failures said as the command line says them. */
+final class SchemeRun {
+
+    private final Scheme scheme;
+    private final List<ServerUrl> servers;
+
+    SchemeRun(String name, @Nullable Instant epoch, List<String> urls, Map<String, String> environment) {
+        try {
+            Scheme named = Schemes.named(name);
+            scheme = epoch == null ? named : named.withEpoch(epoch);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+        servers = urls.stream().map(url -> ServerAccess.parse(url, environment)).toList();
+    }
+
+    void generate(@Nullable Long worker, int shard, boolean timeSequential, long count, IdPrinter printer) {
+        GeneratorSettings settings = GeneratorSettings.DEFAULT
+                .withShard(shard)
+                .withMode(timeSequential ? UniqueIdMode.TIME_SEQUENTIAL : UniqueIdMode.SPREAD)
+                .withDataSources(servers.stream().map(ServerUrl::dataSource).toArray(DataSource[]::new));
+        try (IdGenerator ids = begin(worker == null ? settings : settings.withWorker(worker))) {
+            while (printer.printed() < count) {
+                printer.print(ids.next());
+            }
+            printer.end();
+        } catch (SQLException e) {
+            throw stopped(failure(e), printer.printed(), count);
+        } catch (ClockWentBackException | ClockStandsException | LeaseLostException e) {
+            throw stopped(failure(ExitCodes.FAILURE, e), printer.printed(), count);
+        } catch (IllegalArgumentException e) {
+            throw stopped(CliException.usage(e), printer.printed(), count);
+        }
+    }
+
+    private IdGenerator begin(GeneratorSettings settings) throws SQLException {
+        try {
+            return scheme.generator(settings);
+        } catch (NoFreeWorkerException e) {
+            throw failure(ExitCodes.PRECONDITION, e);
+        }
+    }
+
+    private CliException failure(SQLException e) {
+        String state = String.valueOf(e.getSQLState());
+        if (servers.size() > 1) {
+            return failure(ExitCodes.FAILURE, e);
+        }
+        return state.startsWith("08") || state.startsWith("28")
+                ? ServerFailure.explainConnecting(servers.get(0), e)
+                : ServerFailure.explain(servers.get(0), e);
+    }
+
+    private static CliException failure(int exitCode, Exception e) {
+        return new CliException(exitCode, String.valueOf(e.getMessage()), null).causedBy(e);
+    }
+
+    private static CliException stopped(CliException failure, long printed, long count) {
+        return printed == 0
+                ? failure
+                : new CliException(
+                                ExitCodes.PARTLY_DONE,
+                                "stopped after %d of %d ids: %s".formatted(printed, count, failure.getMessage()),
+                                "the ids printed are good")
+                        .causedBy(failure);
+    }
+}

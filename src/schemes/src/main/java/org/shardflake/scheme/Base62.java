@@ -1,0 +1,44 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.scheme;
+
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.util.function.IntFunction;
+
+/** Numbers of base 62, with digits in the order of ASCII, so that those of one length sort as numbers. */
+final class Base62 {
+
+    private static final String DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    private static final BigInteger BASE = BigInteger.valueOf(DIGITS.length());
+
+    private Base62() {}
+
+    /** The number that a text stands for, or what is made of the place of its first character that is no digit. */
+    static BigInteger parse(String text, IntFunction<BigInteger> otherwise) {
+        BigInteger value = BigInteger.ZERO;
+        for (int i = 0; i < text.length(); i++) {
+            int digit = DIGITS.indexOf(text.charAt(i));
+            if (digit < 0) {
+                return otherwise.apply(i);
+            }
+            value = value.multiply(BASE).add(BigInteger.valueOf(digit));
+        }
+        return value;
+    }
+
+    /** The number of 128 bits, unsigned. */
+    static String format(long high, long low) {
+        BigInteger rest = new BigInteger(
+                1, ByteBuffer.allocate(16).putLong(high).putLong(low).array());
+        StringBuilder text = new StringBuilder();
+        do {
+            BigInteger[] parts = rest.divideAndRemainder(BASE);
+            text.append(DIGITS.charAt(parts[1].intValue()));
+            rest = parts[0];
+        } while (rest.signum() > 0);
+        return text.reverse().toString();
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.scheme;
+
+/** What a generator does when its clock steps back. */
+public enum ClockStep {
+    /** It reads no clock. */
+    NO_CLOCK("reads no clock"),
+    /** It makes no ids until the clock has caught up. */
+    REFUSES("refuses until the clock has caught up"),
+    /** It counts on from the last id, so that ids keep increasing. */
+    COUNTS_ON("counts on, ids keep increasing"),
+    /** Ids go back in time with the clock; other bits make it unlikely that one repeats. */
+    GOES_BACK("ids go back in time; other bits keep them apart"),
+    /** Ids go back in time with the clock, and those made before can come again. */
+    REPEATS("ids go back in time and can repeat");
+
+    private final String text;
+
+    ClockStep(String text) {
+        this.text = text;
+    }
+
+    @Override
+    public String toString() {
+        return text;
+    }
+}

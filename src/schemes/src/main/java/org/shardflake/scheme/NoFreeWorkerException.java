@@ -1,0 +1,32 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.scheme;
+
+import java.io.Serial;
+import org.shardflake.ShardflakeException;
+
+/** All worker ids that would do are claimed by others. */
+public final class NoFreeWorkerException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final String scheme;
+
+    NoFreeWorkerException(String scheme, long first, long last) {
+        super(
+                first == last
+                        ? "worker %d of %s is claimed; wait until its claim ends, or take another"
+                                .formatted(first, scheme)
+                        : "all workers %d..%d of %s are claimed; wait until a claim ends, or end one: see shardflake_scheme.lease"
+                                .formatted(first, last, scheme));
+        this.scheme = scheme;
+    }
+
+    /** The scheme. */
+    public String scheme() {
+        return scheme;
+    }
+}

@@ -1,0 +1,62 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.scheme;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+
+/** What generators keep in a database, in a schema of its own, made on first use. */
+final class SchemeTables {
+
+    private static final String LEASE = """
+            CREATE TABLE IF NOT EXISTS shardflake_scheme.lease (
+                scheme text NOT NULL,
+                worker bigint NOT NULL,
+                claims bigint NOT NULL,
+                holder text NOT NULL,
+                expires_at timestamptz NOT NULL,
+                PRIMARY KEY (scheme, worker)
+            )
+            """;
+
+    private SchemeTables() {}
+
+    static void ensureLease(Connection connection) throws SQLException {
+        ensure(connection, "to_regclass('shardflake_scheme.lease')", LEASE);
+    }
+
+    /**
+     * Makes what is missing. Who made it first does not matter, and who uses what is there needs no right to make it.
+     *
+     * @param look an expression that is null where it is missing
+     * @param make what makes it, unless another has just done so
+     */
+    static void ensure(Connection connection, String look, String... make) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            try (ResultSet row = statement.executeQuery("SELECT " + look + " IS NOT NULL")) {
+                if (row.next() && row.getBoolean(1)) {
+                    return;
+                }
+            }
+            connection.setAutoCommit(false);
+            try {
+                // Two that make a schema at once fail even with IF NOT EXISTS.
+                statement.execute("SELECT pg_advisory_xact_lock(hashtext('shardflake_scheme'))");
+                statement.execute("CREATE SCHEMA IF NOT EXISTS shardflake_scheme");
+                for (String sql : make) {
+                    statement.execute(sql);
+                }
+                connection.commit();
+            } catch (SQLException e) {
+                connection.rollback();
+                throw e;
+            } finally {
+                connection.setAutoCommit(true);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.scheme;
+
+import java.sql.SQLException;
+
+/** The number that tells a generator from the others of its scheme. */
+sealed interface Worker extends AutoCloseable permits Worker.Given, WorkerLease {
+
+    /** The number. */
+    long id();
+
+    /** How often the number was claimed, this time included; 1 for a number that was given. */
+    long launch();
+
+    /**
+     * Makes sure, before each id, that the number is still this generator's.
+     *
+     * @throws LeaseLostException if it is not
+     */
+    void check();
+
+    @Override
+    void close() throws SQLException;
+
+    /**
+     * The number from the settings, or else one claimed in their first database.
+     *
+     * @throws IllegalArgumentException if the number is out of range, or there is neither
+     */
+    static Worker of(String scheme, GeneratorSettings settings, long first, long last) throws SQLException {
+        if (settings.worker().isPresent()) {
+            return new Given(checkRange(settings.worker().getAsLong(), first, last));
+        }
+        if (settings.dataSources().isEmpty()) {
+            throw new IllegalArgumentException(
+                    "scheme %s needs a worker %d..%d, or a server to claim one from".formatted(scheme, first, last));
+        }
+        return WorkerLease.claim(scheme, settings, first, last);
+    }
+
+    static long checkRange(long worker, long first, long last) {
+        if (worker < first || worker > last) {
+            throw new IllegalArgumentException("worker %d is out of range %d..%d".formatted(worker, first, last));
+        }
+        return worker;
+    }
+
+    /** A number that the caller vouches for. */
+    record Given(long id) implements Worker {
+        @Override
+        public long launch() {
+            return 1;
+        }
+
+        @Override
+        public void check() {}
+
+        @Override
+        public void close() {}
+    }
+}
