@@ -41,7 +41,7 @@ class GuideIT {
 
     /** One story, from an empty shard map on. */
     private static final List<String> CHAPTERS =
-            List.of("shard-map", "schema-changes", "moves", "adopting", "ids", "command-line");
+            List.of("shard-map", "schema-changes", "moves", "adopting", "ids", "schemes", "command-line");
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(4);

@@ -15,6 +15,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -88,6 +90,24 @@ class FunctionLibraryTest {
         try (InputStream golden = getClass().getResourceAsStream("/golden/server.txt")) {
             assertThat(queryString(connection, SURFACE) + "\n").isEqualTo(new String(golden.readAllBytes(), UTF_8));
         }
+    }
+
+    /** Those that the reference calls internal begin so, or are parts of what an id is computed from. */
+    @Test
+    void everyFunctionForUsersIsInTheReference() throws SQLException, IOException {
+        FunctionLibrary.deploy(connection);
+        String functions = queryString(connection, """
+                SELECT string_agg(format('%s(%s)', proname, pg_get_function_arguments(oid)), E'\\n')
+                  FROM pg_proc WHERE pronamespace = 'shardflake'::regnamespace
+                   AND obj_description(oid, 'pg_proc') !~ '^Internal' AND proname <> ALL (?)
+                """.replace(
+                        "?", "'{check_shard,clock_ms,compose_id,hot_lag,is_hot,is_shard,is_stopped,now_ticks,mark}'"));
+        functions = functions.replace("timestamp with time zone", "timestamptz").replace("::name", "");
+        String reference = Files.readString(Path.of("../src/docs/reference/sql.md"));
+
+        assertThat(functions.lines())
+                .isNotEmpty()
+                .allSatisfy(function -> assertThat(reference).contains("`" + function));
     }
 
     @Test

@@ -1,0 +1,114 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+import picocli.CommandLine.Help.Ansi;
+
+/** The pages of reference are what the code says. {@code -Dguide.update} writes them. */
+class ReferenceTest {
+
+    private static final Path PAGES = Path.of("../src/docs/reference");
+
+    private static final Pattern PUBLIC_TYPE = Pattern.compile(
+            "/\\*\\*((?:(?!\\*/).)*)\\*/\\s*(?:@[^\\n]*\\n\\s*)*public (?:abstract |sealed |final |non-sealed )*(class|interface|record|enum|@interface) (\\w+)",
+            Pattern.DOTALL);
+
+    private static void check(String page, String text) throws IOException {
+        Path file = PAGES.resolve(page);
+        if (Boolean.getBoolean("guide.update")) {
+            Files.createDirectories(PAGES);
+            Files.writeString(file, text);
+        }
+        assertThat(Files.readString(file))
+                .as("%s is not what the code says; -Dguide.update writes it", page)
+                .isEqualTo(text);
+    }
+
+    @Test
+    void theCommandsAreThoseOfTheReference() throws IOException {
+        CommandLine all = Shardflake.allCommands();
+        all.setUsageHelpWidth(100);
+        StringBuilder text = new StringBuilder("""
+                # Commands
+
+                What `--help` of each command says. Settings, output and exit codes in general: [the command line](../guide/command-line.md).
+                """);
+        append(all, text);
+        check("commands.md", text.toString());
+    }
+
+    private static void append(CommandLine command, StringBuilder text) {
+        if (command.getCommandSpec().usageMessage().hidden()) {
+            return;
+        }
+        command.setUsageHelpWidth(100);
+        String name = command.getCommandSpec().qualifiedName();
+        text.append("\n## ").append(name).append("\n\n```text\n");
+        text.append(command.getUsageMessage(Ansi.OFF).stripTrailing()).append("\n```\n");
+        command.getSubcommands().values().forEach(below -> append(below, text));
+    }
+
+    @Test
+    void theTypesAreThoseOfTheReference() throws IOException {
+        StringBuilder text = new StringBuilder("""
+                # Java
+
+                The types that an application sees, with the first sentence of their documentation; the rest is in the Javadoc that comes with
+                the artifacts. [Routing in Java](../guide/routing.md) shows how they are used.
+                """);
+        append(Path.of("../shard-router/src/main/java"), "shardflake-router", text);
+        append(Path.of("../sql/src/main/java"), "shardflake-sql", text);
+        append(Path.of("../src/schemes/src/main/java"), "shardflake-schemes", text);
+        check("java.md", text.toString());
+    }
+
+    private static void append(Path sources, String artifact, StringBuilder text) throws IOException {
+        TreeMap<String, List<String>> packages = new TreeMap<>();
+        try (Stream<Path> files = Files.walk(sources)) {
+            for (Path file : files.filter(path -> path.toString().endsWith(".java"))
+                    .sorted()
+                    .toList()) {
+                Matcher type = PUBLIC_TYPE.matcher(Files.readString(file));
+                if (type.find() && file.endsWith(type.group(3) + ".java")) {
+                    String name =
+                            sources.relativize(file.getParent()).toString().replace('/', '.');
+                    packages.computeIfAbsent(name, unused -> new ArrayList<>())
+                            .add("| `%s` | %s | %s |"
+                                    .formatted(type.group(3), type.group(2), firstSentence(type.group(1))));
+                }
+            }
+        }
+        packages.forEach((name, types) -> text.append("\n## ")
+                .append(name)
+                .append("\n\nIn `")
+                .append(artifact)
+                .append("`.\n\n| Type | | |\n| --- | --- | --- |\n")
+                .append(String.join("\n", types))
+                .append('\n'));
+    }
+
+    private static String firstSentence(String javadoc) {
+        String text = javadoc.replaceAll("(?m)^\\s*\\* ?", " ")
+                .replaceAll("\\{@(?:code|link|linkplain|literal) ([^}]*)}", "`$1`")
+                .replaceAll("\\s+", " ")
+                .strip()
+                .replaceAll("<p>.*|<ul>.*|<pre>.*| @\\w.*", "");
+        Matcher end = Pattern.compile("^(.*?\\.)(?:\\s|$)").matcher(text);
+        return (end.find() ? end.group(1) : text).strip().replace("|", "\\|");
+    }
+}
