@@ -60,6 +60,9 @@ public final class Shardflake implements Callable<Integer> {
 
     private static final int HELP_WIDTH = 100;
 
+    /** What picocli would load to be able to convert it, and no option here leaves to picocli. */
+    private static final String UNUSED_CONVERTERS = "java.time.*,java.sql.*";
+
     @Option(
             names = {"-h", "--help"},
             usageHelp = true,
@@ -121,6 +124,7 @@ public final class Shardflake implements Callable<Integer> {
             OutputStream stderr,
             Map<String, String> environment,
             Ansi ansi) {
+        System.setProperty("picocli.converters.excludes", UNUSED_CONVERTERS);
         Shardflake shardflake = new Shardflake(in, environment);
         CommandLine commandLine = new CommandLine(shardflake);
         StandardOutput output = new StandardOutput(stdout);

@@ -16,11 +16,10 @@ final class EpochMixin {
     @Option(
             names = "--epoch",
             paramLabel = "TIME",
-            defaultValue = "2025-01-01T00:00:00Z",
             converter = TimeConverter.class,
             description =
-                    "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: ${DEFAULT-VALUE}).")
-    private Instant epoch;
+                    "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: 2025-01-01T00:00:00Z).")
+    private Instant epoch = IdLayout.DEFAULT.epoch();
 
     /** The epoch, also one that an {@link IdLayout} would not have. */
     Instant epoch() {
