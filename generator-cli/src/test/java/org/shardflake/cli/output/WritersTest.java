@@ -33,6 +33,12 @@ class WritersTest {
     }
 
     @Test
+    void linesAreCutToTheWidthOfTheTerminal() {
+        assertThat(TerminalWidth.fit("12345\n123456\n1234567", 6)).isEqualTo("12345\n123456\n12345…");
+        assertThat(TerminalWidth.fit("\u001b[1m123456789\u001b[0m", 6)).isEqualTo("\u001b[1m123456789\u001b[0m");
+    }
+
+    @Test
     void writesJsonOnOneLine() {
         assertThat(JsonWriter.write(status()))
                 .isEqualTo("{\"servers\":[{\"name\":\"db1\",\"tags\":[\"a\",\"b\"]},{\"name\":\"db2\"}],"

@@ -1,0 +1,44 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.output;
+
+import java.io.IOException;
+import java.util.stream.Collectors;
+import org.jline.terminal.Terminal;
+import org.jline.terminal.TerminalBuilder;
+
+/** Makes text fit the terminal, whose wrapped lines nobody can read as a table. What goes to a file or a pipe stays whole. */
+public final class TerminalWidth {
+
+    /** Every terminal is as wide, and looking costs time. */
+    private static final int ALWAYS_FITS = 80;
+
+    private static final char ESCAPE = '\u001b';
+
+    private TerminalWidth() {}
+
+    /** The text with lines cut that are wider than the terminal, if there is one. */
+    public static String fit(String text) {
+        boolean fits = text.lines().allMatch(line -> line.length() <= ALWAYS_FITS);
+        return fits || !Progress.isTerminal() ? text : fit(text, width());
+    }
+
+    /** Lines with colours are as wide as whoever coloured them made them. */
+    static String fit(String text, int width) {
+        return text.lines()
+                .map(line ->
+                        line.length() <= width || line.indexOf(ESCAPE) >= 0 ? line : line.substring(0, width - 1) + "…")
+                .collect(Collectors.joining("\n"));
+    }
+
+    private static int width() {
+        try (Terminal terminal =
+                TerminalBuilder.builder().system(true).dumb(true).build()) {
+            return terminal.getWidth() > ALWAYS_FITS / 2 ? terminal.getWidth() : Integer.MAX_VALUE;
+        } catch (IOException e) {
+            return Integer.MAX_VALUE;
+        }
+    }
+}
