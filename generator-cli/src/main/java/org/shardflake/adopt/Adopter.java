@@ -355,18 +355,11 @@ public final class Adopter implements AutoCloseable {
 
     /** Changes leave the journal when the shards have them. */
     private long takeChanges(Adoption adoption) throws SQLException {
-        connection.setAutoCommit(false);
-        try {
+        return Sql.inTransaction(connection, () -> {
             long taken = old.takeChanges(adoption, settings.batchRows(), this::stage);
             merge();
-            connection.commit();
             return taken;
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-        }
+        });
     }
 
     private void stage(int shard, byte[] line) throws SQLException {

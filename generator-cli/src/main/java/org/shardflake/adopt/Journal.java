@@ -209,20 +209,18 @@ final class Journal {
     /** In one transaction that never makes writers wait long: they queue behind whoever waits for the table's lock. */
     private void withLock(Change change) throws SQLException {
         for (int attempt = 1; ; attempt++) {
-            connection.setAutoCommit(false);
             try {
-                Sql.execute(connection, "SET LOCAL lock_timeout = '1s'");
-                change.make();
-                connection.commit();
+                Sql.inTransaction(connection, () -> {
+                    Sql.execute(connection, "SET LOCAL lock_timeout = '1s'");
+                    change.make();
+                    return true;
+                });
                 return;
             } catch (SQLException e) {
-                connection.rollback();
                 if (!"55P03".equals(e.getSQLState()) || attempt == LOCK_TRIES) {
                     throw e;
                 }
                 pause();
-            } finally {
-                connection.setAutoCommit(true);
             }
         }
     }

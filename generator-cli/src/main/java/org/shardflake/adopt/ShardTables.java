@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
@@ -148,26 +149,21 @@ final class ShardTables implements AutoCloseable {
     /** The last commit waits for the disk, and the others with it. */
     private void merge(List<Integer> some, boolean isLast, List<Column> columns, List<Column> primaryKey)
             throws SQLException {
-        connection.setAutoCommit(false);
-        try {
-            String tables = some.stream().map(this::table).collect(joining(", "));
-            Sql.execute(
-                    connection,
-                    (isLast ? "" : "SET LOCAL synchronous_commit = off; ") + "LOCK TABLE " + tables
-                            + " IN ROW EXCLUSIVE MODE");
+        change(
+                some,
+                isLast ? "" : "SET LOCAL synchronous_commit = off; ",
+                shard -> mergeOf(shard, columns, primaryKey));
+    }
+
+    /** Changes the tables of some shards in one transaction, if this server takes their writes. */
+    private void change(List<Integer> some, String settings, IntFunction<String> statements) throws SQLException {
+        String tables = some.stream().map(this::table).collect(joining(", "));
+        Sql.inTransaction(connection, () -> {
+            Sql.execute(connection, settings + "LOCK TABLE " + tables + " IN ROW EXCLUSIVE MODE");
             refuseFenced(some);
-            Sql.execute(
-                    connection,
-                    some.stream()
-                            .map(shard -> mergeOf(shard, columns, primaryKey))
-                            .collect(joining(";\n")));
-            connection.commit();
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-        }
+            Sql.execute(connection, some.stream().map(statements::apply).collect(joining(";\n")));
+            return true;
+        });
     }
 
     /**
@@ -211,25 +207,7 @@ final class ShardTables implements AutoCloseable {
     void clear() throws SQLException {
         Sql.execute(connection, "SET session_replication_role = replica; SET lock_timeout = '10s'");
         for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
-            connection.setAutoCommit(false);
-            try {
-                Sql.execute(
-                        connection,
-                        "LOCK TABLE %s IN ROW EXCLUSIVE MODE"
-                                .formatted(some.stream().map(this::table).collect(joining(", "))));
-                refuseFenced(some);
-                Sql.execute(
-                        connection,
-                        some.stream()
-                                .map(shard -> "DELETE FROM " + table(shard))
-                                .collect(joining(";\n")));
-                connection.commit();
-            } catch (SQLException | RuntimeException e) {
-                connection.rollback();
-                throw e;
-            } finally {
-                connection.setAutoCommit(true);
-            }
+            change(some, "", shard -> "DELETE FROM " + table(shard));
         }
     }
 

@@ -29,6 +29,34 @@ public final class Sql {
         T read(ResultSet row) throws SQLException;
     }
 
+    @FunctionalInterface
+    public interface Work<T> {
+        T run() throws SQLException;
+    }
+
+    /** Does work in a transaction of a connection that is in auto-commit mode, and leaves it in that. */
+    public static <T> T inTransaction(Connection connection, Work<T> work) throws SQLException {
+        connection.setAutoCommit(false);
+        try {
+            T result = work.run();
+            connection.commit();
+            connection.setAutoCommit(true);
+            return result;
+        } catch (SQLException | RuntimeException e) {
+            rollBack(connection, e);
+            throw e;
+        }
+    }
+
+    private static void rollBack(Connection connection, Exception failure) {
+        try {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        } catch (SQLException e) {
+            failure.addSuppressed(e); // The connection is lost, and what it did with it.
+        }
+    }
+
     public static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.setEscapeProcessing(false);
