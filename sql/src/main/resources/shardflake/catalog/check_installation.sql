@@ -6,8 +6,8 @@ CREATE OR REPLACE FUNCTION shardflake_catalog.keep_installation() RETURNS trigge
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF NEW.shard_count <> OLD.shard_count OR NEW.epoch_ms <> OLD.epoch_ms THEN
-        RAISE EXCEPTION 'shard_count and epoch_ms of an installation never change'
+    IF NEW.shard_count <> OLD.shard_count OR NEW.epoch_ms <> OLD.epoch_ms OR NEW.id <> OLD.id THEN
+        RAISE EXCEPTION 'shard_count, epoch_ms and id of an installation never change'
             USING ERRCODE = 'SF010',
                   DETAIL = format('They are %s and %s; the update says %s and %s.',
                                   OLD.shard_count, OLD.epoch_ms, NEW.shard_count, NEW.epoch_ms),

@@ -18,4 +18,10 @@ public interface AdoptListener {
 
     /** The table takes no more writes. */
     default void closed(String table) {}
+
+    /** The table takes writes again, since it could not be finished. */
+    default void opened(String table) {}
+
+    /** The table could neither be finished nor opened. */
+    default void leftClosed(String table) {}
 }

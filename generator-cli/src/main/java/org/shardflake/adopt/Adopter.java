@@ -13,10 +13,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -35,23 +34,36 @@ import org.shardflake.server.ServerUrl;
  */
 public final class Adopter implements AutoCloseable {
 
-    private static final int DIFFERENCES = 1000;
+    /** The oldest PostgreSQL that a table can be adopted from. */
+    private static final int OLDEST_VERSION = 12;
 
     private static final int NOT_COMPARED = -1;
 
-    /** How often rows may be found to clash, each time for others written meanwhile. */
+    /** How often rows may be found to clash when all changes there are have been brought over together. */
     private static final int CLASHES = 20;
 
+    /** SQLSTATEs of a row that another one has the place of: of a unique key, of an exclusion constraint. */
+    private static final Set<String> CLASH = Set.of("23505", "23P01");
+
+    /** Time limits are for queries of the application; and each statement has to see what was committed before it. */
+    private static final String SESSION = """
+            SET standard_conforming_strings = on; SET row_security = off; SET default_transaction_isolation = 'read committed';
+            SELECT set_config(name, '0', false) FROM pg_settings
+             WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')
+            """;
+
     private final AdoptSettings settings;
+    private final UUID installation;
     private final ShardMap map;
     private final AdoptListener listener;
     private final Connection connection;
-    private final List<ShardTables> servers = new ArrayList<>();
-    private final ShardTables[] serverOfShard;
-    private final ExecutorService threads;
+    private final ShardServers servers;
     private final TableFacts table;
-    private final TableFacts shardTable;
+    private final String into;
     private final Column key;
+    private final KeyExpression keyExpression;
+    private final TableChecks checks;
+    private final List<Column> shardColumns;
     private final OldTable old;
     private final Journal journal;
     private long changes;
@@ -59,208 +71,147 @@ public final class Adopter implements AutoCloseable {
     private Adopter(
             AdoptSettings settings,
             Connection connection,
+            UUID installation,
             ShardMap map,
             Function<Server, ServerUrl> urls,
             AdoptListener listener)
             throws SQLException {
         this.settings = settings;
+        this.installation = installation;
         this.map = map;
         this.listener = listener;
         this.connection = connection;
-        this.serverOfShard = new ShardTables[map.sharding().shardCount()];
-        this.threads = Executors.newCachedThreadPool(Adopter::daemon);
-        Sql.execute(connection, Rows.SETTINGS);
-        Sql.execute(connection, "SET standard_conforming_strings = on; SET row_security = off");
         this.table = TableFacts.find(connection, settings.table())
                 .orElseThrow(() -> new AdoptRefusedException(
                         "there is no table %s".formatted(settings.table()), "name it with its schema: app.photo"));
         TableChecks.checkKind(table);
-        this.key = table.column(settings.key())
-                .orElseThrow(() -> new AdoptRefusedException(
-                        "table %s has no column %s".formatted(table.name(), settings.key()),
-                        "its columns are "
-                                + table.columns().stream().map(Column::name).collect(joining(", "))));
-        KeyExpression expression = KeyExpression.of(key, map.sharding());
-        this.old = new OldTable(connection, table, expression);
+        this.into = settings.into() == null ? table.plainName() : settings.into();
+        this.key = findKey();
+        this.keyExpression = KeyExpression.of(key, map.sharding());
         this.journal = new Journal(connection, table);
-        connectServers(urls);
-        this.shardTable = findShardTable();
+        this.servers = new ShardServers(map, urls, Sql.text(connection, "SELECT quote_ident(?)", into));
+        try {
+            TableFacts shardTable = findShardTable();
+            this.checks = new TableChecks(table, shardTable, key);
+            List<Column> columns = checks.broughtOver();
+            this.shardColumns = columns.stream()
+                    .map(column -> shardTable.column(column.name()).orElseThrow())
+                    .toList();
+            this.old = new OldTable(connection, table, keyExpression, columns);
+        } catch (SQLException | RuntimeException e) {
+            servers.closeAfter(e);
+            throw e;
+        }
     }
 
     /**
      * Connects to the old database and to all servers of the map. Changes nothing.
      *
      * @param oldDatabase where the table is, and where the progress is recorded; the login owns the table
+     * @param installation the one that the map is of
      * @param urls how to reach a server of the map; the login may set {@code session_replication_role}
-     * @throws AdoptRefusedException if the tables are not such that the rows of one can live in the others
+     * @throws AdoptRefusedException if there are no such tables
      */
     public static Adopter open(
             AdoptSettings settings,
             ServerUrl oldDatabase,
+            UUID installation,
             ShardMap map,
             Function<Server, ServerUrl> urls,
             AdoptListener listener)
             throws SQLException {
-        Connection connection = oldDatabase.connect("shardflake adopt");
+        Connection connection = connect(oldDatabase);
         try {
-            return new Adopter(settings, connection, map, urls, listener);
+            int version = connection.getMetaData().getDatabaseMajorVersion();
+            if (version < OLDEST_VERSION) {
+                throw new AdoptRefusedException(
+                        "the old database is of PostgreSQL %d".formatted(version),
+                        "upgrade it to %d or later first".formatted(OLDEST_VERSION));
+            }
+            return new Adopter(settings, connection, installation, map, urls, listener);
         } catch (SQLException | RuntimeException e) {
             connection.close();
             throw e;
         }
     }
 
-    private static Thread daemon(Runnable work) {
-        Thread thread = new Thread(work, "shardflake adopt");
-        thread.setDaemon(true);
-        return thread;
-    }
-
-    private void connectServers(Function<Server, ServerUrl> urls) throws SQLException {
-        String quoted = Sql.text(connection, "SELECT quote_ident(?)", settings.into());
-        for (Server server : map.servers()) {
-            if (map.shards(server).isEmpty()) {
-                continue;
-            }
-            ShardTables tables = new ShardTables(
-                    server.name(), urls.apply(server).connect("shardflake adopt"), map.shards(server), quoted);
-            servers.add(tables);
-            tables.shards().stream().forEach(shard -> serverOfShard[shard] = tables);
+    static Connection connect(ServerUrl url) throws SQLException {
+        Connection connection = url.connect("shardflake adopt");
+        try {
+            Sql.execute(connection, Rows.SETTINGS);
+            Sql.execute(connection, SESSION);
+            return connection;
+        } catch (SQLException e) {
+            connection.close();
+            throw e;
         }
     }
 
+    private Column findKey() {
+        return table.column(settings.key())
+                .orElseThrow(() -> new AdoptRefusedException(
+                        "table %s has no column %s".formatted(table.name(), settings.key()),
+                        "its columns are "
+                                + table.columns().stream().map(Column::name).collect(joining(", "))));
+    }
+
     private TableFacts findShardTable() throws SQLException {
-        for (ShardTables server : servers) {
+        for (ShardTables server : servers.all()) {
             List<String> missing = server.missing();
             if (!missing.isEmpty()) {
                 throw new AdoptRefusedException(
                         "%d shards on %s have no table %s, %s for one"
-                                .formatted(missing.size(), server.server(), settings.into(), missing.get(0)),
+                                .formatted(missing.size(), server.server(), into, missing.get(0)),
                         "create it on all shards with shardflake schema deploy");
             }
         }
-        ShardTables first = servers.get(0);
-        return TableFacts.find(
-                        first.connection(),
-                        first.table(first.shards().stream().findFirst().orElseThrow()))
+        return TableFacts.find(servers.all().get(0).connection(), servers.example())
                 .orElseThrow();
     }
 
-    /** What would be done. Checks everything and changes nothing. */
+    /**
+     * What would be done. Checks everything and changes nothing.
+     *
+     * @throws AdoptRefusedException if the rows of the table cannot live in those of the shards
+     */
     public AdoptPlan plan() throws SQLException {
-        TableChecks checks = new TableChecks(table, shardTable, key);
         checks.checkColumns();
-        checks.checkKeyIsNeverNull(connection);
+        checks.checkNulls(connection);
         checks.checkNewIdsAreAbove(connection, map.layout());
-        if (journal.find().isEmpty()) {
+        Optional<Adoption> begun = journal.find();
+        begun.ifPresent(this::refuseOther);
+        if (begun.isEmpty()) {
             refuseFilled();
         }
         return new AdoptPlan(
                 table.name(),
-                settings.into(),
+                into,
                 map.sharding().shardCount(),
                 table.estimatedRows(),
-                columns().stream().map(Column::name).toList(),
+                shardColumns.stream().map(Column::name).toList(),
                 checks.warnings());
     }
 
     private void refuseFilled() throws SQLException {
-        for (ShardTables server : servers) {
+        for (ShardTables server : servers.all()) {
             List<Integer> filled = server.filled();
             if (!filled.isEmpty()) {
                 throw new AdoptRefusedException(
                         "%s has rows in %d shards on %s already, shard %d for one"
-                                .formatted(settings.into(), filled.size(), server.server(), filled.get(0)),
+                                .formatted(into, filled.size(), server.server(), filled.get(0)),
                         "adopted rows might replace them; empty these tables first");
             }
         }
     }
 
-    private List<Column> columns() {
-        return table.stored().stream()
-                .filter(column ->
-                        !shardTable.column(column.name()).orElseThrow().generated())
-                .toList();
-    }
-
-    /** Copies what is not copied yet, and brings over what has changed. The table goes on taking writes. */
-    public AdoptReport run() throws SQLException {
-        Adoption adoption = beginOrGoOn();
-        if (adoption.state() == AdoptState.FINISHED) {
-            return report(adoption, NOT_COMPARED);
-        }
-        copy(adoption);
-        catchUp(adoption);
-        return report(find(), NOT_COMPARED);
-    }
-
-    /**
-     * Does what {@link #run} does, then ends writes to the table, brings the last changes over and compares all rows.
-     *
-     * @throws RowsDifferException if shards do not have the rows they are to have; the table takes writes again
-     */
-    public AdoptReport finish() throws SQLException {
-        Adoption adoption = beginOrGoOn();
-        if (adoption.state() == AdoptState.FINISHED) {
-            return report(adoption, NOT_COMPARED);
-        }
-        copy(adoption);
-        catchUp(adoption);
-        if (find().state() != AdoptState.CLOSED) {
-            journal.close(adoption);
-        }
-        listener.closed(table.name());
-        bringOver(adoption, Long.MAX_VALUE);
-        long rows = compare(adoption);
-        journal.finish(adoption);
-        return report(find(), rows);
-    }
-
-    /**
-     * Ends the adoption before it is finished: removes the rows from the shards and all traces from the old database, whose table takes
-     * writes again if it did not.
-     */
-    public AdoptReport cancel() throws SQLException {
-        lock();
-        Adoption adoption = journal.find()
-                .orElseThrow(() -> new AdoptRefusedException(
-                        "%s is not being adopted".formatted(table.name()), "there is nothing to cancel"));
-        if (adoption.state() == AdoptState.FINISHED) {
-            throw new AdoptRefusedException(
-                    "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
-                    "to write to the old table again, drop its trigger shardflake_adopt_closed by hand");
-        }
-        refuseOther(adoption);
-        onAllServers(ShardTables::clear);
-        journal.remove(adoption);
-        return new AdoptReport(
-                table.name(),
-                settings.into(),
-                AdoptState.CANCELLED,
-                map.sharding().shardCount(),
-                0,
-                0,
-                NOT_COMPARED);
-    }
-
-    private Adoption beginOrGoOn() throws SQLException {
-        lock();
-        plan();
-        Optional<Adoption> begun = journal.find();
-        begun.ifPresent(this::refuseOther);
-        List<Column> columns = columns();
-        for (ShardTables server : servers) {
-            server.prepare(columns);
-        }
-        return begun.isPresent() ? begun.get() : journal.begin(settings.into(), KeyExpression.of(key, map.sharding()));
-    }
-
-    private Adoption find() throws SQLException {
-        return journal.find().orElseThrow();
-    }
-
     private void refuseOther(Adoption adoption) {
-        boolean same = adoption.into().equals(settings.into())
+        if (!adoption.installation().equals(installation)) {
+            throw new AdoptRefusedException(
+                    "%s is being adopted into the shards of another installation".formatted(table.name()),
+                    "name that one's catalog with --catalog; its id is %s, and this one's %s"
+                            .formatted(adoption.installation(), installation));
+        }
+        boolean same = adoption.into().equals(into)
                 && adoption.key().equals(key.name())
                 && adoption.shardCount() == map.sharding().shardCount();
         if (!same) {
@@ -269,6 +220,129 @@ public final class Adopter implements AutoCloseable {
                             .formatted(table.name(), adoption.into(), adoption.key(), adoption.shardCount()),
                     "go on with these, or cancel it with these first");
         }
+    }
+
+    /** Copies what is not copied yet, and brings over what has changed. The table goes on taking writes. */
+    public AdoptReport run() throws SQLException {
+        lock();
+        if (isFinished()) {
+            return report(NOT_COMPARED);
+        }
+        Adoption adoption = beginOrGoOn();
+        copy(adoption);
+        catchUp(adoption);
+        return report(NOT_COMPARED);
+    }
+
+    /**
+     * Does what {@link #run} does, then ends writes to the table, brings the last changes over and compares all rows. If that fails,
+     * the table takes writes again; only a process that is killed leaves it closed, until it is run again or {@link #reopen opened}.
+     *
+     * @throws RowsDifferException if shards do not have the rows they are to have
+     */
+    public AdoptReport finish() throws SQLException {
+        lock();
+        if (isFinished()) {
+            return report(NOT_COMPARED);
+        }
+        Adoption adoption = beginOrGoOn();
+        copy(adoption);
+        catchUp(adoption);
+        Rows comparison = comparison();
+        journal.close(adoption);
+        listener.closed(table.name());
+        try {
+            bringOver(adoption, Long.MAX_VALUE);
+            long rows = compare(comparison);
+            journal.finish(adoption);
+            return report(rows);
+        } catch (SQLException | RuntimeException e) {
+            openAfter(e, adoption);
+            throw e;
+        }
+    }
+
+    private void openAfter(Exception failure, Adoption adoption) {
+        try {
+            journal.open(adoption);
+            listener.opened(table.name());
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+            listener.leftClosed(table.name());
+        }
+    }
+
+    /**
+     * Makes a table that was closed take writes again, and goes on noting them.
+     *
+     * @throws RowsDifferException if the adoption was finished and the shards have been written to since
+     */
+    public AdoptReport reopen() throws SQLException {
+        lock();
+        Adoption adoption = requireBegun();
+        if (adoption.state() == AdoptState.FINISHED) {
+            compare(comparison());
+        }
+        if (adoption.state() == AdoptState.FINISHED || adoption.state() == AdoptState.CLOSED) {
+            journal.open(adoption);
+        }
+        return report(NOT_COMPARED);
+    }
+
+    /**
+     * Ends the adoption before it is finished: makes the table take writes again if it did not, removes the rows from the shards and all
+     * traces from the old database.
+     */
+    public AdoptReport cancel() throws SQLException {
+        lock();
+        Adoption adoption = checkCancel();
+        journal.beginAgain(adoption);
+        servers.onAll(ShardTables::clear);
+        journal.remove(adoption);
+        return new AdoptReport(
+                table.name(), into, AdoptState.CANCELLED, map.sharding().shardCount(), 0, 0, NOT_COMPARED);
+    }
+
+    /** Refuses what cannot be cancelled. */
+    public Adoption checkCancel() throws SQLException {
+        Adoption adoption = requireBegun();
+        if (adoption.state() == AdoptState.FINISHED) {
+            throw new AdoptRefusedException(
+                    "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
+                    "if nothing has been written to them, --reopen makes the table take writes again; then cancel");
+        }
+        return adoption;
+    }
+
+    private Adoption requireBegun() throws SQLException {
+        Adoption adoption = journal.find()
+                .orElseThrow(() -> new AdoptRefusedException(
+                        "%s is not being adopted".formatted(table.name()), "begin with shardflake adopt"));
+        refuseOther(adoption);
+        return adoption;
+    }
+
+    private boolean isFinished() throws SQLException {
+        Optional<Adoption> begun = journal.find();
+        begun.ifPresent(this::refuseOther);
+        boolean finished = begun.filter(adoption -> adoption.state() == AdoptState.FINISHED)
+                .isPresent();
+        if (finished && !journal.isClosed()) {
+            throw new AdoptRefusedException(
+                    "%s was adopted, and something else than --reopen has made it take writes again"
+                            .formatted(table.name()),
+                    "what was written to it since is not in the shards: bring it over by hand, and close the table with ALTER TABLE ... ENABLE ALWAYS TRIGGER shardflake_adopt_closed");
+        }
+        return finished;
+    }
+
+    private Adoption beginOrGoOn() throws SQLException {
+        plan();
+        for (ShardTables server : servers.all()) {
+            server.prepare(shardColumns);
+        }
+        Optional<Adoption> begun = journal.find();
+        return begun.isPresent() ? begun.get() : journal.begin(installation, into, keyExpression);
     }
 
     /** Until the connection ends. */
@@ -280,19 +354,23 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
+    /** Up to the first batch that is not full: what comes after its end has been noted, like every change. */
     private void copy(Adoption adoption) throws SQLException {
         if (adoption.state() != AdoptState.COPYING) {
             return;
         }
         @Nullable List<String> copiedTo = adoption.copiedTo();
         long rows = adoption.copiedRows();
-        List<String> upTo = old.endOfBatch(copiedTo, settings.batchRows());
-        while (upTo != null) {
-            rows += copyBatch(adoption, copiedTo, upTo);
-            copiedTo = upTo;
-            journal.copied(adoption, copiedTo, rows);
-            listener.copied(rows, Math.max(rows, table.estimatedRows()));
-            upTo = old.endOfBatch(copiedTo, settings.batchRows());
+        boolean more = true;
+        while (more) {
+            OldTable.Batch batch = old.nextBatch(copiedTo, settings.batchRows());
+            if (batch != null) {
+                rows += copyBatch(adoption, copiedTo, batch.end());
+                copiedTo = batch.end();
+                journal.copied(adoption, copiedTo, rows);
+                listener.copied(rows, Math.max(rows, table.estimatedRows()));
+            }
+            more = batch != null && !batch.isLast();
         }
         journal.allCopied(adoption);
     }
@@ -322,73 +400,79 @@ public final class Adopter implements AutoCloseable {
         } while (left > settings.batchRows() && left < before / 2);
     }
 
-    /** Brings so many changes over, or all there are if they are fewer. */
+    /**
+     * Brings so many changes over, or all there are if they are fewer. Of two rows that clash the change of one may be far behind that
+     * of the other, so after a clash more are taken at a time, in the end all.
+     */
     private void bringOver(Adoption adoption, long limit) throws SQLException {
         long left = limit;
+        long atATime = settings.batchRows();
         int attempt = 1;
         while (left > 0) {
             try {
-                long taken = takeChanges(adoption);
+                long taken = takeChanges(adoption, atATime);
                 if (taken == 0) {
                     return;
                 }
                 changes += taken;
                 left -= taken;
+                atATime = settings.batchRows();
                 attempt = 1;
             } catch (SQLException e) {
                 retryAfterClash(e, attempt);
-                attempt++;
+                attempt += atATime >= old.notedChanges(adoption) ? 1 : 0;
+                atATime *= 4;
             }
             listener.followed(changes);
         }
     }
 
-    /** What a row was given up for another one to have is noted by then; or else it is no clash of that kind. */
     private void retryAfterClash(SQLException failure, int attempt) throws SQLException {
-        if (!"23505".equals(failure.getSQLState()) || attempt == CLASHES) {
+        if (!CLASH.contains(String.valueOf(failure.getSQLState())) || attempt == CLASHES) {
             throw failure;
         }
-        for (ShardTables server : servers) {
+        for (ShardTables server : servers.all()) {
             server.forget();
         }
     }
 
     /** Changes leave the journal when the shards have them. */
-    private long takeChanges(Adoption adoption) throws SQLException {
+    private long takeChanges(Adoption adoption, long limit) throws SQLException {
         return Sql.inTransaction(connection, () -> {
-            long taken = old.takeChanges(adoption, settings.batchRows(), this::stage);
+            long taken = old.takeChanges(adoption, limit, this::stage);
             merge();
             return taken;
         });
     }
 
     private void stage(int shard, byte[] line) throws SQLException {
-        serverOfShard[shard].stage(shard, line);
+        servers.ofShard(shard).stage(shard, line);
     }
 
     private void merge() throws SQLException {
-        List<Column> columns = columns();
         List<Column> primaryKey = table.primaryKey().stream()
-                .map(name -> table.column(name).orElseThrow())
+                .map(name -> shardColumns.stream()
+                        .filter(column -> column.name().equals(name))
+                        .findFirst()
+                        .orElseThrow())
                 .toList();
-        onAllServers(server -> server.merge(columns, primaryKey));
+        servers.onAll(server -> server.merge(shardColumns, primaryKey));
     }
 
-    private long compare(Adoption adoption) throws SQLException {
-        List<Connection> all =
-                new ArrayList<>(servers.stream().map(ShardTables::connection).toList());
+    private Rows comparison() throws SQLException {
+        List<Connection> all = new ArrayList<>(
+                servers.all().stream().map(ShardTables::connection).toList());
         all.add(connection);
-        Rows rows = Rows.of(
-                all,
-                servers.get(0)
-                        .table(servers.get(0).shards().stream().findFirst().orElseThrow()),
-                columns().stream().map(Column::name).toList());
+        return Rows.of(
+                all, servers.example(), shardColumns.stream().map(Column::name).toList());
+    }
+
+    private long compare(Rows rows) throws SQLException {
         Map<Integer, Rows.Digest> found = new ConcurrentHashMap<>();
-        Future<Map<Integer, Rows.Digest>> wanted = threads.submit(() -> old.digests(rows));
-        onAllServers(server -> found.putAll(server.digests(rows)));
-        List<String> differences = differences(await(wanted), found);
+        Future<Map<Integer, Rows.Digest>> wanted = servers.start(() -> old.digests(rows));
+        servers.onAll(server -> found.putAll(server.digests(rows)));
+        List<String> differences = differences(ShardServers.await(wanted), found);
         if (!differences.isEmpty()) {
-            journal.open(adoption);
             throw new RowsDifferException(table.name(), differences);
         }
         return found.values().stream().mapToLong(Rows.Digest::count).sum();
@@ -399,7 +483,6 @@ public final class Adopter implements AutoCloseable {
         return found.keySet().stream()
                 .sorted()
                 .filter(shard -> !Objects.equals(found.get(shard), wanted.getOrDefault(shard, none)))
-                .limit(DIFFERENCES)
                 .map(shard -> {
                     long is = found.getOrDefault(shard, none).count();
                     long was = wanted.getOrDefault(shard, none).count();
@@ -410,45 +493,11 @@ public final class Adopter implements AutoCloseable {
                 .toList();
     }
 
-    @FunctionalInterface
-    private interface Work {
-        void on(ShardTables server) throws SQLException;
-    }
-
-    private void onAllServers(Work work) throws SQLException {
-        List<Future<?>> all = new ArrayList<>();
-        for (ShardTables server : servers) {
-            all.add(threads.submit(() -> {
-                work.on(server);
-                return null;
-            }));
-        }
-        for (Future<?> one : all) {
-            await(one);
-        }
-    }
-
-    private static <T> T await(Future<T> work) throws SQLException {
-        try {
-            return work.get();
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof SQLException sql) {
-                throw sql;
-            }
-            if (e.getCause() instanceof RuntimeException runtime) {
-                throw runtime;
-            }
-            throw new IllegalStateException("work on a server failed", e.getCause());
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new AdoptException("interrupted", e);
-        }
-    }
-
-    private AdoptReport report(Adoption adoption, long comparedRows) {
+    private AdoptReport report(long comparedRows) throws SQLException {
+        Adoption adoption = journal.find().orElseThrow();
         return new AdoptReport(
                 table.name(),
-                settings.into(),
+                into,
                 adoption.state(),
                 map.sharding().shardCount(),
                 adoption.copiedRows(),
@@ -458,10 +507,8 @@ public final class Adopter implements AutoCloseable {
 
     @Override
     public void close() throws SQLException {
-        threads.shutdown();
-        for (ShardTables server : servers) {
-            server.close();
+        try (Connection closedToo = connection) {
+            servers.close();
         }
-        connection.close();
     }
 }

@@ -10,14 +10,30 @@ package org.shardflake.adopt;
  * @param name not quoted
  * @param quoted as it is written in SQL
  * @param type with its length or precision
+ * @param identity of the type, the same in every schema that has one of its name
+ * @param domain whether the type is a domain
  * @param generated whether its value follows from other columns
- * @param mayBeLeftOut whether a row can be written without it
+ * @param notNull whether null is refused
+ * @param filled whether it has a value of its own where a row is written without it
  */
-record Column(String name, String quoted, String type, boolean generated, boolean mayBeLeftOut) {
+record Column(
+        String name,
+        String quoted,
+        String type,
+        String identity,
+        boolean domain,
+        boolean generated,
+        boolean notNull,
+        boolean filled) {
+
+    /** Whether a row can be written without it. */
+    boolean mayBeLeftOut() {
+        return !notNull || filled;
+    }
 
     /** Whether each value of another column is a value of this one too, and looks the same. */
     boolean takes(Column other) {
-        return type.equals(other.type)
+        return identity.equals(other.identity)
                 || switch (type) {
                     case "bigint" -> other.type.equals("integer") || other.type.equals("smallint");
                     case "integer" -> other.type.equals("smallint");

@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -27,7 +28,7 @@ final class Journal {
             COMMENT ON SCHEMA shardflake_adopt IS 'Tables being brought into shards by shardflake adopt';
             CREATE TABLE IF NOT EXISTS shardflake_adopt.adoption (
                 id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-                source text NOT NULL UNIQUE, target text NOT NULL, key text NOT NULL, shard_count integer NOT NULL,
+                source text NOT NULL UNIQUE, installation uuid NOT NULL, target text NOT NULL, key text NOT NULL, shard_count integer NOT NULL,
                 state text NOT NULL DEFAULT 'COPYING', copied_to text[], copied_rows bigint NOT NULL DEFAULT 0,
                 begun timestamptz NOT NULL DEFAULT now());
             CREATE OR REPLACE FUNCTION shardflake_adopt.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -38,46 +39,52 @@ final class Journal {
             """;
 
     private static final String FIND = """
-            SELECT id, target, key, shard_count, state, copied_to, copied_rows FROM shardflake_adopt.adoption WHERE source = ?
+            SELECT id, installation, target, key, shard_count, state, copied_to, copied_rows FROM shardflake_adopt.adoption WHERE source = ?
             """;
 
-    /** Notes the row that was, and the row that is if it is another one or in another shard. */
-    private static final String TRIGGERS = """
-            CREATE TABLE shardflake_adopt.changes_%1$d (shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, %2$s);
-            CREATE FUNCTION shardflake_adopt.note_%1$d() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $note$
+    /** Notes the row that was, and the row that is if it is another one or in another shard. As text: types of extensions differ. */
+    private static final String NOTE = """
             BEGIN
                 IF TG_OP <> 'INSERT' THEN
-                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %3$s) VALUES (%4$s, %5$s);
+                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %2$s) VALUES (%3$s, %4$s);
                 END IF;
-                IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND (%4$s, %5$s) IS DISTINCT FROM (%6$s, %7$s)) THEN
-                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %3$s) VALUES (%6$s, %7$s);
+                IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND ROW(%3$s, %4$s)::text <> ROW(%5$s, %6$s)::text) THEN
+                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %2$s) VALUES (%5$s, %6$s);
                 END IF;
                 RETURN NULL;
-            END $note$;
-            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %8$s
+            END
+            """;
+
+    private static final String TRIGGERS = """
+            CREATE TABLE shardflake_adopt.changes_%1$d (shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, %2$s);
+            CREATE FUNCTION shardflake_adopt.note_%1$d() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %3$s;
+            CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %4$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$d();
-            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %8$s
+            CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %4$s
                 FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
-            ALTER TABLE %8$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
-            ALTER TABLE %8$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
-            """;
-
-    /** For each row: a write to a partition by way of its parent is a statement on the parent. */
-    private static final String CLOSE = """
-            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %1$s
+            CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %4$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.refuse('SF001', 'its rows live in shards now', 'Write to the shards, through the router.');
-            ALTER TABLE %1$s ENABLE ALWAYS TRIGGER shardflake_adopt_closed;
+            ALTER TABLE %4$s ENABLE ALWAYS TRIGGER shardflake_adopt_note;
+            ALTER TABLE %4$s ENABLE ALWAYS TRIGGER shardflake_adopt_truncate;
+            ALTER TABLE %4$s DISABLE TRIGGER shardflake_adopt_closed;
             """;
 
-    private static final String REMOVE_NOTES = """
+    /** For each row: a write to a partition by way of its parent is a statement on the parent. Readers need not wait for it. */
+    private static final String CLOSE = "ALTER TABLE %s ENABLE ALWAYS TRIGGER shardflake_adopt_closed";
+
+    private static final String OPEN = "ALTER TABLE %s DISABLE TRIGGER shardflake_adopt_closed";
+
+    private static final String REMOVE = """
             DROP TRIGGER IF EXISTS shardflake_adopt_note ON %2$s;
+            DROP TRIGGER IF EXISTS shardflake_adopt_truncate ON %2$s;
+            DROP TRIGGER IF EXISTS shardflake_adopt_closed ON %2$s;
             DROP FUNCTION IF EXISTS shardflake_adopt.note_%1$d();
             DROP TABLE IF EXISTS shardflake_adopt.changes_%1$d;
             """;
 
-    private static final String OPEN = "DROP TRIGGER IF EXISTS shardflake_adopt_closed ON %s;";
-
-    private static final String ALLOW_TRUNCATE = "DROP TRIGGER IF EXISTS shardflake_adopt_truncate ON %s;";
+    private static final String IS_CLOSED = """
+            SELECT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = to_regclass(?) AND tgname = 'shardflake_adopt_closed' AND tgenabled = 'A')
+            """;
 
     private final Connection connection;
     private final TableFacts table;
@@ -96,43 +103,39 @@ final class Journal {
                         FIND,
                         row -> new Adoption(
                                 row.getInt(1),
-                                row.getString(2),
+                                row.getObject(2, UUID.class),
                                 row.getString(3),
-                                row.getInt(4),
-                                AdoptState.valueOf(row.getString(5)),
-                                row.getArray(6) == null
+                                row.getString(4),
+                                row.getInt(5),
+                                AdoptState.valueOf(row.getString(6)),
+                                row.getArray(7) == null
                                         ? null
-                                        : List.of((String[]) row.getArray(6).getArray()),
-                                row.getLong(7)),
+                                        : List.of((String[]) row.getArray(7).getArray()),
+                                row.getLong(8)),
                         table.name())
                 .stream()
                 .findFirst();
     }
 
     /** Begins to note what changes: what was written before is visible to whoever looks now. */
-    Adoption begin(String into, KeyExpression key) throws SQLException {
+    Adoption begin(UUID installation, String into, KeyExpression key) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, INSTALL);
             long id = Sql.number(
                     connection,
-                    "INSERT INTO shardflake_adopt.adoption (source, target, key, shard_count) VALUES (?, ?, ?, ?) RETURNING id",
+                    "INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count) VALUES (?, ?, ?, ?, ?) RETURNING id",
                     table.name(),
+                    installation,
                     into,
                     key.key().name(),
                     key.shardCount());
-            Sql.execute(
-                    connection,
-                    TRIGGERS.formatted(
-                            id,
-                            keyColumns().stream()
-                                    .map(column -> column.quoted() + " " + column.type())
-                                    .collect(joining(", ")),
-                            keyColumns().stream().map(Column::quoted).collect(joining(", ")),
-                            key.of("OLD"),
-                            table.keyOf("OLD"),
-                            key.of("NEW"),
-                            table.keyOf("NEW"),
-                            table.name()));
+            String typed = keyColumns().stream()
+                    .map(column -> column.quoted() + " " + column.type())
+                    .collect(joining(", "));
+            String names = keyColumns().stream().map(Column::quoted).collect(joining(", "));
+            String note =
+                    NOTE.formatted(id, names, key.of("OLD"), table.keyOf("OLD"), key.of("NEW"), table.keyOf("NEW"));
+            Sql.execute(connection, TRIGGERS.formatted(id, typed, Sql.quote(note), table.name()));
         });
         return find().orElseThrow();
     }
@@ -176,22 +179,29 @@ final class Journal {
         });
     }
 
-    /** Leaves the triggers that refuse writes, and the line that says why. */
+    /** The triggers stay, to refuse writes and, should the table be opened again, to note them. */
     void finish(Adoption adoption) throws SQLException {
-        withLock(() -> {
-            Sql.execute(connection, REMOVE_NOTES.formatted(adoption.id(), table.name()));
-            set(adoption, AdoptState.FINISHED);
-        });
+        set(adoption, AdoptState.FINISHED);
+    }
+
+    /** Whether writes are refused. */
+    boolean isClosed() throws SQLException {
+        return Sql.isTrue(connection, IS_CLOSED, table.name());
+    }
+
+    /** Takes writes again, and makes a later run copy everything anew: the rows of the shards are about to go. */
+    void beginAgain(Adoption adoption) throws SQLException {
+        open(adoption);
+        Sql.update(
+                connection,
+                "UPDATE shardflake_adopt.adoption SET state = 'COPYING', copied_to = NULL, copied_rows = 0 WHERE id = ?",
+                adoption.id());
     }
 
     /** Leaves nothing, and the table open. */
     void remove(Adoption adoption) throws SQLException {
         withLock(() -> {
-            Sql.execute(
-                    connection,
-                    OPEN.formatted(table.name())
-                            + ALLOW_TRUNCATE.formatted(table.name())
-                            + REMOVE_NOTES.formatted(adoption.id(), table.name()));
+            Sql.execute(connection, REMOVE.formatted(adoption.id(), table.name()));
             Sql.update(connection, "DELETE FROM shardflake_adopt.adoption WHERE id = ?", adoption.id());
             if (Sql.isTrue(connection, "SELECT NOT EXISTS (SELECT FROM shardflake_adopt.adoption)")) {
                 Sql.execute(

@@ -24,12 +24,23 @@ final class OldTable {
     private final Connection connection;
     private final TableFacts table;
     private final KeyExpression key;
+    private final List<Column> columns;
 
-    OldTable(Connection connection, TableFacts table, KeyExpression key) {
+    /** @param columns those that are brought over */
+    OldTable(Connection connection, TableFacts table, KeyExpression key, List<Column> columns) {
         this.connection = connection;
         this.table = table;
         this.key = key;
+        this.columns = columns;
     }
+
+    /**
+     * Rows that follow each other in the order of the primary key.
+     *
+     * @param end the primary key of the last one, as text
+     * @param isLast whether there were none after it
+     */
+    record Batch(List<String> end, boolean isLast) {}
 
     /** Takes a row: its shard, and the line of COPY that a stage takes. */
     @FunctionalInterface
@@ -37,13 +48,9 @@ final class OldTable {
         void row(int shard, byte[] line) throws SQLException;
     }
 
-    Connection connection() {
-        return connection;
-    }
-
-    /** The primary key, as text, that so many rows after another one go up to; null if there are none after it. */
+    /** The next rows after a primary key, so many or fewer; null if there are none after it. */
     @Nullable
-    List<String> endOfBatch(@Nullable List<String> after, int rows) throws SQLException {
+    Batch nextBatch(@Nullable List<String> after, int rows) throws SQLException {
         String primaryKey = table.keyOf("t");
         String batch = "SELECT %s FROM ONLY %s t %s ORDER BY %s LIMIT %d"
                 .formatted(
@@ -52,20 +59,20 @@ final class OldTable {
                         after == null ? "" : "WHERE ROW(%s) > %s".formatted(primaryKey, row(after)),
                         primaryKey,
                         rows);
-        String texts = table.primaryKey().stream()
-                .map(name -> "t." + table.column(name).orElseThrow().quoted() + "::text")
+        String last = "SELECT ARRAY[%s], count(*) OVER () FROM (%s) t ORDER BY %s LIMIT 1"
+                .formatted(keyParts("%s::text"), batch, keyParts("%s DESC"));
+        List<Batch> found = Sql.list(
+                connection,
+                last,
+                end -> new Batch(List.of((String[]) end.getArray(1).getArray()), end.getLong(2) < rows));
+        return found.isEmpty() ? null : found.get(0);
+    }
+
+    private String keyParts(String format) {
+        return table.primaryKey().stream()
+                .map(name ->
+                        format.formatted("t." + table.column(name).orElseThrow().quoted()))
                 .collect(joining(", "));
-        String last = "SELECT ARRAY[%s] FROM (%s) t ORDER BY %s LIMIT 1"
-                .formatted(
-                        texts,
-                        batch,
-                        table.primaryKey().stream()
-                                .map(name ->
-                                        "t." + table.column(name).orElseThrow().quoted() + " DESC")
-                                .collect(joining(", ")));
-        List<List<String>> ends = Sql.list(
-                connection, last, found -> List.of((String[]) found.getArray(1).getArray()));
-        return ends.isEmpty() ? null : ends.get(0);
     }
 
     /** Reads the rows after one primary key up to another. Returns how many. */
@@ -85,16 +92,15 @@ final class OldTable {
     }
 
     private String rowsWhere(String condition) {
-        String columns =
-                table.stored().stream().map(column -> "t." + column.quoted()).collect(joining(", "));
-        return "SELECT %s, false, %s FROM ONLY %s t WHERE %s".formatted(key.of("t"), columns, table.name(), condition);
+        String names = columns.stream().map(column -> "t." + column.quoted()).collect(joining(", "));
+        return "SELECT %s, false, %s FROM ONLY %s t WHERE %s".formatted(key.of("t"), names, table.name(), condition);
     }
 
     /**
      * Takes some of the noted changes out of the journal, in the transaction that the connection is in, and reads what became of
      * their rows: those that are gone from a shard, and those that are in it, as they are now. Returns how many changes.
      */
-    long takeChanges(Adoption adoption, int limit, RowReceiver rows) throws SQLException {
+    long takeChanges(Adoption adoption, long limit, RowReceiver rows) throws SQLException {
         String changes = Journal.SCHEMA + ".changes_" + adoption.id();
         String primaryKey = table.keyOf("c");
         Sql.execute(connection, "DROP TABLE IF EXISTS pg_temp.shardflake_taken");
@@ -124,14 +130,14 @@ final class OldTable {
     }
 
     private String gone(String primaryKey) {
-        String columns = table.stored().stream()
+        String names = columns.stream()
                 .map(column -> table.primaryKey().contains(column.name()) ? "c." + column.quoted() : "NULL")
                 .collect(joining(", "));
         return """
                 SELECT c.shardflake_shard, true, %s FROM pg_temp.shardflake_taken c
                  WHERE c.shardflake_shard IS NOT NULL
                    AND NOT EXISTS (SELECT FROM ONLY %s t WHERE (%s) = (%s) AND %s = c.shardflake_shard)
-                """.formatted(columns, table.name(), table.keyOf("t"), primaryKey, key.of("t"));
+                """.formatted(names, table.name(), table.keyOf("t"), primaryKey, key.of("t"));
     }
 
     private long copyOut(String query, RowReceiver rows) throws SQLException {

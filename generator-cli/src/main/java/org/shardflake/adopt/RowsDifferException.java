@@ -7,7 +7,7 @@ package org.shardflake.adopt;
 import java.io.Serial;
 import java.util.List;
 
-/** Shards do not have the rows of the table that they are to have. The table takes writes again, as before. */
+/** Shards do not have the rows of the table that they are to have. */
 public final class RowsDifferException extends AdoptException {
 
     @Serial
@@ -16,12 +16,11 @@ public final class RowsDifferException extends AdoptException {
     private static final int EXAMPLES = 5;
 
     RowsDifferException(String table, List<String> differences) {
-        super("the rows of %s differ in %d shards: %s%s; %s takes writes again"
+        super("the rows of %s differ in %d shards: %s%s"
                 .formatted(
                         table,
                         differences.size(),
                         String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
-                        differences.size() > EXAMPLES ? "; ..." : "",
-                        table));
+                        differences.size() > EXAMPLES ? "; ..." : ""));
     }
 }

@@ -92,11 +92,11 @@ final class ShardTables implements AutoCloseable {
         return filled;
     }
 
-    /** Makes the temporary table that rows come into. */
+    /** Makes the temporary table that rows come into. A domain may refuse the nulls of a row that is only a primary key. */
     void prepare(List<Column> columns) throws SQLException {
-        String names = columns.stream().map(Column::quoted).collect(joining(", "));
-        Sql.execute(connection, Rows.SETTINGS);
-        Sql.execute(connection, "SET session_replication_role = replica; SET lock_timeout = '10s'");
+        String names = columns.stream()
+                .map(column -> column.domain() ? "NULL::text AS " + column.quoted() : column.quoted())
+                .collect(joining(", "));
         Sql.execute(connection, """
                 CREATE TEMP TABLE shardflake_stage AS
                 SELECT NULL::integer AS shardflake_shard, NULL::boolean AS shardflake_gone, %s FROM %s WITH NO DATA;
@@ -149,17 +149,23 @@ final class ShardTables implements AutoCloseable {
     /** The last commit waits for the disk, and the others with it. */
     private void merge(List<Integer> some, boolean isLast, List<Column> columns, List<Column> primaryKey)
             throws SQLException {
-        change(
-                some,
-                isLast ? "" : "SET LOCAL synchronous_commit = off; ",
-                shard -> mergeOf(shard, columns, primaryKey));
+        // Without an id of its own a transaction that changed nothing would not write to the log, and so not wait for
+        // the disk.
+        String durability = isLast
+                ? "SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id(); "
+                : "SET LOCAL synchronous_commit = off; ";
+        change(some, durability, shard -> mergeOf(shard, columns, primaryKey));
     }
 
     /** Changes the tables of some shards in one transaction, if this server takes their writes. */
     private void change(List<Integer> some, String settings, IntFunction<String> statements) throws SQLException {
         String tables = some.stream().map(this::table).collect(joining(", "));
         Sql.inTransaction(connection, () -> {
-            Sql.execute(connection, settings + "LOCK TABLE " + tables + " IN ROW EXCLUSIVE MODE");
+            Sql.execute(
+                    connection,
+                    settings
+                            + "SET LOCAL session_replication_role = replica; SET LOCAL lock_timeout = '10s'; LOCK TABLE "
+                            + tables + " IN ROW EXCLUSIVE MODE");
             refuseFenced(some);
             Sql.execute(connection, some.stream().map(statements::apply).collect(joining(";\n")));
             return true;
@@ -184,13 +190,18 @@ final class ShardTables implements AutoCloseable {
 
     private String mergeOf(int shard, List<Column> columns, List<Column> primaryKey) {
         String names = columns.stream().map(Column::quoted).collect(joining(", "));
+        String values = columns.stream()
+                .map(column -> column.domain() ? column.quoted() + "::" + column.type() : column.quoted())
+                .collect(joining(", "));
         String same = primaryKey.stream()
-                .map(column -> "t.%1$s = s.%1$s".formatted(column.quoted()))
+                .map(column -> column.domain()
+                        ? "t.%1$s = s.%1$s::%2$s".formatted(column.quoted(), column.type())
+                        : "t.%1$s = s.%1$s".formatted(column.quoted()))
                 .collect(joining(" AND "));
         return """
                 DELETE FROM %1$s t USING %2$s s WHERE s.shardflake_shard = %3$d AND %4$s;
-                INSERT INTO %1$s (%5$s) OVERRIDING SYSTEM VALUE SELECT %5$s FROM %2$s WHERE shardflake_shard = %3$d AND NOT shardflake_gone
-                """.formatted(table(shard), STAGE, shard, same, names);
+                INSERT INTO %1$s (%5$s) OVERRIDING SYSTEM VALUE SELECT %6$s FROM %2$s WHERE shardflake_shard = %3$d AND NOT shardflake_gone
+                """.formatted(table(shard), STAGE, shard, same, names, values);
     }
 
     /** Forgets what was staged and not merged, after a failure. */
@@ -205,7 +216,6 @@ final class ShardTables implements AutoCloseable {
 
     /** Removes all rows of the shards' tables. */
     void clear() throws SQLException {
-        Sql.execute(connection, "SET session_replication_role = replica; SET lock_timeout = '10s'");
         for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
             change(some, "", shard -> "DELETE FROM " + table(shard));
         }

@@ -30,7 +30,7 @@ final class TableChecks {
             throw new AdoptRefusedException(
                     "%s is not a plain table: it has partitions or children, or is a view or foreign"
                             .formatted(table.name()),
-                    "adopt tables that have rows themselves, partitions one by one with --into");
+                    "adopt tables that have their rows themselves; bring those of partitions together in one table first");
         }
         if (table.primaryKey().isEmpty()) {
             throw new AdoptRefusedException(
@@ -40,8 +40,11 @@ final class TableChecks {
     }
 
     void checkColumns() {
-        for (Column column : old.stored()) {
+        for (Column column : old.columns()) {
             Column target = shard.column(column.name()).orElse(null);
+            if (target == null && column.generated()) {
+                continue;
+            }
             if (target == null) {
                 throw schemaDiffers("it has no column " + column.name());
             }
@@ -50,8 +53,8 @@ final class TableChecks {
                         "its column %s is of type %s, not %s".formatted(column.name(), target.type(), column.type()));
             }
         }
-        for (Column column : shard.stored()) {
-            if (old.column(column.name()).isEmpty() && !column.mayBeLeftOut()) {
+        for (Column column : shard.columns()) {
+            if (old.column(column.name()).isEmpty() && !column.generated() && !column.mayBeLeftOut()) {
                 throw schemaDiffers("its column %s is NOT NULL without a default".formatted(column.name()));
             }
         }
@@ -67,13 +70,31 @@ final class TableChecks {
                 "change it on all shards with shardflake schema deploy");
     }
 
-    void checkKeyIsNeverNull(Connection connection) throws SQLException {
-        String sql = "SELECT EXISTS (SELECT FROM ONLY %s WHERE %s IS NULL)".formatted(old.name(), key.quoted());
-        if (key.mayBeLeftOut() && Sql.isTrue(connection, sql)) {
+    /** Those that are brought over: what the shards compute themselves is left out. */
+    List<Column> broughtOver() {
+        return old.columns().stream()
+                .filter(column -> shard.column(column.name())
+                        .filter(target -> !target.generated())
+                        .isPresent())
+                .toList();
+    }
+
+    void checkNulls(Connection connection) throws SQLException {
+        if (hasNull(connection, key)) {
             throw new AdoptRefusedException(
                     "%s has rows whose %s is null, and no shard".formatted(old.name(), key.name()),
                     "fill it in, and make the column NOT NULL");
         }
+        for (Column column : broughtOver()) {
+            if (shard.column(column.name()).orElseThrow().notNull() && hasNull(connection, column)) {
+                throw schemaDiffers("its column %s is NOT NULL, and there are rows without".formatted(column.name()));
+            }
+        }
+    }
+
+    private boolean hasNull(Connection connection, Column column) throws SQLException {
+        String sql = "SELECT EXISTS (SELECT FROM ONLY %s WHERE %s IS NULL)".formatted(old.name(), column.quoted());
+        return !column.notNull() && Sql.isTrue(connection, sql);
     }
 
     /** New ids must neither meet old ones nor come before them. */
@@ -100,14 +121,20 @@ final class TableChecks {
     List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         for (List<String> unique : shard.uniqueKeys()) {
-            if (!unique.equals(shard.primaryKey()) && !unique.contains(key.name())) {
+            boolean isNewId = unique.equals(shard.primaryKey()) && shard.newIds();
+            if (!isNewId && !unique.contains(key.name())) {
                 warnings.add("(%s) will be unique within a shard, not over all of them"
                         .formatted(String.join(", ", unique)));
             }
         }
-        if (!old.primaryKey().contains(key.name()) && shard.newIds()) {
+        if (shard.newIds()) {
             warnings.add("ids from before say nothing of their shard: look such rows up by %s".formatted(key.name()));
         }
+        shard.column(shard.primaryKey().get(0))
+                .filter(id -> shard.primaryKey().size() == 1 && id.filled() && !shard.newIds())
+                .ifPresent(id -> warnings.add(
+                        "new values of %s in a shard come from its own default, not from next_id, and may meet those brought over"
+                                .formatted(id.name())));
         return warnings;
     }
 }

@@ -18,7 +18,7 @@ import org.shardflake.jdbc.Sql;
  * @param kind {@code pg_class.relkind}
  * @param hasChildren whether other tables inherit from it
  * @param primaryKey the names of its columns, in their order; empty without one
- * @param uniqueKeys the columns of each unique index
+ * @param uniqueKeys the columns of each unique index, or its definition if there are expressions in it
  * @param newIds whether {@code next_id} gives the primary key its values
  */
 record TableFacts(
@@ -41,15 +41,18 @@ record TableFacts(
             """;
 
     private static final String COLUMNS = """
-            SELECT a.attname, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod), a.attgenerated <> '',
-                   NOT a.attnotnull OR a.atthasdef OR a.attidentity <> ''
-              FROM pg_attribute a WHERE a.attrelid = CAST(? AS oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
+            SELECT a.attname, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
+                   CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN format_type(a.atttypid, a.atttypmod)
+                        ELSE t.typname || ' ' || a.atttypmod END,
+                   t.typtype = 'd', a.attgenerated <> '', a.attnotnull, a.atthasdef OR a.attidentity <> ''
+              FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+             WHERE a.attrelid = CAST(? AS oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
             """;
 
     private static final String UNIQUE_KEYS = """
-            SELECT i.indisprimary, ARRAY(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, position)
+            SELECT i.indisprimary, CASE WHEN i.indexprs IS NOT NULL THEN ARRAY[pg_get_indexdef(i.indexrelid)] ELSE ARRAY(SELECT a.attname::text FROM unnest(i.indkey::int2[]) WITH ORDINALITY k (attnum, position)
                                            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-                                          WHERE k.position <= i.indnkeyatts ORDER BY k.position)
+                                          WHERE k.position <= i.indnkeyatts ORDER BY k.position) END
               FROM pg_index i WHERE i.indrelid = CAST(? AS oid) AND i.indisunique AND i.indisvalid
             """;
 
@@ -88,7 +91,14 @@ record TableFacts(
                 connection,
                 COLUMNS,
                 row -> new Column(
-                        row.getString(1), row.getString(2), row.getString(3), row.getBoolean(4), row.getBoolean(5)),
+                        row.getString(1),
+                        row.getString(2),
+                        row.getString(3),
+                        row.getString(4),
+                        row.getBoolean(5),
+                        row.getBoolean(6),
+                        row.getBoolean(7),
+                        row.getBoolean(8)),
                 table);
     }
 
@@ -103,11 +113,6 @@ record TableFacts(
 
     Optional<Column> column(String name) {
         return columns.stream().filter(column -> column.name().equals(name)).findFirst();
-    }
-
-    /** Those that have values of their own. */
-    List<Column> stored() {
-        return columns.stream().filter(column -> !column.generated()).toList();
     }
 
     /** The columns of the primary key, as they are written in SQL after a row's name: {@code t.id, t.part}. */

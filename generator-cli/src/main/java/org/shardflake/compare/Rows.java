@@ -32,6 +32,12 @@ public record Rows(String name, String columns, String key, String hash) {
 
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
 
+    /** Where servers have other encodings. */
+    private static final String MD5_OF_UTF8 = "('x' || left(md5(convert_to((%s)::text, 'UTF8')), 16))::bit(64)::bigint";
+
+    /** The first version with the quick hash. */
+    private static final int QUICK_SINCE = 14;
+
     /** Three times as fast, and not promised to be the same on all versions and machines. */
     private static final String QUICK = "hash_record_extended(%s, 0)";
 
@@ -79,15 +85,25 @@ public record Rows(String name, String columns, String key, String hash) {
      */
     public static Rows of(List<Connection> connections, String table, @Nullable Collection<String> columns)
             throws SQLException {
-        Set<Long> probes = new HashSet<>();
-        for (Connection connection : connections) {
-            probes.add(Sql.number(connection, PROBE));
-        }
-        String hash = probes.size() == 1 ? QUICK : MD5;
+        String hash = commonHash(connections);
         Connection first = connections.get(0);
         Array names = columns == null ? null : first.createArrayOf("text", columns.toArray());
         return Sql.list(first, COLUMNS, row -> new Rows(table, row.getString(1), row.getString(2), hash), table, names)
                 .get(0);
+    }
+
+    private static String commonHash(List<Connection> connections) throws SQLException {
+        Set<String> encodings = new HashSet<>();
+        Set<Long> probes = new HashSet<>();
+        for (Connection connection : connections) {
+            encodings.add(Sql.text(connection, "SHOW server_encoding"));
+            boolean hasQuick = connection.getMetaData().getDatabaseMajorVersion() >= QUICK_SINCE;
+            probes.add(hasQuick ? Sql.number(connection, PROBE) : connections.indexOf(connection));
+        }
+        if (encodings.size() > 1) {
+            return MD5_OF_UTF8;
+        }
+        return probes.size() == 1 ? QUICK : MD5;
     }
 
     /** Of all rows. The order of the rows does not matter. */

@@ -207,25 +207,29 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Does what comes before in other sessions' memory, which is slower the first time in a session. */
+        /** Does what comes before in other sessions' memory, which is slower the first time in a session; in time or not. */
         private void warmUp() throws SQLException {
             for (Connection connection : List.of(from, to)) {
-                Sql.execute(
+                tryOut(
                         connection,
                         "SELECT * FROM shardflake.fences(%1$d); SELECT * FROM shardflake.sequence_positions(%1$d)"
                                 .formatted(shard.shard()));
             }
             // Its fence is up already, so this changes nothing, and is rolled back.
-            to.setAutoCommit(false);
+            tryOut(to, "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
+        }
+
+        private static void tryOut(Connection connection, String sql) throws SQLException {
+            connection.setAutoCommit(false);
             try {
-                Sql.execute(to, "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
+                Sql.execute(connection, sql);
             } catch (SQLException e) {
                 if (!NOT_IN_TIME.contains(e.getSQLState())) {
                     throw e;
                 }
             } finally {
-                to.rollback();
-                to.setAutoCommit(true);
+                connection.rollback();
+                connection.setAutoCommit(true);
             }
         }
 
@@ -330,7 +334,9 @@ final class Cutover implements AutoCloseable {
                     to,
                     carrying.subscriber().checkClaim()
                             + OpenShard.prepareSql(shard.shard(), sequenceNames, sequenceValues)
-                            + back.addSql(tables));
+                            + back.addSql(tables)
+                            // What is left when the map has changed has to be done, however long it takes.
+                            + "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0");
         }
 
         private ShardPhase phaseAfter() {

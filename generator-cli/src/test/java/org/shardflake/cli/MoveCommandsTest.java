@@ -99,7 +99,8 @@ class MoveCommandsTest {
                 """);
 
         assertThat(launch("move", "reverse").out()).startsWith("brought back 1 shard; write pause");
-        assertThat(launch("move", "cancel", "--dry-run", "-o", "json").out()).isEqualTo("{\"cancelled\":1}\n");
+        assertThat(launch("move", "cancel", "--dry-run", "-o", "json").out())
+                .isEqualTo("{\"cancelled\":1,\"dryRun\":true}\n");
         assertThat(launch("move", "cancel", "--yes").out()).isEqualTo("cancelled move 1 of 3 shards from db1 to db2\n");
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }

@@ -17,10 +17,12 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.PostgresExtension;
@@ -29,6 +31,7 @@ import org.shardflake.cluster.PostgresExtension;
  * Runs every command of the guide, and compares what it prints with what the guide says, but for times, sizes, ids and ports.
  * {@code -Dguide.update} writes what was printed into the pages instead.
  */
+@Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GuideIT {
 
     private static final Path DOCS = Path.of("../src/docs").toAbsolutePath().normalize();
@@ -105,13 +108,11 @@ class GuideIT {
     /** One story, from an empty map to moved shards. */
     @Test
     void theChapters() throws IOException {
-        run(List.of(
-                page("shard-map"),
-                page("schema-changes"),
-                page("moves"),
-                page("adopting"),
-                page("ids"),
-                page("command-line")));
+        List<GuidePage> pages = new ArrayList<>();
+        for (String chapter : CHAPTERS) {
+            pages.add(page(chapter));
+        }
+        run(pages);
     }
 
     @Test
@@ -124,6 +125,13 @@ class GuideIT {
                         .as("commands of %s, which no test runs", file)
                         .matches(steps -> steps.isEmpty() || isRun(file));
                 page.notRun().forEach(command -> System.out.println("not run: " + command));
+                long shown = Files.readAllLines(file).stream()
+                        .filter(line -> line.matches(" *\\$ .*"))
+                        .count();
+                long known =
+                        page.steps().stream().filter(step -> !step.hidden()).count()
+                                + page.notRun().size();
+                assertThat(known).as("commands found in %s", file).isEqualTo(shown);
             }
         }
     }

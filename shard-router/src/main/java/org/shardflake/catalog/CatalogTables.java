@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.UUID;
 import java.util.stream.IntStream;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
@@ -50,6 +51,16 @@ final class CatalogTables {
                 throw CatalogMissingException.noMap();
             }
             return row.getLong(1);
+        }
+    }
+
+    static UUID readInstallation(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT id FROM shardflake_catalog.installation")) {
+            if (!row.next()) {
+                throw CatalogMissingException.noMap();
+            }
+            return row.getObject(1, UUID.class);
         }
     }
 

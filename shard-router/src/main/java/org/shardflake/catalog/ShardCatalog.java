@@ -9,6 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
+import java.util.UUID;
 import javax.sql.DataSource;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
@@ -61,6 +62,11 @@ public final class ShardCatalog {
      */
     public ShardMap load() {
         return inTransaction(true, CatalogTables::readMap);
+    }
+
+    /** What tells this installation from others; throws what {@link #load()} throws. It never changes. */
+    public UUID installation() {
+        return inTransaction(true, CatalogTables::readInstallation);
     }
 
     /** The version of the shard map as it is now, for little cost; throws what {@link #load()} throws. */

@@ -6,12 +6,14 @@ package org.shardflake.cli.command;
 
 import java.sql.SQLException;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.adopt.AdoptPlan;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.Adopter;
+import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import picocli.CommandLine.Command;
@@ -34,7 +36,7 @@ import picocli.CommandLine.Spec;
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:done as far as was asked",
-            "1:a server or the catalog cannot be reached, or failed; the same command goes on",
+            "1:a server or the catalog cannot be reached, or failed; the table takes writes, and the same command goes on",
             "2:the command line is wrong, or it was not confirmed",
             "4:the rows of the table cannot live in the shards as they are; nothing was changed",
             "5:shards have other rows than the table; the table takes writes again"
@@ -71,6 +73,12 @@ final class AdoptCommand implements Callable<Integer> {
     @Option(names = "--finish", description = "End writes to the table, bring the last changes over, compare all rows.")
     private boolean finish;
 
+    @Option(
+            names = "--reopen",
+            description =
+                    "Make a table that was closed take writes again; after --finish only if the shards have the same rows.")
+    private boolean reopen;
+
     @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the table.")
     private boolean cancel;
 
@@ -95,29 +103,32 @@ final class AdoptCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws SQLException {
-        if (finish && cancel) {
-            throw CliException.usage("--finish and --cancel exclude each other");
+        if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
+            throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
-        ShardMap map = catalog.catalog().load();
+        ShardCatalog shardCatalog = catalog.catalog();
+        ShardMap map = shardCatalog.load();
+        AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         try (Adopter adopter = Adopter.open(
                 settings(),
                 catalog.parse(from),
+                shardCatalog.installation(),
                 map,
                 server -> catalog.parse(server.url()),
-                new AdoptProgress(spec.commandLine().getErr()))) {
+                progress)) {
             if (dryRun) {
-                show(adopter.plan());
-                return ExitCodes.OK;
+                showPlan(adopter);
+            } else {
+                AdoptReport report = perform(adopter);
+                output.print(spec.commandLine().getOut(), AdoptView.facts(report), () -> AdoptView.text(report));
             }
-            show(perform(adopter));
         }
         return ExitCodes.OK;
     }
 
     private AdoptSettings settings() {
-        String plain = table.substring(table.lastIndexOf('.') + 1).replace("\"", "");
         try {
-            return new AdoptSettings(table, into == null ? plain : into, key, batch);
+            return new AdoptSettings(table, into, key, batch);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
@@ -125,6 +136,7 @@ final class AdoptCommand implements Callable<Integer> {
 
     private AdoptReport perform(Adopter adopter) throws SQLException {
         if (cancel) {
+            adopter.checkCancel();
             confirm.require(
                     "remove all rows of %s from the shards".formatted(table), "the table itself keeps all of them");
             return adopter.cancel();
@@ -135,15 +147,21 @@ final class AdoptCommand implements Callable<Integer> {
                     "see what is to be done with --dry-run; without --finish it goes on taking writes");
             return adopter.finish();
         }
-        return adopter.run();
+        return reopen ? adopter.reopen() : adopter.run();
     }
 
-    private void show(AdoptPlan plan) {
+    private void showPlan(Adopter adopter) throws SQLException {
+        if (cancel) {
+            adopter.checkCancel();
+        }
+        AdoptPlan plan = adopter.plan();
         spec.commandLine().getErr().println("dry run: nothing was changed");
-        output.print(spec.commandLine().getOut(), AdoptView.facts(plan), () -> AdoptView.text(plan));
-    }
-
-    private void show(AdoptReport report) {
-        output.print(spec.commandLine().getOut(), AdoptView.facts(report), () -> AdoptView.text(report));
+        output.print(
+                spec.commandLine().getOut(),
+                AdoptView.facts(plan),
+                () -> cancel
+                        ? "would remove all rows of %s from %s"
+                                .formatted(plan.into(), ShardMapView.count(plan.shards()))
+                        : AdoptView.text(plan));
     }
 }

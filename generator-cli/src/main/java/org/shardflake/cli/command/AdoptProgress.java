@@ -38,6 +38,16 @@ final class AdoptProgress implements AdoptListener {
     }
 
     @Override
+    public void opened(String table) {
+        err.printf("%s takes writes again%n", table);
+    }
+
+    @Override
+    public void leftClosed(String table) {
+        err.printf("%s takes no writes still: open it with --reopen, or run the same command again%n", table);
+    }
+
+    @Override
     public void closed(String table) {
         err.printf("%s takes no more writes; bringing the last changes over, then comparing%n", table);
     }

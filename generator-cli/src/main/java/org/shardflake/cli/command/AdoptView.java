@@ -23,6 +23,7 @@ final class AdoptView {
         facts.put("estimatedRows", plan.estimatedRows());
         facts.put("columns", plan.columns());
         facts.put("warnings", plan.warnings());
+        facts.put("dryRun", true);
         return facts;
     }
 
@@ -55,7 +56,8 @@ final class AdoptView {
             case FOLLOWING ->
                 "%s, and %,d changes since%nwhen the application is ready to write to the shards, add --finish"
                         .formatted(copied, report.changes());
-            case CLOSED -> "%s; it was closed by --finish, which has to be run again".formatted(copied);
+            case CLOSED ->
+                "%s; it takes no writes, since --finish was killed: run that again, or --reopen".formatted(copied);
             case FINISHED ->
                 report.comparedRows() < 0
                         ? "%s was adopted before; nothing to do".formatted(report.table())

@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.LinkedHashMap;
 import java.util.Map;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -31,7 +32,9 @@ final class DryRunMixin {
     boolean shows(OutputMixin output, String would, Map<String, ?> facts) {
         if (dryRun) {
             command.commandLine().getErr().println("dry run: nothing was changed");
-            output.print(command.commandLine().getOut(), facts, () -> "would " + would);
+            Map<String, Object> marked = new LinkedHashMap<>(facts);
+            marked.put("dryRun", true);
+            output.print(command.commandLine().getOut(), marked, () -> "would " + would);
         }
         return dryRun;
     }

@@ -11,7 +11,6 @@ import java.util.Locale;
 import java.util.function.Supplier;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.OutputFormat;
-import org.shardflake.cli.output.TerminalWidth;
 import org.shardflake.cli.output.YamlWriter;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
@@ -36,7 +35,7 @@ final class OutputMixin {
     /** Prints one result: these facts, a map or a list of maps, as JSON or YAML, or else the text for people. */
     void print(PrintWriter out, Object facts, Supplier<String> table) {
         switch (format) {
-            case TABLE -> out.println(TerminalWidth.fit(table.get().stripTrailing()));
+            case TABLE -> out.println(table.get().stripTrailing());
             case JSON -> out.println(JsonWriter.write(facts));
             case YAML -> out.print(YamlWriter.write(facts));
         }

@@ -35,7 +35,7 @@ public final class TableWriter {
         }
     }
 
-    /** The table, each line ended. */
+    /** The table, each line ended, as wide as the terminal at most. */
     @Override
     public String toString() {
         StringBuilder table = new StringBuilder();
@@ -46,6 +46,6 @@ public final class TableWriter {
             }
             table.append(text.toString().stripTrailing()).append('\n');
         }
-        return table.toString();
+        return TerminalWidth.fit(table.toString());
     }
 }

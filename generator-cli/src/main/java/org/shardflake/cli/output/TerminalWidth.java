@@ -9,8 +9,8 @@ import java.util.stream.Collectors;
 import org.jline.terminal.Terminal;
 import org.jline.terminal.TerminalBuilder;
 
-/** Makes text fit the terminal, whose wrapped lines nobody can read as a table. What goes to a file or a pipe stays whole. */
-public final class TerminalWidth {
+/** Makes tables fit the terminal: nobody can read wrapped lines as one. What goes to a file or a pipe stays whole. */
+final class TerminalWidth {
 
     /** Every terminal is as wide, and looking costs time. */
     private static final int ALWAYS_FITS = 80;
@@ -19,8 +19,8 @@ public final class TerminalWidth {
 
     private TerminalWidth() {}
 
-    /** The text with lines cut that are wider than the terminal, if there is one. */
-    public static String fit(String text) {
+    /** The table with lines cut that are wider than the terminal, if there is one. */
+    static String fit(String text) {
         boolean fits = text.lines().allMatch(line -> line.length() <= ALWAYS_FITS);
         return fits || !Progress.isTerminal() ? text : fit(text, width());
     }
@@ -30,7 +30,7 @@ public final class TerminalWidth {
         return text.lines()
                 .map(line ->
                         line.length() <= width || line.indexOf(ESCAPE) >= 0 ? line : line.substring(0, width - 1) + "…")
-                .collect(Collectors.joining("\n"));
+                .collect(Collectors.joining("\n", "", "\n"));
     }
 
     private static int width() {

@@ -34,8 +34,8 @@ class WritersTest {
 
     @Test
     void linesAreCutToTheWidthOfTheTerminal() {
-        assertThat(TerminalWidth.fit("12345\n123456\n1234567", 6)).isEqualTo("12345\n123456\n12345…");
-        assertThat(TerminalWidth.fit("\u001b[1m123456789\u001b[0m", 6)).isEqualTo("\u001b[1m123456789\u001b[0m");
+        assertThat(TerminalWidth.fit("12345\n123456\n1234567", 6)).isEqualTo("12345\n123456\n12345…\n");
+        assertThat(TerminalWidth.fit("\u001b[1m123456789\u001b[0m", 6)).isEqualTo("\u001b[1m123456789\u001b[0m\n");
     }
 
     @Test

@@ -1,0 +1,147 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.adopt;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.server.ServerUrl;
+
+/** All servers that have shards, and the work that is done on all of them at the same time. */
+final class ShardServers implements AutoCloseable {
+
+    private final List<ShardTables> servers = new ArrayList<>();
+    private final ShardTables[] serverOfShard;
+    private final ExecutorService threads = Executors.newCachedThreadPool(ShardServers::daemon);
+
+    /** What is done on a server. */
+    @FunctionalInterface
+    interface Work {
+        void on(ShardTables server) throws SQLException;
+    }
+
+    @FunctionalInterface
+    interface Query<T> {
+        T run() throws SQLException;
+    }
+
+    /** @param table without a schema, as it is written in SQL */
+    ShardServers(ShardMap map, Function<Server, ServerUrl> urls, String table) throws SQLException {
+        serverOfShard = new ShardTables[map.sharding().shardCount()];
+        try {
+            for (Server server : map.servers()) {
+                if (!map.shards(server).isEmpty()) {
+                    Connection connection = Adopter.connect(urls.apply(server));
+                    ShardTables tables = new ShardTables(server.name(), connection, map.shards(server), table);
+                    servers.add(tables);
+                    tables.shards().stream().forEach(shard -> serverOfShard[shard] = tables);
+                }
+            }
+        } catch (SQLException | RuntimeException e) {
+            closeAfter(e);
+            throw e;
+        }
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work, "shardflake adopt");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    List<ShardTables> all() {
+        return servers;
+    }
+
+    ShardTables ofShard(int shard) {
+        return serverOfShard[shard];
+    }
+
+    /** The name of the table in a shard, and a connection to it. */
+    String example() {
+        ShardTables first = servers.get(0);
+        return first.table(first.shards().stream().findFirst().orElseThrow());
+    }
+
+    <T> Future<T> start(Query<T> query) {
+        return threads.submit(query::run);
+    }
+
+    /** Returns when the work has ended everywhere, also when it failed somewhere: no connection is in use then. */
+    void onAll(Work work) throws SQLException {
+        List<Future<?>> all = new ArrayList<>();
+        for (ShardTables server : servers) {
+            all.add(start(() -> {
+                work.on(server);
+                return true;
+            }));
+        }
+        Exception failure = null;
+        for (Future<?> one : all) {
+            try {
+                await(one);
+            } catch (SQLException | RuntimeException e) {
+                if (failure == null) {
+                    failure = e;
+                } else {
+                    failure.addSuppressed(e);
+                }
+            }
+        }
+        rethrow(failure);
+    }
+
+    private static void rethrow(@Nullable Exception failure) throws SQLException {
+        if (failure instanceof SQLException sql) {
+            throw sql;
+        }
+        if (failure instanceof RuntimeException runtime) {
+            throw runtime;
+        }
+    }
+
+    static <T> T await(Future<T> work) throws SQLException {
+        try {
+            return work.get();
+        } catch (ExecutionException e) {
+            rethrow(e.getCause() instanceof Exception cause ? cause : null);
+            throw new IllegalStateException("work on a server failed", e.getCause());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new AdoptException("interrupted", e);
+        }
+    }
+
+    void closeAfter(Exception failure) {
+        try {
+            close();
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        threads.shutdown();
+        SQLException failure = null;
+        for (ShardTables server : servers) {
+            try {
+                server.close();
+            } catch (SQLException e) {
+                failure = e;
+            }
+        }
+        rethrow(failure);
+    }
+}
