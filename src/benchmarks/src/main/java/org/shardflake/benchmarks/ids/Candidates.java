@@ -32,31 +32,35 @@ final class Candidates {
     private static Stream<Candidate> of(Scheme scheme) {
         SchemeDescription facts = scheme.description();
         return switch (facts.name()) {
-            case SHARDFLAKE -> Stream.of(new DatabaseCandidate(
-                    facts,
-                    "shard_0007",
-                    IdType.BIGINT,
-                    List.of("SELECT shardflake.add_id_sequence('shard_0007.item')"),
-                    "shard_0007.next_id('shard_0007.item_id_seq')"));
-            case SERIAL -> Stream.of(new DatabaseCandidate(
-                    facts,
-                    "bench_serial",
-                    IdType.BIGINT,
-                    List.of("CREATE SEQUENCE bench_serial.item_id_seq OWNED BY bench_serial.item.id"),
-                    "nextval('bench_serial.item_id_seq')"));
-            case "uuidv4" -> Stream.of(
-                    new DatabaseCandidate(facts, "bench_uuidv4", IdType.UUID, List.of(), "uuidv4()"));
+            case SHARDFLAKE ->
+                Stream.of(new DatabaseCandidate(
+                        facts,
+                        "shard_0007",
+                        IdType.BIGINT,
+                        List.of("SELECT shardflake.add_id_sequence('shard_0007.item')"),
+                        "shard_0007.next_id('shard_0007.item_id_seq')"));
+            case SERIAL ->
+                Stream.of(new DatabaseCandidate(
+                        facts,
+                        "bench_serial",
+                        IdType.BIGINT,
+                        List.of("CREATE SEQUENCE bench_serial.item_id_seq OWNED BY bench_serial.item.id"),
+                        "nextval('bench_serial.item_id_seq')"));
+            case "uuidv4" ->
+                Stream.of(new DatabaseCandidate(facts, "bench_uuidv4", IdType.UUID, List.of(), "uuidv4()"));
             case UUIDV7 -> Stream.of(new DatabaseCandidate(facts, "bench_uuidv7", IdType.UUID, List.of(), "uuidv7()"));
-            case INSTAGRAM -> Stream.of(new DatabaseCandidate(
-                    facts, "bench_instagram", IdType.BIGINT, List.of(), PublishedFunction.CALL));
+            case INSTAGRAM ->
+                Stream.of(new DatabaseCandidate(
+                        facts, "bench_instagram", IdType.BIGINT, List.of(), PublishedFunction.CALL));
             case "objectid" -> Stream.of(inJava(scheme, IdType.HEX_BYTEA, Pace.FULL));
             case "flake" -> Stream.of(numberedByHardware(scheme, IdType.BASE62_UUID));
             case "snowflake-java" -> Stream.of(numberedByHardware(scheme, IdType.BIGINT));
             case "uniqueid" -> Stream.of(inJava(scheme, IdType.HEX_BIGINT, Pace.BOUNDED), sequential(scheme));
             case "tickets" -> Stream.of(inJava(scheme, IdType.BIGINT, Pace.TICKETS));
-            case "snowflake", "simpleflake", "traceid", "decimalid" -> Stream.of(
-                    inJava(scheme, IdType.BIGINT, Pace.FULL));
-            default -> throw new IllegalStateException("scheme %s is new: say how it takes part".formatted(facts.name()));
+            case "snowflake", "simpleflake", "traceid", "decimalid" ->
+                Stream.of(inJava(scheme, IdType.BIGINT, Pace.FULL));
+            default ->
+                throw new IllegalStateException("scheme %s is new: say how it takes part".formatted(facts.name()));
         };
     }
 

@@ -29,7 +29,10 @@ final class Duplicates {
         int each = ids / SESSIONS;
         try (Connection observer = servers.connect()) {
             String drawn = candidate.schema() + ".drawn";
-            Sql.execute(observer, "CREATE UNLOGGED TABLE %s (id %s)".formatted(drawn, candidate.type().column()));
+            Sql.execute(
+                    observer,
+                    "CREATE UNLOGGED TABLE %s (id %s)"
+                            .formatted(drawn, candidate.type().column()));
             Sessions.run(SESSIONS, (number, start) -> {
                 try (Connection connection = servers.connect()) {
                     start.await();

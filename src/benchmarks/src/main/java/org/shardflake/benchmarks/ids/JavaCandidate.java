@@ -57,6 +57,8 @@ record JavaCandidate(
 
     /** The next id as the driver takes it. */
     Object next(IdGenerator generator) throws SQLException {
-        return generator instanceof LongIdGenerator numbers ? (Object) numbers.nextLong() : type.value(generator.next());
+        return generator instanceof LongIdGenerator numbers
+                ? (Object) numbers.nextLong()
+                : type.value(generator.next());
     }
 }

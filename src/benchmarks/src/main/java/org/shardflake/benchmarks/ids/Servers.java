@@ -65,8 +65,9 @@ final class Servers implements AutoCloseable {
 
     /** What the generators of a scheme in Java need. */
     GeneratorSettings settings(Candidate candidate) {
-        List<PostgresServer> used =
-                candidate.facts().networkCall() ? cluster.servers().subList(1, 3) : cluster.servers().subList(0, 1);
+        List<PostgresServer> used = candidate.facts().networkCall()
+                ? cluster.servers().subList(1, 3)
+                : cluster.servers().subList(0, 1);
         return GeneratorSettings.DEFAULT.withDataSources(used.stream()
                 .map(server -> ServerUrl.parse(server.uri(DATABASE)).dataSource())
                 .toArray(DataSource[]::new));

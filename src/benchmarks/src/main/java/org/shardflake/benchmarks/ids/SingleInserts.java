@@ -47,11 +47,7 @@ final class SingleInserts {
         long nanos = all.stream().mapToLong(Done::end).max().orElseThrow()
                 - all.stream().mapToLong(Done::start).min().orElseThrow();
         long logged = rows + (long) connections * WARM_UP;
-        return new Turn(
-                rows,
-                all.stream().mapToLong(Done::duplicates).sum(),
-                rows * 1e9 / nanos,
-                walBytes / logged);
+        return new Turn(rows, all.stream().mapToLong(Done::duplicates).sum(), rows * 1e9 / nanos, walBytes / logged);
     }
 
     private Done insert(int connections, int millis, Sessions.Start start) throws Exception {

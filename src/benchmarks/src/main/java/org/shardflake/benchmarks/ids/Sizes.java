@@ -22,9 +22,8 @@ public record Sizes(int rounds, int ids, int rows, int drawn, int tickets, int m
     /** Refuses what cannot be measured. */
     public Sizes {
         if (rounds < 1 || ids < 1 || rows < LATER || drawn < Duplicates.SESSIONS || tickets < LATER || millis < 1) {
-            throw new IllegalArgumentException(
-                    "too small: rounds %d, ids %d, rows %d, drawn %d, tickets %d, millis %d"
-                            .formatted(rounds, ids, rows, drawn, tickets, millis));
+            throw new IllegalArgumentException("too small: rounds %d, ids %d, rows %d, drawn %d, tickets %d, millis %d"
+                    .formatted(rounds, ids, rows, drawn, tickets, millis));
         }
     }
 
@@ -37,6 +36,17 @@ public record Sizes(int rounds, int ids, int rows, int drawn, int tickets, int m
                 Integer.getInteger("ids.drawn", 3_200_000),
                 Integer.getInteger("ids.tickets", 16_000),
                 Integer.getInteger("ids.millis", 1000));
+    }
+
+    /** The command that measures so much. */
+    String command() {
+        StringBuilder command =
+                new StringBuilder("./mvnw -q -Dquick -DskipTests -pl src/benchmarks -am verify -Dbenchmark=IdSchemes");
+        System.getProperties().stringPropertyNames().stream()
+                .filter(name -> name.startsWith("ids.") && !name.equals("ids.faketime")) // a path of this machine
+                .sorted()
+                .forEach(name -> command.append(" -D").append(name).append('=').append(System.getProperty(name)));
+        return command.toString();
     }
 
     /** The same with less where one generator can make 64 ids in a millisecond and no more. */

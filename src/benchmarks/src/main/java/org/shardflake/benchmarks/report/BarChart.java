@@ -19,6 +19,7 @@ public final class BarChart implements Chart {
     private final String title;
     private final String unit;
     private final List<Bar> bars = new ArrayList<>();
+    private boolean logarithmic;
 
     private record Bar(String label, Spread spread, boolean highlighted) {}
 
@@ -51,6 +52,12 @@ public final class BarChart implements Chart {
         return bar(label, spread.min(), spread.median(), spread.max(), highlighted);
     }
 
+    /** Gives equal lengths to equal ratios, from 1 up: what is less has no bar. */
+    public BarChart logarithmic() {
+        logarithmic = true;
+        return this;
+    }
+
     @Override
     public String title() {
         return title;
@@ -67,29 +74,34 @@ public final class BarChart implements Chart {
                 - widest(bars.stream().map(bar -> bar.spread().toString()).toList());
         double bottom = TOP + bars.size() * ROW;
         double most = bars.stream().mapToDouble(bar -> bar.spread().max()).max().orElse(1);
-        Scale scale = Scale.linear(0, most > 0 ? most : 1, left, right);
+        Scale scale = logarithmic
+                ? Scale.logarithmic(1, Math.max(10, most), left, right)
+                : Scale.linear(0, most > 0 ? most : 1, left, right);
         for (double tick : scale.ticks()) {
             svg.line("grid", scale.at(tick), TOP - 4, scale.at(tick), bottom);
             svg.text("soft", Anchor.MIDDLE, scale.at(tick), bottom + 18, Figures.tick(tick));
         }
         for (int i = 0; i < bars.size(); i++) {
-            draw(svg, scale, bars.get(i), TOP + i * ROW, right + 10);
+            draw(svg, scale, bars.get(i), TOP + i * ROW, left, right + 10);
         }
         return svg.finish(bottom + 32);
     }
 
-    private static void draw(Svg svg, Scale scale, Bar bar, double top, double valueAt) {
+    private void draw(Svg svg, Scale scale, Bar bar, double top, double left, double valueAt) {
         Spread spread = bar.spread();
-        double zero = scale.at(0);
         double middle = top + THICKNESS / 2;
-        svg.text("text", Anchor.END, zero - 10, middle + 5, bar.label());
-        svg.rectangle(bar.highlighted() ? "f0" : "plain", zero, top, scale.at(spread.median()) - zero, THICKNESS);
+        svg.text("text", Anchor.END, left - 10, middle + 5, bar.label());
+        svg.rectangle(bar.highlighted() ? "f0" : "plain", left, top, at(scale, spread.median()) - left, THICKNESS);
         if (spread.min() < spread.max()) {
-            svg.line("whisker", scale.at(spread.min()), middle, scale.at(spread.max()), middle);
-            svg.line("whisker", scale.at(spread.min()), middle - 4, scale.at(spread.min()), middle + 4);
-            svg.line("whisker", scale.at(spread.max()), middle - 4, scale.at(spread.max()), middle + 4);
+            svg.line("whisker", at(scale, spread.min()), middle, at(scale, spread.max()), middle);
+            svg.line("whisker", at(scale, spread.min()), middle - 4, at(scale, spread.min()), middle + 4);
+            svg.line("whisker", at(scale, spread.max()), middle - 4, at(scale, spread.max()), middle + 4);
         }
         svg.text("text", Anchor.START, valueAt, middle + 5, spread.toString());
+    }
+
+    private double at(Scale scale, double value) {
+        return scale.at(logarithmic ? Math.max(1, value) : value);
     }
 
     private static double widest(List<String> texts) {
