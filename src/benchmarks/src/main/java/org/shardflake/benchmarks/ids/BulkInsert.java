@@ -9,6 +9,8 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Savepoint;
+import java.util.HashSet;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.scheme.IdGenerator;
 
@@ -26,10 +28,10 @@ final class BulkInsert {
      * What it took.
      *
      * @param walBytes written to the log
-     * @param repeats statements that failed since an id was there already, and were sent again with other ids
+     * @param madeAgain ids that were there already and had to be replaced
      * @param from where the log was before
      */
-    record Outcome(int rows, double seconds, double walBytes, int repeats, String from) {
+    record Outcome(int rows, double seconds, double walBytes, int madeAgain, String from) {
 
         double walBytesPerRow() {
             return walBytes / rows;
@@ -39,7 +41,7 @@ final class BulkInsert {
     private final Connection connection;
     private final Candidate candidate;
     private final @Nullable IdGenerator generator;
-    private int repeats;
+    private int madeAgain;
 
     /** With a generator if the ids come from Java. */
     BulkInsert(Connection connection, Candidate candidate, @Nullable IdGenerator generator) {
@@ -51,7 +53,7 @@ final class BulkInsert {
     /** Inserts so many rows, right after a checkpoint: the first change of each page then goes to the log whole. */
     Outcome run(int rows) throws SQLException {
         Sql.execute(connection, "CHECKPOINT");
-        repeats = 0;
+        madeAgain = 0;
         String from = Sql.walPosition(connection);
         long start = System.nanoTime();
         connection.setAutoCommit(false);
@@ -66,7 +68,7 @@ final class BulkInsert {
             connection.setAutoCommit(true);
         }
         double seconds = (System.nanoTime() - start) / 1e9;
-        return new Outcome(rows, seconds, Sql.walBytesSince(connection, from), repeats, from);
+        return new Outcome(rows, seconds, Sql.walBytesSince(connection, from), madeAgain, from);
     }
 
     private void insertOrRepeat(int rows) throws SQLException {
@@ -81,7 +83,7 @@ final class BulkInsert {
                     throw e;
                 }
                 connection.rollback(before);
-                repeats++;
+                madeAgain += rows;
             }
         }
     }
@@ -98,11 +100,7 @@ final class BulkInsert {
     }
 
     private void insertFromJava(JavaCandidate java, IdGenerator ids, int rows) throws SQLException {
-        Object[] batch = new Object[rows];
-        for (int i = 0; i < rows; i++) {
-            batch[i] = java.next(ids);
-        }
-        Array array = connection.createArrayOf(java.type().element(), batch);
+        Array array = connection.createArrayOf(java.type().element(), batch(java, ids, rows));
         try (PreparedStatement statement = connection.prepareStatement(
                 "INSERT INTO %s (id, uid, title) SELECT id, n, 'item ' || n FROM unnest(?) WITH ORDINALITY AS u (id, n)"
                         .formatted(java.table()))) {
@@ -111,5 +109,18 @@ final class BulkInsert {
         } finally {
             array.free();
         }
+    }
+
+    private Object[] batch(JavaCandidate java, IdGenerator ids, int rows) throws SQLException {
+        Object[] batch = java.type().array(rows);
+        Set<Object> seen = new HashSet<>();
+        for (int i = 0; i < rows; i++) {
+            batch[i] = java.next(ids);
+            while (java.isByChance() && !seen.add(batch[i])) {
+                batch[i] = java.next(ids);
+                madeAgain++;
+            }
+        }
+        return batch;
     }
 }

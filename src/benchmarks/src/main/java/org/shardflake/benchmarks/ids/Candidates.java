@@ -56,9 +56,9 @@ final class Candidates {
             case "flake" -> Stream.of(numberedByHardware(scheme, IdType.BASE62_UUID));
             case "snowflake-java" -> Stream.of(numberedByHardware(scheme, IdType.BIGINT));
             case "uniqueid" -> Stream.of(inJava(scheme, IdType.HEX_BIGINT, Pace.BOUNDED), sequential(scheme));
+            case "simpleflake" -> Stream.of(inJava(scheme, IdType.BIGINT, Pace.BY_CHANCE));
             case "tickets" -> Stream.of(inJava(scheme, IdType.BIGINT, Pace.TICKETS));
-            case "snowflake", "simpleflake", "traceid", "decimalid" ->
-                Stream.of(inJava(scheme, IdType.BIGINT, Pace.FULL));
+            case "snowflake", "traceid", "decimalid" -> Stream.of(inJava(scheme, IdType.BIGINT, Pace.FULL));
             default ->
                 throw new IllegalStateException("scheme %s is new: say how it takes part".formatted(facts.name()));
         };

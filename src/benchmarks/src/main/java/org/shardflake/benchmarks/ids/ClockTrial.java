@@ -6,13 +6,13 @@ package org.shardflake.benchmarks.ids;
 
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 
 /**
  * One generator that is asked for 100 ids each millisecond, while its clock is sane, steps back by a second or stands for one,
@@ -24,10 +24,10 @@ final class ClockTrial {
     private static final long MILLI = 1_000_000;
     private static final Duration SPELL = Duration.ofSeconds(1);
 
-    /** Makes so many ids; those made before a failure count too. */
+    /** Makes so many ids and hands each over at once; those made before a failure count too. */
     @FunctionalInterface
     interface Draw {
-        void some(int count, Collection<Comparable<?>> into) throws Exception;
+        void some(int count, Consumer<Comparable<?>> into) throws Exception;
     }
 
     /**
@@ -87,26 +87,36 @@ final class ClockTrial {
     }
 
     private Outcome drawUntil(AtomicBoolean over) {
-        List<Comparable<?>> ids = new ArrayList<>();
+        Drawn drawn = new Drawn();
         long failures = 0;
-        long longestGap = 0;
-        long last = System.nanoTime();
         while (!over.get()) {
             long turn = System.nanoTime();
-            int before = ids.size();
             try {
-                draw.some(IDS_A_MILLISECOND, ids);
+                draw.some(IDS_A_MILLISECOND, drawn);
             } catch (Exception e) {
                 failures++;
             }
-            if (ids.size() > before) {
-                long now = System.nanoTime();
-                longestGap = Math.max(longestGap, now - last);
-                last = now;
-            }
             LockSupport.parkNanos(MILLI - (System.nanoTime() - turn));
         }
-        longestGap = Math.max(longestGap, System.nanoTime() - last);
-        return new Outcome(ids.size(), Duplicates.count(ids), failures, longestGap / MILLI);
+        return new Outcome(drawn.ids.size(), Duplicates.count(drawn.ids), failures, drawn.longestGap() / MILLI);
+    }
+
+    /** Keeps ids, and the longest time between two. */
+    private static final class Drawn implements Consumer<Comparable<?>> {
+
+        private final List<Comparable<?>> ids = new ArrayList<>();
+        private long last = System.nanoTime();
+        private long longestGap;
+
+        @Override
+        public void accept(Comparable<?> id) {
+            ids.add(id);
+            longestGap = longestGap();
+            last = System.nanoTime();
+        }
+
+        long longestGap() {
+            return Math.max(longestGap, System.nanoTime() - last);
+        }
     }
 }

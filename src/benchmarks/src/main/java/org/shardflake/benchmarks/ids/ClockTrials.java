@@ -8,8 +8,8 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.Collection;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
@@ -89,9 +89,9 @@ final class ClockTrials implements AutoCloseable {
         }
     }
 
-    private static void draw(IdGenerator generator, int count, Collection<Comparable<?>> into) throws Exception {
+    private static void draw(IdGenerator generator, int count, Consumer<Comparable<?>> into) throws Exception {
         for (int i = 0; i < count; i++) {
-            into.add(Duplicates.next(generator));
+            into.accept(Duplicates.next(generator));
         }
     }
 
@@ -112,12 +112,11 @@ final class ClockTrials implements AutoCloseable {
         }
     }
 
-    private static void draw(PreparedStatement statement, int count, Collection<Comparable<?>> into)
-            throws SQLException {
+    private static void draw(PreparedStatement statement, int count, Consumer<Comparable<?>> into) throws SQLException {
         statement.setInt(1, count);
         try (ResultSet rows = statement.executeQuery()) {
             while (rows.next()) {
-                into.add(rows.getString(1));
+                into.accept(rows.getString(1));
             }
         }
     }

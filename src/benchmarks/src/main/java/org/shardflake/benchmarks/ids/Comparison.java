@@ -129,7 +129,7 @@ final class Comparison implements AutoCloseable {
                 .run(candidate.limit(sizes).rows());
         results.bulkMicrosPerRow.add(candidate.name(), outcome.seconds() * 1e6 / outcome.rows());
         results.bulkWalPerRow.add(candidate.name(), outcome.walBytesPerRow());
-        results.bulkRepeats.add(candidate.name(), outcome.repeats());
+        results.idsMadeAgain.add(candidate.name(), outcome.madeAgain());
     }
 
     private void measureSize(Candidate candidate) throws SQLException {

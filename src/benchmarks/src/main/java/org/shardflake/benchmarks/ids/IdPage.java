@@ -207,14 +207,14 @@ final class IdPage {
                 In bulk: one transaction, right after a checkpoint, into an empty table with its primary key. One
                 `INSERT` from `generate_series` where the database makes the ids; where Java does, an `INSERT` of 10,000 rows from
                 an array for each 10,000 ids, made meanwhile. (`COPY` is not used: it packs rows in the log, so that bytes would not compare.)
-                *Sent again* is how many of those statements failed in a round since an id was there already.
+                *Made again* is how many ids of a round were there already and had to be replaced.
                 """);
         table(
                 report,
                 size("Rows", Results.Size::rows),
                 spread("µs a row", results.bulkMicrosPerRow),
                 spread("WAL, bytes a row", results.bulkWalPerRow),
-                spread("Sent again", results.bulkRepeats));
+                spread("Made again", results.idsMadeAgain));
     }
 
     private void storing(Report report) {
@@ -306,7 +306,7 @@ final class IdPage {
     private void ordering(Report report) {
         report.section("Order").paragraph("""
                         The share of rows, among those inserted row by row, whose id is greater than that of the row inserted just
-                        before. Rows are put in order by a column whose  is .
+                        before. Rows are put in order by a column whose `DEFAULT` is `clock_timestamp()`.
                         """);
         table(
                 report,

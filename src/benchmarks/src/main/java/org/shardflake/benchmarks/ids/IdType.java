@@ -4,33 +4,34 @@
  */
 package org.shardflake.benchmarks.ids;
 
+import java.lang.reflect.Array;
 import java.math.BigInteger;
 import java.util.HexFormat;
 import java.util.UUID;
 
 /** What holds the ids of a scheme in a column, and how its text becomes that. */
 enum IdType {
-    BIGINT("bigint") {
+    BIGINT("bigint", Long.class) {
         @Override
         Object value(String id) {
             return Long.valueOf(id);
         }
     },
     /** Eight bytes, written in 16 hexadecimal digits. */
-    HEX_BIGINT("bigint") {
+    HEX_BIGINT("bigint", Long.class) {
         @Override
         Object value(String id) {
             return HexFormat.fromHexDigitsToLong(id);
         }
     },
-    UUID("uuid") {
+    UUID("uuid", java.util.UUID.class) {
         @Override
         Object value(String id) {
             return java.util.UUID.fromString(id);
         }
     },
     /** Sixteen bytes that are no UUID, but the type takes any; written in base 62. */
-    BASE62_UUID("uuid") {
+    BASE62_UUID("uuid", java.util.UUID.class) {
         @Override
         Object value(String id) {
             BigInteger value = BigInteger.ZERO;
@@ -48,7 +49,7 @@ enum IdType {
         }
     },
     /** Twelve bytes have no type of their own. */
-    HEX_BYTEA("bytea") {
+    HEX_BYTEA("bytea", byte[].class) {
         @Override
         Object value(String id) {
             return HexFormat.of().parseHex(id);
@@ -60,9 +61,11 @@ enum IdType {
     private static final int DIGITS_AT_ONCE = 10;
 
     private final String column;
+    private final Class<?> value;
 
-    IdType(String column) {
+    IdType(String column, Class<?> value) {
         this.column = column;
+        this.value = value;
     }
 
     /** The type of the column. */
@@ -73,6 +76,11 @@ enum IdType {
     /** The type of the column as {@link java.sql.Connection#createArrayOf} calls it. */
     String element() {
         return column.equals("bigint") ? "int8" : column;
+    }
+
+    /** Room for so many ids; the driver takes no mixed arrays. */
+    Object[] array(int length) {
+        return (Object[]) Array.newInstance(value, length);
     }
 
     /** An id as the driver takes it. */

@@ -31,6 +31,8 @@ record JavaCandidate(
     /** What keeps a scheme from making as many ids as others. */
     enum Pace {
         FULL,
+        /** As fast as any, but ids made in one millisecond can be the same. */
+        BY_CHANCE,
         /** 64 ids in a millisecond. */
         BOUNDED,
         /** A commit on another server for each. */
@@ -40,7 +42,7 @@ record JavaCandidate(
     @Override
     public Sizes limit(Sizes sizes) {
         return switch (pace) {
-            case FULL -> sizes;
+            case FULL, BY_CHANCE -> sizes;
             case BOUNDED -> sizes.forBoundedPace();
             case TICKETS -> sizes.forTickets();
         };
@@ -53,6 +55,11 @@ record JavaCandidate(
 
     IdGenerator generator(GeneratorSettings settings) throws SQLException {
         return scheme.generator(variant.apply(settings));
+    }
+
+    /** Whether an application has to look for ids that repeat among those it makes at once. */
+    boolean isByChance() {
+        return pace == Pace.BY_CHANCE;
     }
 
     /** The next id as the driver takes it. */

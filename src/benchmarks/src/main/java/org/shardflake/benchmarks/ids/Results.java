@@ -20,7 +20,7 @@ final class Results {
     final Rounds bulkMicrosPerRow = new Rounds();
     final Rounds bulkWalPerRow = new Rounds();
     final Rounds singleWalPerRow = new Rounds();
-    final Rounds bulkRepeats = new Rounds();
+    final Rounds idsMadeAgain = new Rounds();
     final Map<String, Long> refusedRows = new LinkedHashMap<>();
     final Map<String, Size> sizes = new LinkedHashMap<>();
     final Map<String, Duplicates.Outcome> duplicates = new LinkedHashMap<>();
