@@ -289,8 +289,10 @@ final class IdPage {
 
     /** In words: {@code 0}, or {@code 512 duplicates}, or {@code 0, refuses 1,001 calls, 1.0 s without ids}. */
     static String outcome(ClockTrial.Outcome outcome) {
-        StringBuilder text = new StringBuilder(
-                outcome.duplicates() == 0 ? "0" : Figures.number(outcome.duplicates()) + " duplicates");
+        StringBuilder text = new StringBuilder(Figures.number(outcome.duplicates()));
+        if (outcome.duplicates() > 0) {
+            text.append(outcome.duplicates() == 1 ? " duplicate" : " duplicates");
+        }
         if (outcome.failures() > 0) {
             text.append(", refuses ").append(Figures.number(outcome.failures())).append(" calls");
         }
@@ -319,7 +321,7 @@ final class IdPage {
         return Results.get(results.orders, candidate.name());
     }
 
-    private static String percent(double share) {
+    static String percent(double share) {
         // Rounded down, so that 100 % means all.
         return String.format(Locale.ROOT, "%.1f %%", Math.floor(share * 1000) / 10);
     }

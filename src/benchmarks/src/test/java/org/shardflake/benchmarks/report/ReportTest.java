@@ -93,6 +93,22 @@ class ReportTest {
     }
 
     @Test
+    void drawsBarsByTheirLogarithms() throws Exception {
+        NodeList rectangles = parse(new BarChart("", "")
+                        .logarithmic()
+                        .bar("a", 0, 0, 0, true)
+                        .bar("b", 1, 1, 1, false)
+                        .bar("c", 100, 100, 100, false)
+                        .bar("d", 10_000, 10_000, 10_000, false)
+                        .toSvg())
+                .getElementsByTagName("rect");
+        assertThat(attribute(rectangles, 1, "width")).isZero();
+        assertThat(attribute(rectangles, 2, "width")).isZero();
+        assertThat(attribute(rectangles, 4, "width") / attribute(rectangles, 3, "width"))
+                .isBetween(1.99, 2.01);
+    }
+
+    @Test
     void drawsLinesAsXmlOnBothKindsOfAxis() throws Exception {
         for (boolean logarithmic : new boolean[] {false, true}) {
             LineChart chart = new LineChart(HOSTILE, HOSTILE, HOSTILE, logarithmic, logarithmic);
