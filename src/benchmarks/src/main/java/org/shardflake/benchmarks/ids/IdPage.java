@@ -38,7 +38,8 @@ final class IdPage {
         report.paragraph("""
                 Each scheme fills a table of its own on one server, in one run: %d interleaved rounds of everything that is
                 timed, each round beginning with another scheme. Figures are medians, with the least and the greatest in
-                parentheses. The schemes are described in [Ids of other schemes](../guide/schemes.md).
+                parentheses. The schemes are described in [Ids of other schemes](../guide/schemes.md). The server has
+                `wal_level` logical, as moves need it, and neither autovacuum nor timed checkpoints.
                 """.formatted(sizes.rounds()));
         report.command(command).paragraph("On " + machine + ".");
         if (isSmall()) {
@@ -374,6 +375,9 @@ final class IdPage {
                                 + "schemes are as the module `shardflake-schemes` has them.",
                         "`objectid` has 12 bytes, for which PostgreSQL has no type: `bytea` adds one. `flake` has 16, which "
                                 + "`uuid` takes. The 8 bytes of `uniqueid` are a signed `bigint`.",
+                        "*Clock* says which one was moved: the server's own where libfaketime is installed; else the one that a "
+                                + "function reads, by its hook. `uuidv7()` has no hook: without libfaketime the same rule is "
+                                + "tried in Java.",
                         "Random bits come from Java's `SecureRandom`, or from PostgreSQL.",
                         "Where rows of `shardflake` come one by one and more than 3 ms apart, each draw moves the sequence "
                                 + "to the clock, which takes a record in the log that the others do not have.",

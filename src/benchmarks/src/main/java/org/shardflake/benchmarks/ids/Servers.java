@@ -4,8 +4,11 @@
  */
 package org.shardflake.benchmarks.ids;
 
+import java.net.NetworkInterface;
+import java.net.SocketException;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Collections;
 import java.util.List;
 import javax.sql.DataSource;
 import org.shardflake.cluster.PostgresCluster;
@@ -68,9 +71,25 @@ final class Servers implements AutoCloseable {
         List<PostgresServer> used = candidate.facts().networkCall()
                 ? cluster.servers().subList(1, 3)
                 : cluster.servers().subList(0, 1);
-        return GeneratorSettings.DEFAULT.withDataSources(used.stream()
+        GeneratorSettings settings = GeneratorSettings.DEFAULT.withDataSources(used.stream()
                 .map(server -> ServerUrl.parse(server.uri(DATABASE)).dataSource())
                 .toArray(DataSource[]::new));
+        boolean lacksNumber =
+                candidate instanceof JavaCandidate java && java.numberedByHardware() && !hasHardwareAddress();
+        return lacksNumber ? settings.withWorker(1) : settings; // the same for all, as the hardware's would be
+    }
+
+    private static boolean hasHardwareAddress() {
+        try {
+            for (NetworkInterface network : Collections.list(NetworkInterface.getNetworkInterfaces())) {
+                if (network.getHardwareAddress() != null) {
+                    return true;
+                }
+            }
+            return false;
+        } catch (SocketException e) {
+            return false;
+        }
     }
 
     @Override
