@@ -49,13 +49,13 @@ final class Comparison implements AutoCloseable {
                 generators.put(java.name(), java.generator(settings(java)));
             }
         }
-        inRounds("time per id", this::timeIds);
-        inRounds("bulk insert", this::insertInBulk);
+        inRounds("time per id", sizes.fastRounds(), this::timeIds);
+        inRounds("bulk insert", sizes.rounds(), this::insertInBulk);
         once("size", this::measureSize);
-        inRounds("single inserts", this::insertSingly);
+        inRounds("single inserts", sizes.fastRounds(), this::insertSingly);
         once("order", this::measureOrder);
         once("duplicates", this::countDuplicates);
-        try (ClockTrials trials = ClockTrials.start(sizes.millis())) {
+        try (ClockTrials trials = ClockTrials.start(sizes.clockMillis())) {
             once(
                     "clock",
                     candidate -> results.clocks.put(candidate.name(), trials.run(candidate, settings(candidate))));
@@ -71,9 +71,9 @@ final class Comparison implements AutoCloseable {
         return generators.get(candidate.name());
     }
 
-    private void inRounds(String what, Turn turn) throws Exception {
-        for (int round = 0; round < sizes.rounds(); round++) {
-            say("%s, round %d of %d".formatted(what, round + 1, sizes.rounds()));
+    private void inRounds(String what, int rounds, Turn turn) throws Exception {
+        for (int round = 0; round < rounds; round++) {
+            say("%s, round %d of %d".formatted(what, round + 1, rounds));
             for (Candidate candidate : Rounds.order(candidates, round)) {
                 turn.take(candidate);
             }
@@ -163,8 +163,8 @@ final class Comparison implements AutoCloseable {
 
     private void insertSingly(Candidate candidate) throws Exception {
         SingleInserts inserts = new SingleInserts(servers, candidate, generator(candidate));
-        SingleInserts.Turn one = inserts.run(connection, 1, sizes.millis());
-        SingleInserts.Turn eight = inserts.run(connection, 8, sizes.millis());
+        SingleInserts.Turn one = inserts.run(connection, 1, sizes.turnMillis());
+        SingleInserts.Turn eight = inserts.run(connection, 8, sizes.turnMillis());
         results.rowsPerSecondByOne.add(candidate.name(), one.rowsPerSecond());
         results.rowsPerSecondByEight.add(candidate.name(), eight.rowsPerSecond());
         results.singleWalPerRow.add(candidate.name(), one.walBytesPerRow());

@@ -29,12 +29,12 @@ class CandidatesTest {
 
     @Test
     void oneWhoseIdsComeOneByOneMakesFewer() {
-        Sizes sizes = new Sizes(5, 200_000, 1_000_000, 3_200_000, 16_000, 1000);
+        Sizes sizes = new Sizes(5, 11, 200_000, 1_000_000, 3_200_000, 16_000, 500, 1000);
 
         assertThat(DuplicatesTest.candidate("serial").limit(sizes)).isEqualTo(sizes);
         assertThat(DuplicatesTest.candidate("uniqueid").limit(sizes))
-                .isEqualTo(new Sizes(5, 40_000, 200_000, 3_200_000, 16_000, 1000));
+                .isEqualTo(new Sizes(5, 11, 40_000, 200_000, 3_200_000, 16_000, 500, 1000));
         assertThat(DuplicatesTest.candidate("tickets").limit(sizes))
-                .isEqualTo(new Sizes(5, 3200, 3200, 16_000, 16_000, 1000));
+                .isEqualTo(new Sizes(5, 11, 3200, 3200, 16_000, 16_000, 500, 1000));
     }
 }
