@@ -5,15 +5,14 @@
 package org.shardflake.benchmarks;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import org.shardflake.benchmarks.ids.PublishedFunction;
+import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.sql.FunctionLibrary;
@@ -28,7 +27,7 @@ public final class IdCost {
     private static final int ROUNDS = 7;
     private static final int COLD_IDS = 1000;
 
-    private static final String PUBLISHED = "published.next_id()";
+    private static final String PUBLISHED = PublishedFunction.CALL;
     private static final String UUIDV7 = "uuidv7()";
     private static final String OURS = "shardflake.next_id(7, 'shard_0007.id_seq')";
 
@@ -42,7 +41,7 @@ public final class IdCost {
                         .start();
                 Connection connection = cluster.server(0).connect()) {
             prepare(connection);
-            System.out.println(string(connection, "SELECT version()"));
+            System.out.println(Sql.text(connection, "SELECT version()"));
             printTimes(connection);
             System.out.printf("%nWAL of a cold id: %.1f bytes%n", walBytesPerColdId(connection));
         }
@@ -50,39 +49,21 @@ public final class IdCost {
 
     private static void prepare(Connection connection) throws SQLException {
         FunctionLibrary.deploy(connection);
-        string(connection, "SELECT shardflake.create_shard(7)");
-        try (Statement statement = connection.createStatement()) {
-            statement.execute("CREATE SCHEMA published");
-            statement.execute("CREATE SEQUENCE published.table_id_seq");
-            // As in "Sharding & IDs at Instagram", 2012.
-            statement.execute("""
-                    CREATE FUNCTION published.next_id(OUT result bigint) AS $$
-                    DECLARE
-                        our_epoch bigint := 1314220021721;
-                        seq_id bigint;
-                        now_millis bigint;
-                        shard_id int := 7;
-                    BEGIN
-                        SELECT nextval('published.table_id_seq') % 1024 INTO seq_id;
-                        SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) INTO now_millis;
-                        result := (now_millis - our_epoch) << 23;
-                        result := result | (shard_id << 10);
-                        result := result | (seq_id);
-                    END;
-                    $$ LANGUAGE plpgsql""");
-        }
+        Sql.execute(connection, "SELECT shardflake.create_shard(7)");
+        PublishedFunction.create(connection);
     }
 
     private static void printTimes(Connection connection) throws SQLException {
         Map<String, List<Double>> times = new LinkedHashMap<>();
-        List<String> candidates =
-                new ArrayList<>(List.of("nextval('published.table_id_seq')", PUBLISHED, OURS, "shard_0007.next_id()"));
-        if (string(connection, "SELECT to_regprocedure('uuidv7()')") != null) {
+        List<String> candidates = new ArrayList<>(List.of(
+                "nextval('%s')".formatted(PublishedFunction.SEQUENCE), PUBLISHED, OURS, "shard_0007.next_id()"));
+        if (Sql.number(connection, "SHOW server_version_num") >= 180_000) {
             candidates.add(UUIDV7);
         }
         for (int round = 0; round < ROUNDS; round++) {
             for (String candidate : candidates) {
-                times.computeIfAbsent(candidate, name -> new ArrayList<>()).add(microsPerId(connection, candidate));
+                times.computeIfAbsent(candidate, name -> new ArrayList<>())
+                        .add(Sql.microsPerId(connection, candidate, IDS));
             }
         }
         System.out.printf("%n%,d ids in a statement, %d rounds, microseconds per id%n", IDS, ROUNDS);
@@ -108,29 +89,13 @@ public final class IdCost {
         return sorted.get(sorted.size() / 2);
     }
 
-    private static double microsPerId(Connection connection, String call) throws SQLException {
-        long start = System.nanoTime();
-        string(connection, "SELECT count(" + call + ") FROM generate_series(1, " + IDS + ")");
-        return (System.nanoTime() - start) / 1e3 / IDS;
-    }
-
     private static double walBytesPerColdId(Connection connection) throws SQLException {
-        string(connection, "SELECT " + OURS); // a session's first draw costs one more record
-        String before = string(connection, "SELECT pg_current_wal_insert_lsn()");
-        string(
+        Sql.text(connection, "SELECT " + OURS); // a session's first draw costs one more record
+        String before = Sql.walPosition(connection);
+        Sql.text(
                 connection,
                 "SELECT count(" + OURS + ") FROM (SELECT pg_sleep(0.005) FROM generate_series(1, " + COLD_IDS
                         + ")) AS idle");
-        String bytes = string(connection, "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '" + before + "')");
-        return Double.parseDouble(String.valueOf(bytes)) / COLD_IDS;
-    }
-
-    private static @Nullable String string(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement()) {
-            try (ResultSet row = statement.executeQuery(sql)) {
-                row.next();
-                return row.getString(1);
-            }
-        }
+        return Sql.walBytesSince(connection, before) / COLD_IDS;
     }
 }

@@ -38,7 +38,7 @@ final class AutoProvider {
             }
         }
         say("embedded servers, since " + problem);
-        return PostgresCluster.start(new EmbeddedProvider(version, settings), servers);
+        return PostgresCluster.start(new EmbeddedProvider(version, settings, Map.of()), servers);
     }
 
     /** Asked until it fails: an engine that could not be used is not waited for again. */

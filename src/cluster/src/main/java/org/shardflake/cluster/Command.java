@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Runs a program to its end, with its output in a file: a pipe would be inherited by the server it starts. */
@@ -17,14 +18,15 @@ final class Command {
     private Command() {}
 
     /**
+     * @param environment what the program finds in its environment besides ours
      * @throws PostgresClusterException with the program's output if it fails or takes longer than the timeout
      */
-    static void run(List<String> command, Path output, Duration timeout) {
+    static void run(List<String> command, Map<String, String> environment, Path output, Duration timeout) {
         try {
-            Process process = new ProcessBuilder(command)
-                    .redirectErrorStream(true)
-                    .redirectOutput(output.toFile())
-                    .start();
+            ProcessBuilder builder =
+                    new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+            builder.environment().putAll(environment);
+            Process process = builder.start();
             process.getOutputStream().close();
             try {
                 if (!process.waitFor(timeout.toMillis(), TimeUnit.MILLISECONDS)) {

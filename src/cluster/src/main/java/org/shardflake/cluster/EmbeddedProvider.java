@@ -15,12 +15,14 @@ import org.jspecify.annotations.Nullable;
 final class EmbeddedProvider implements ServerProvider {
     private final OptionalInt version;
     private final Map<String, String> settings;
+    private final Map<String, String> environment;
     private @Nullable EmbeddedBinaries binaries;
     private @Nullable Path directory;
 
-    EmbeddedProvider(OptionalInt version, Map<String, String> settings) {
+    EmbeddedProvider(OptionalInt version, Map<String, String> settings, Map<String, String> environment) {
         this.version = version;
         this.settings = settings;
+        this.environment = Map.copyOf(environment);
     }
 
     @Override
@@ -28,7 +30,8 @@ final class EmbeddedProvider implements ServerProvider {
         if (binaries == null) {
             binaries = EmbeddedBinaries.unpack();
         }
-        return new EmbeddedServer(name, binaries, directory().resolve(name), Ports.free(), version, settings);
+        return new EmbeddedServer(
+                name, binaries, directory().resolve(name), Ports.free(), version, settings, environment);
     }
 
     @Override

@@ -26,6 +26,7 @@ final class EmbeddedServer extends ClusterServer {
     private final int port;
     private final OptionalInt version;
     private final Map<String, String> settings;
+    private final Map<String, String> environment;
     private boolean closed;
 
     EmbeddedServer(
@@ -34,7 +35,8 @@ final class EmbeddedServer extends ClusterServer {
             Path directory,
             int port,
             OptionalInt version,
-            Map<String, String> settings) {
+            Map<String, String> settings,
+            Map<String, String> environment) {
         super(name);
         this.binaries = binaries;
         this.directory = directory;
@@ -44,6 +46,7 @@ final class EmbeddedServer extends ClusterServer {
         this.port = port;
         this.version = version;
         this.settings = settings;
+        this.environment = environment;
     }
 
     @Override
@@ -138,7 +141,7 @@ final class EmbeddedServer extends ClusterServer {
     private void pgCtl(String action, String... options) {
         List<String> command = binaries.command("pg_ctl", action, "-D", data.toString(), "-s");
         command.addAll(List.of(options));
-        Command.run(command, output, TIMEOUT);
+        Command.run(command, environment, output, TIMEOUT);
     }
 
     private void initialize() {
@@ -154,6 +157,7 @@ final class EmbeddedServer extends ClusterServer {
                             "--no-locale",
                             "--no-sync",
                             "--no-instructions"),
+                    Map.of(),
                     output,
                     TIMEOUT);
             StringBuilder configuration = new StringBuilder("\n");

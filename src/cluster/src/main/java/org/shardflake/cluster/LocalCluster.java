@@ -103,7 +103,8 @@ public final class LocalCluster {
                         directory.resolve(server.getKey()),
                         server.getValue(),
                         OptionalInt.empty(),
-                        ServerSettings.of(true, Map.of())))
+                        ServerSettings.of(true, Map.of()),
+                        Map.of()))
                 .map(server -> CompletableFuture.runAsync(() -> action.run(server)))
                 .collect(Collectors.toList());
         try {

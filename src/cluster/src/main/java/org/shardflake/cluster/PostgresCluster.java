@@ -168,6 +168,7 @@ public final class PostgresCluster implements AutoCloseable {
     /** Says which servers to start; the system properties give its defaults. Not thread-safe. */
     public static final class Builder {
         private final Map<String, String> settings = new LinkedHashMap<>();
+        private final Map<String, String> environment = new LinkedHashMap<>();
         private int servers = 2;
         private PostgresProvider provider = SystemProperties.provider();
         private OptionalInt version = SystemProperties.version();
@@ -212,6 +213,12 @@ public final class PostgresCluster implements AutoCloseable {
             return this;
         }
 
+        /** An environment variable of all servers, for embedded ones only. */
+        public Builder environment(String name, String value) {
+            environment.put(name, value);
+            return this;
+        }
+
         /** Whether commits survive a crash of the operating system too (fsync), at the price of speed; false if not said. */
         public Builder durable(boolean durable) {
             this.durable = durable;
@@ -226,7 +233,7 @@ public final class PostgresCluster implements AutoCloseable {
         public PostgresCluster start() {
             Map<String, String> all = ServerSettings.of(durable, settings);
             return switch (provider) {
-                case EMBEDDED -> PostgresCluster.start(new EmbeddedProvider(version, all), servers);
+                case EMBEDDED -> PostgresCluster.start(new EmbeddedProvider(version, all, environment), servers);
                 case EXTERNAL -> PostgresCluster.start(new ExternalProvider(urls), servers);
                 case TESTCONTAINERS ->
                     PostgresCluster.start(

@@ -46,8 +46,8 @@ class EmbeddedClusterTest implements OwnedClusterContract {
     @Test
     void aFailureHalfwayLeavesNothingBehind() {
         List<Path> directories = new ArrayList<>();
-        var good = new EmbeddedProvider(SystemProperties.version(), ServerSettings.of(false, Map.of()));
-        var bad = new EmbeddedProvider(SystemProperties.version(), Map.of("no_such_setting", "on"));
+        var good = new EmbeddedProvider(SystemProperties.version(), ServerSettings.of(false, Map.of()), Map.of());
+        var bad = new EmbeddedProvider(SystemProperties.version(), Map.of("no_such_setting", "on"), Map.of());
         ServerProvider provider = new ServerProvider() {
             @Override
             public ClusterServer newServer(String name) {

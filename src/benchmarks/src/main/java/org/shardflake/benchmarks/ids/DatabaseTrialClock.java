@@ -1,0 +1,62 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.ids;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+
+/**
+ * What functions in a database take for the time: a row of a table says. Plain SQL reads {@code clock_timestamp()} by the search
+ * path, which finds another one here; Shardflake, which does not care for the search path, reads its clock in one function of
+ * its own, which is replaced.
+ */
+final class DatabaseTrialClock implements TrialClock {
+
+    private final Connection connection;
+
+    /** Sets the clock of a database in which the functions are already. Takes the connection over. */
+    DatabaseTrialClock(Connection connection) throws SQLException {
+        this.connection = connection;
+        Sql.execute(
+                connection,
+                "CREATE SCHEMA trial",
+                "CREATE TABLE trial.clock (behind interval NOT NULL, stands timestamptz)",
+                "INSERT INTO trial.clock VALUES ('0')",
+                """
+                CREATE FUNCTION trial.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+                RETURN (SELECT coalesce(stands, pg_catalog.clock_timestamp() - behind) FROM trial.clock)""",
+                """
+                CREATE OR REPLACE FUNCTION shardflake.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+                RETURN floor(date_part('epoch', trial.clock_timestamp()) * 1000)::bigint""");
+    }
+
+    /** Has a session read this clock. */
+    static void use(Connection session) throws SQLException {
+        Sql.execute(session, "SET search_path TO trial, pg_catalog, public");
+    }
+
+    @Override
+    public void stepBack(Duration by) throws SQLException {
+        Sql.execute(
+                connection,
+                "UPDATE trial.clock SET stands = NULL, behind = %d * interval '1 ms'".formatted(by.toMillis()));
+    }
+
+    @Override
+    public void stand() throws SQLException {
+        Sql.execute(connection, "UPDATE trial.clock SET stands = pg_catalog.clock_timestamp(), behind = '0'");
+    }
+
+    @Override
+    public void mend() throws SQLException {
+        Sql.execute(connection, "UPDATE trial.clock SET stands = NULL, behind = '0'");
+    }
+
+    @Override
+    public void close() throws SQLException {
+        connection.close();
+    }
+}
