@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.benchmarks.router;
 
 import com.zaxxer.hikari.HikariDataSource;

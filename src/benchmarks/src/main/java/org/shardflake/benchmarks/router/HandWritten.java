@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.benchmarks.router;
 
 import java.sql.Connection;
@@ -103,8 +107,8 @@ final class HandWritten implements AutoCloseable {
                     .add(id);
         }
         List<Future<List<Photo>>> running = new ArrayList<>();
-        byServerAndShard.forEach((server, byShard) -> running.add(
-                executor.submit(() -> onServer.run(server, connection -> photos(connection, byShard)))));
+        byServerAndShard.forEach((server, byShard) ->
+                running.add(executor.submit(() -> onServer.run(server, connection -> photos(connection, byShard)))));
         return together(running);
     }
 

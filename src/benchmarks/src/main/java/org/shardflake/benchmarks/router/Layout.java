@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.benchmarks.router;
 
 import com.zaxxer.hikari.HikariConfig;
@@ -17,8 +21,13 @@ import org.shardflake.server.ServerUrl;
  */
 record Layout(List<Server> servers, int shards, int poolSize) {
 
-    /** As {@code ShardRouterBuilder.cachedStatements} has it; every candidate has as many. */
+    /** Where the schemas of the shards are, and the catalog. */
+    static final String DATABASE = "postgres";
+
+    /** What follows is as {@code ShardRouterBuilder} has it unless told otherwise. */
     private static final int CACHED_STATEMENTS = 1000;
+
+    private static final long CONNECTION_TIMEOUT_MILLIS = 5000;
 
     int shardOfUid(long uid) {
         return (int) Math.floorMod(uid, (long) shards);
@@ -46,6 +55,18 @@ record Layout(List<Server> servers, int shards, int poolSize) {
 
     /** A pool for each server, set up as the router sets up its own. */
     List<HikariDataSource> pools() {
+        return pools(servers);
+    }
+
+    /** The same in another database of each server. */
+    List<HikariDataSource> pools(String database) {
+        return pools(servers.stream()
+                .map(server ->
+                        new Server(server.name(), server.url().replaceFirst("/[^/?]*(\\?|$)", "/" + database + "$1")))
+                .toList());
+    }
+
+    private List<HikariDataSource> pools(List<Server> servers) {
         List<HikariDataSource> pools = new ArrayList<>();
         for (Server server : servers) {
             pools.add(new HikariDataSource(poolConfig(server)));
@@ -54,16 +75,24 @@ record Layout(List<Server> servers, int shards, int poolSize) {
     }
 
     HikariConfig poolConfig(Server server) {
-        PGSimpleDataSource source = ServerUrl.parse(server.url()).dataSource();
-        source.setTcpKeepAlive(true);
-        source.setPreparedStatementCacheQueries(CACHED_STATEMENTS);
-        source.setPreparedStatementCacheSizeMiB(CACHED_STATEMENTS / 100);
+        PGSimpleDataSource source = source(server);
         HikariConfig config = new HikariConfig();
         // Not the data source itself: ShardingSphere wants to read the URL.
         config.setJdbcUrl(source.getURL());
         config.setUsername(source.getUser());
         config.setPassword(source.getPassword());
         config.setMaximumPoolSize(poolSize);
+        config.setConnectionTimeout(CONNECTION_TIMEOUT_MILLIS);
+        config.setInitializationFailTimeout(-1);
         return config;
+    }
+
+    static PGSimpleDataSource source(Server server) {
+        PGSimpleDataSource source = ServerUrl.parse(server.url()).dataSource();
+        source.setTcpKeepAlive(true);
+        source.setCancelSignalTimeout(1);
+        source.setPreparedStatementCacheQueries(CACHED_STATEMENTS);
+        source.setPreparedStatementCacheSizeMiB(CACHED_STATEMENTS / 100);
+        return source;
     }
 }

@@ -1,10 +1,15 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.benchmarks.router;
 
 import java.util.Collection;
-import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Properties;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.apache.shardingsphere.sharding.api.sharding.complex.ComplexKeysShardingAlgorithm;
 import org.apache.shardingsphere.sharding.api.sharding.complex.ComplexKeysShardingValue;
 
@@ -31,13 +36,18 @@ public final class PhotoSharding implements ComplexKeysShardingAlgorithm<Long> {
         if (values.isEmpty()) {
             return available;
         }
-        Set<String> targets = new LinkedHashSet<>();
-        for (long id : values.getOrDefault("id", Set.of())) {
-            targets.add(prefix + Layout.shardOfId(id) % modulo);
-        }
-        for (long uid : values.getOrDefault("uid", Set.of())) {
-            targets.add(prefix + Math.floorMod(uid, shards) % modulo);
-        }
-        return targets;
+        // In an INSERT the column that it leaves out is there too, with null.
+        return Stream.concat(
+                        values.getOrDefault("id", Set.of()).stream()
+                                .filter(Objects::nonNull)
+                                .map(Layout::shardOfId),
+                        values.getOrDefault("uid", Set.of()).stream()
+                                .filter(Objects::nonNull)
+                                .map(uid -> (int) Math.floorMod(uid, shards)))
+                .map(shard -> prefix + shard % modulo)
+                .distinct()
+                // The tables of one server are asked for at a time, with the ids of all.
+                .filter(available::contains)
+                .toList();
     }
 }

@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.benchmarks.router;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -16,6 +20,9 @@ import org.apache.shardingsphere.driver.api.yaml.YamlShardingSphereDataSourceFac
 /** Apache ShardingSphere-JDBC: a logical table over an actual table for each shard, and statements that name only the first. */
 final class ShardingSphere implements Peer {
 
+    /** A database of its own on each server: it reads whatever there is in one. */
+    static final String DATABASE = "shardingsphere";
+
     private static final String SELECT = "SELECT id, uid, title FROM photo WHERE id = ?";
     private static final String INSERT = "INSERT INTO photo (uid, title) VALUES (?, ?) RETURNING id";
 
@@ -24,7 +31,7 @@ final class ShardingSphere implements Peer {
 
     /** @param checksTables whether it compares the tables of all shards when it starts */
     ShardingSphere(Layout layout, boolean checksTables) throws SQLException {
-        pools = layout.pools();
+        pools = layout.pools(DATABASE);
         Map<String, DataSource> byName = new LinkedHashMap<>();
         for (int server = 0; server < pools.size(); server++) {
             byName.put("ds_" + server, pools.get(server));
@@ -73,11 +80,7 @@ final class ShardingSphere implements Peer {
                 props:
                   check-table-metadata-enabled: %4$s
                 """.formatted(
-                        layout.shards(),
-                        layout.servers().size(),
-                        nodes(layout),
-                        checksTables,
-                        PhotoSharding.class.getName());
+                layout.shards(), layout.servers().size(), nodes(layout), checksTables, PhotoSharding.class.getName());
     }
 
     private static String nodes(Layout layout) {

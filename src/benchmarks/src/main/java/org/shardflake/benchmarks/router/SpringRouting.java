@@ -1,3 +1,7 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
 package org.shardflake.benchmarks.router;
 
 import com.zaxxer.hikari.HikariDataSource;
@@ -111,8 +115,7 @@ final class SpringRouting implements Peer {
     private List<Photo> onServer(int server, HandWritten.Read work) {
         // Server n has shard n: a key of it.
         return source.on(
-                server,
-                () -> Objects.requireNonNull(jdbc.execute((ConnectionCallback<List<Photo>>) work::run)));
+                server, () -> Objects.requireNonNull(jdbc.execute((ConnectionCallback<List<Photo>>) work::run)));
     }
 
     @Override
