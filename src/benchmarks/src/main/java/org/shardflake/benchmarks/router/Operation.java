@@ -95,6 +95,10 @@ enum Operation {
         return fileName;
     }
 
+    boolean inserts() {
+        return this == INSERT || this == INSERT_IN_TRANSACTION;
+    }
+
     /** Does it once, with a look at the result that costs next to nothing. */
     abstract void run(Peer peer, PhotoServers servers) throws SQLException;
 

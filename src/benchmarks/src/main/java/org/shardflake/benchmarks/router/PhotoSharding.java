@@ -25,7 +25,7 @@ public final class PhotoSharding implements ComplexKeysShardingAlgorithm<Long> {
 
     @Override
     public void init(Properties properties) {
-        prefix = properties.getProperty("prefix");
+        prefix = Objects.requireNonNull(properties.getProperty("prefix"));
         shards = Long.parseLong(properties.getProperty("shards"));
         modulo = Integer.parseInt(properties.getProperty("modulo"));
     }

@@ -21,7 +21,11 @@ public final class RouterComparison {
 
     private RouterComparison() {}
 
-    /** @param costs what routing costs in memory, for the same page */
+    /**
+     * Measures, and writes the page {@code router.md}.
+     *
+     * @param costs what routing costs in memory, for the same page
+     */
     public static void run(List<InMemoryCost> costs) throws Exception {
         Sizes sizes = Sizes.ofProperties();
         try (PostgresCluster cluster = PostgresCluster.builder()
@@ -56,6 +60,7 @@ public final class RouterComparison {
                 peers.put(candidate, candidate.open(servers.layout()));
             }
             Throughput throughput = new Throughput(servers, peers, sizes);
+            throughput.warmUp(sizes.mostThreads());
             for (Operation operation : Operation.values()) {
                 for (int threads : sizes.threads()) {
                     say("%s, %d threads".formatted(operation.label(), threads));

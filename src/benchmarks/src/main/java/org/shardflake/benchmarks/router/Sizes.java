@@ -5,6 +5,7 @@
 package org.shardflake.benchmarks.router;
 
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 
 /** How much is measured, by system properties {@code router.*}. */
@@ -30,6 +31,10 @@ record Sizes(
                 Arrays.stream(System.getProperty("router.threads", "1,16").split(","))
                         .map(Integer::valueOf)
                         .toList());
+    }
+
+    int mostThreads() {
+        return Collections.max(threads);
     }
 
     /** The properties that are not what they are by default, as the command line has them. */

@@ -15,6 +15,8 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.benchmarks.report.Rounds;
@@ -26,6 +28,9 @@ final class Starts {
     static final String CHECKING = "CHECKING";
 
     private static final List<String> FLAGS = List.of("-Xmx1g");
+    /** The message of an exception that ends a process, as far as one wants to read it. */
+    private static final Pattern EXCEPTION = Pattern.compile("Exception: (.{1,160})");
+
     private static final double MIB = 1 << 20;
 
     private final PhotoServers servers;
@@ -33,7 +38,7 @@ final class Starts {
     private final Rounds heap = new Rounds();
     private final Rounds heapOfAllShards = new Rounds();
 
-    private record Outcome(double[] figures, String output) {}
+    private record Outcome(List<Double> figures, String output) {}
 
     Starts(PhotoServers servers) {
         this.servers = servers;
@@ -48,12 +53,12 @@ final class Starts {
         for (int round = 0; round < rounds; round++) {
             for (Candidate candidate : Rounds.order(List.of(Candidate.values()), round)) {
                 Outcome outcome = start(candidate.name());
-                if (outcome.figures().length == 0) {
+                if (outcome.figures().isEmpty()) {
                     throw new IllegalStateException(candidate.label() + " does not start: " + outcome.output());
                 }
-                millis.add(candidate.label(), outcome.figures()[0]);
-                heap.add(candidate.label(), outcome.figures()[1] / MIB);
-                heapOfAllShards.add(candidate.label(), outcome.figures()[2] / MIB);
+                millis.add(candidate.label(), outcome.figures().get(0));
+                heap.add(candidate.label(), outcome.figures().get(1) / MIB);
+                heapOfAllShards.add(candidate.label(), outcome.figures().get(2) / MIB);
             }
         }
     }
@@ -76,16 +81,11 @@ final class Starts {
     /** What becomes of ShardingSphere when it is to compare the tables of all shards: a time, or why not. */
     String checking() throws IOException, InterruptedException {
         Outcome outcome = start(CHECKING);
-        if (outcome.figures().length > 0) {
-            return "took %,.0f ms to the first row".formatted(outcome.figures()[0]);
+        if (!outcome.figures().isEmpty()) {
+            return "took %,.0f ms to the first row".formatted(outcome.figures().get(0));
         }
-        String reason = outcome.output()
-                .lines()
-                .filter(line -> line.contains("Exception"))
-                .map(line -> line.substring(line.indexOf("Exception") + "Exception".length()))
-                .findFirst()
-                .orElse(": " + outcome.output());
-        return "did not start" + (reason.length() > 200 ? reason.substring(0, 200) + " ..." : reason);
+        Matcher reason = EXCEPTION.matcher(outcome.output());
+        return "did not start: " + (reason.find() ? reason.group(1) : outcome.output());
     }
 
     private Outcome start(String candidate) throws IOException, InterruptedException {
@@ -106,8 +106,8 @@ final class Starts {
                         .filter(line -> line.startsWith(PeerStart.RESULT))
                         .flatMap(line -> Arrays.stream(
                                 line.substring(PeerStart.RESULT.length()).split(" ")))
-                        .mapToDouble(Double::parseDouble)
-                        .toArray(),
+                        .map(Double::valueOf)
+                        .toList(),
                 output);
     }
 

@@ -21,7 +21,7 @@ import org.shardflake.benchmarks.report.Rounds;
 final class Throughput {
 
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-    private static final int ALLOCATING_OPERATIONS = 2000;
+    private static final int ALLOCATING_OPERATIONS = 200;
 
     private final PhotoServers servers;
     private final Map<Candidate, Peer> peers;
@@ -42,6 +42,17 @@ final class Throughput {
             return rate;
         }));
         return Rounds.run(sizes.warmUps(), sizes.rounds(), candidates);
+    }
+
+    /** Lets every candidate read for a while, so that none is measured while the code that they share is still compiled. */
+    void warmUp(int threads) throws Exception {
+        for (Operation operation : Operation.values()) {
+            if (!operation.inserts()) {
+                for (Peer peer : peers.values()) {
+                    rate(operation, peer, threads);
+                }
+            }
+        }
     }
 
     private double rate(Operation operation, Peer peer, int threads) throws Exception {
