@@ -4,6 +4,8 @@
  */
 package org.shardflake.benchmarks;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.openjdk.jmh.profile.GCProfiler;
@@ -13,6 +15,7 @@ import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
+import org.shardflake.benchmarks.router.InMemoryCost;
 
 /** What routing costs without a server: nanoseconds and bytes of garbage per operation, beside the goals. */
 public final class RouterCosts {
@@ -24,6 +27,21 @@ public final class RouterCosts {
     private RouterCosts() {}
 
     public static void main(String[] args) throws RunnerException {
+        System.out.printf("%-12s %8s %8s %8s %8s  %s%n", "", "ns/op", "+/-", "B/op", "goal", "holds");
+        for (InMemoryCost cost : measure()) {
+            double goal = GOAL_NANOS.getOrDefault(cost.name(), Double.POSITIVE_INFINITY);
+            System.out.printf(
+                    "%-12s %8.2f %8.2f %8.3f %8s  %s%n",
+                    cost.name(),
+                    cost.nanos(),
+                    cost.error(),
+                    cost.bytes(),
+                    Double.isInfinite(goal) ? "-" : goal,
+                    cost.nanos() <= goal && cost.bytes() < NO_BYTES ? "yes" : "NO");
+        }
+    }
+
+    static List<InMemoryCost> measure() throws RunnerException {
         // In Maven's JVM, whose class path a fork would not have.
         var options = new OptionsBuilder()
                 .include("org.shardflake.router.RoutingCosts")
@@ -36,21 +54,15 @@ public final class RouterCosts {
                 .shouldFailOnError(true)
                 .verbosity(VerboseMode.SILENT)
                 .build();
-        System.out.printf("%-12s %8s %8s %8s %8s  %s%n", "", "ns/op", "+/-", "B/op", "goal", "holds");
+        List<InMemoryCost> costs = new ArrayList<>();
         for (RunResult result : new Runner(options).run()) {
-            String name = result.getPrimaryResult().getLabel();
-            double nanos = result.getPrimaryResult().getScore();
-            double bytes = Objects.requireNonNull(result.getSecondaryResults().get("gc.alloc.rate.norm"))
-                    .getScore();
-            double goal = GOAL_NANOS.getOrDefault(name, Double.POSITIVE_INFINITY);
-            System.out.printf(
-                    "%-12s %8.2f %8.2f %8.3f %8s  %s%n",
-                    name,
-                    nanos,
+            costs.add(new InMemoryCost(
+                    result.getPrimaryResult().getLabel(),
+                    result.getPrimaryResult().getScore(),
                     result.getPrimaryResult().getScoreError(),
-                    bytes,
-                    Double.isInfinite(goal) ? "-" : goal,
-                    nanos <= goal && bytes < NO_BYTES ? "yes" : "NO");
+                    Objects.requireNonNull(result.getSecondaryResults().get("gc.alloc.rate.norm"))
+                            .getScore()));
         }
+        return costs;
     }
 }

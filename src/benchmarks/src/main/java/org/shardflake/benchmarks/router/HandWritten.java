@@ -1,0 +1,172 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.router;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * Statements as they are written where no library writes them: by id in one shard, and one per server, the servers side by
+ * side, for many shards.
+ */
+final class HandWritten implements AutoCloseable {
+
+    private static final String COLUMNS = "SELECT id, uid, title FROM ";
+
+    private final Layout layout;
+    private final ExecutorService executor = Executors.newCachedThreadPool(work -> {
+        Thread thread = new Thread(work, "by-hand");
+        thread.setDaemon(true);
+        return thread;
+    });
+    /** The same text each time, so that the server need not plan it anew. */
+    private final List<String> newest;
+
+    HandWritten(Layout layout, int limit) {
+        this.layout = layout;
+        this.newest = IntStream.range(0, layout.servers().size())
+                .mapToObj(server -> newest(layout.shardsOf(server), limit))
+                .toList();
+    }
+
+    /** Does something with a connection to a server, counted from 0. */
+    @FunctionalInterface
+    interface OnServer {
+        List<Photo> run(int server, Read read) throws SQLException;
+    }
+
+    /** What is done with the connection. */
+    @FunctionalInterface
+    interface Read {
+        List<Photo> run(Connection connection) throws SQLException;
+    }
+
+    static String select(int shard) {
+        return COLUMNS + Layout.table(shard) + " WHERE id = ?";
+    }
+
+    static String insert(int shard) {
+        return "INSERT INTO " + Layout.table(shard) + " (uid, title) VALUES (?, ?) RETURNING id";
+    }
+
+    static Photo select(Connection connection, String sql, long id) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setLong(1, id);
+            try (ResultSet row = statement.executeQuery()) {
+                row.next();
+                return Photo.of(row);
+            }
+        }
+    }
+
+    static long insert(Connection connection, String sql, long uid, String title) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setLong(1, uid);
+            statement.setString(2, title);
+            try (ResultSet row = statement.executeQuery()) {
+                row.next();
+                return row.getLong(1);
+            }
+        }
+    }
+
+    static List<Photo> photos(PreparedStatement statement) throws SQLException {
+        List<Photo> photos = new ArrayList<>();
+        try (ResultSet row = statement.executeQuery()) {
+            while (row.next()) {
+                photos.add(Photo.of(row));
+            }
+        }
+        return photos;
+    }
+
+    /** A statement per server, with an arm for each of its shards that is asked. */
+    List<Photo> photos(List<Long> ids, OnServer onServer) throws SQLException {
+        Map<Integer, Map<Integer, List<Long>>> byServerAndShard = new TreeMap<>();
+        for (long id : ids) {
+            int shard = Layout.shardOfId(id);
+            byServerAndShard
+                    .computeIfAbsent(layout.server(shard), server -> new TreeMap<>())
+                    .computeIfAbsent(shard, any -> new ArrayList<>())
+                    .add(id);
+        }
+        List<Future<List<Photo>>> running = new ArrayList<>();
+        byServerAndShard.forEach((server, byShard) ->
+                running.add(executor.submit(() -> onServer.run(server, connection -> photos(connection, byShard)))));
+        return together(running);
+    }
+
+    private static List<Photo> photos(Connection connection, Map<Integer, List<Long>> byShard) throws SQLException {
+        String sql = byShard.entrySet().stream()
+                .map(shard -> COLUMNS + Layout.table(shard.getKey()) + " WHERE id IN ("
+                        + String.join(", ", Collections.nCopies(shard.getValue().size(), "?")) + ")")
+                .collect(Collectors.joining(" UNION ALL "));
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            int position = 1;
+            for (List<Long> ids : byShard.values()) {
+                for (long id : ids) {
+                    statement.setLong(position++, id);
+                }
+            }
+            return photos(statement);
+        }
+    }
+
+    private static String newest(List<Integer> shards, int limit) {
+        return shards.stream().map(shard -> COLUMNS + Layout.table(shard)).collect(Collectors.joining(" UNION ALL "))
+                + " ORDER BY id DESC LIMIT " + limit;
+    }
+
+    /** A statement per server over all its shards, whose primary keys the server merges from their ends. */
+    List<Photo> newest(int limit, OnServer onServer) throws SQLException {
+        List<Future<List<Photo>>> running = new ArrayList<>();
+        for (int server = 0; server < newest.size(); server++) {
+            int asked = server;
+            running.add(executor.submit(() -> onServer.run(asked, connection -> {
+                try (PreparedStatement statement = connection.prepareStatement(newest.get(asked))) {
+                    return photos(statement);
+                }
+            })));
+        }
+        return together(running).stream()
+                .sorted(Comparator.comparingLong(Photo::id).reversed())
+                .limit(limit)
+                .toList();
+    }
+
+    private static List<Photo> together(List<Future<List<Photo>>> running) throws SQLException {
+        List<Photo> photos = new ArrayList<>();
+        for (Future<List<Photo>> some : running) {
+            try {
+                photos.addAll(some.get());
+            } catch (ExecutionException e) {
+                throw new SQLException(e.getCause());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new SQLException(e);
+            }
+        }
+        return photos;
+    }
+
+    @Override
+    public void close() {
+        executor.shutdownNow();
+    }
+}

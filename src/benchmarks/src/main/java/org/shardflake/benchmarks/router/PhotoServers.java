@@ -1,0 +1,233 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.router;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.CatalogSchema;
+import org.shardflake.sql.FunctionLibrary;
+
+/**
+ * The rows that all candidates read: a table in the schema of each shard and, with the same rows in a database of its own,
+ * one for ShardingSphere.
+ */
+final class PhotoServers {
+
+    /** Where the rows come without Shardflake: the function that Instagram published, here for all tables. */
+    private static final String PUBLISHED_FUNCTION = """
+            CREATE FUNCTION next_id(shard_id integer, table_id_seq regclass, OUT result bigint) AS $$
+            DECLARE
+                our_epoch bigint := %d;
+                seq_id bigint;
+                now_millis bigint;
+            BEGIN
+                SELECT nextval(table_id_seq) %% 1024 INTO seq_id;
+                SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) INTO now_millis;
+                result := (now_millis - our_epoch) << 23;
+                result := result | (shard_id << 10);
+                result := result | (seq_id);
+            END;
+            $$ LANGUAGE plpgsql;
+            CREATE FUNCTION insert_photo(photos text, id bigint, uid bigint, title text) RETURNS void AS $$
+            BEGIN
+                EXECUTE format('INSERT INTO %%I (id, uid, title) VALUES ($1, $2, $3)', photos) USING id, uid, title;
+            END;
+            $$ LANGUAGE plpgsql""".formatted(FunctionLibrary.DEFAULT_EPOCH_MILLIS);
+
+    private final PostgresCluster cluster;
+    private final Layout layout;
+    private final List<Photo> photos = new ArrayList<>();
+
+    private PhotoServers(PostgresCluster cluster, Layout layout) {
+        this.cluster = cluster;
+        this.layout = layout;
+    }
+
+    /** Makes tables, rows and the catalog. */
+    static PhotoServers prepare(PostgresCluster cluster, int shards, int rowsAShard, int poolSize)
+            throws SQLException, InterruptedException, ExecutionException {
+        List<Server> servers = cluster.servers().stream()
+                .map(server -> new Server(server.name(), server.uri(Layout.DATABASE)))
+                .toList();
+        PhotoServers prepared = new PhotoServers(cluster, new Layout(servers, shards, poolSize));
+        prepared.fill(rowsAShard);
+        prepared.initializeCatalog();
+        for (int server = 0; server < servers.size(); server++) {
+            prepared.load(server);
+            prepared.copyForShardingSphere(server);
+        }
+        return prepared;
+    }
+
+    private void initializeCatalog() throws SQLException {
+        try (Connection connection = cluster.server(0).connect()) {
+            CatalogSchema.deploy(connection);
+        }
+        ShardMap map =
+                ShardMap.initial(new Sharding(layout.shards()), IdLayout.DEFAULT, layout.servers(), Spread.ROUND_ROBIN);
+        for (int shard = 0; shard < layout.shards(); shard++) {
+            if (!map.server(shard).equals(layout.servers().get(layout.server(shard)))) {
+                throw new IllegalStateException("shard %d is elsewhere than the candidates think".formatted(shard));
+            }
+        }
+        ShardCatalog.at(ServerUrl.parse(layout.servers().get(0).url())).initialize(map, "a benchmark");
+    }
+
+    /** All servers at once, so that the newest rows are those of many shards of each. */
+    private void fill(int rowsAShard) throws SQLException, InterruptedException, ExecutionException {
+        for (int server = 0; server < layout.servers().size(); server++) {
+            // Liquibase runs once at a time in a JVM.
+            try (Connection connection = cluster.server(server).connect()) {
+                FunctionLibrary.deploy(connection);
+            }
+        }
+        ExecutorService executor = Executors.newFixedThreadPool(layout.servers().size());
+        List<Future<?>> filling = new ArrayList<>();
+        for (int server = 0; server < layout.servers().size(); server++) {
+            int filled = server;
+            filling.add(executor.submit(() -> {
+                fill(filled, rowsAShard);
+                return null;
+            }));
+        }
+        for (Future<?> one : filling) {
+            one.get();
+        }
+        executor.shutdown();
+    }
+
+    private void fill(int server, int rowsAShard) throws SQLException {
+        try (Connection connection = cluster.server(server).connect();
+                Statement statement = connection.createStatement()) {
+            for (int shard : layout.shardsOf(server)) {
+                statement.execute("""
+                        SELECT shardflake.create_shard(%1$d);
+                        CREATE TABLE %2$s (id bigint PRIMARY KEY, uid bigint NOT NULL, title text NOT NULL);
+                        SELECT shardflake.add_id_sequence('%2$s'), shardflake.add_fence('%2$s');
+                        """.formatted(shard, Layout.table(shard)));
+            }
+            // A row of every shard before the next of any, as users come.
+            statement.execute("""
+                    DO $$
+                    BEGIN
+                        FOR r IN 1..%1$d LOOP
+                            FOR s IN %2$d..%3$d BY %4$d LOOP
+                                EXECUTE format('INSERT INTO %%I.photo (uid, title) VALUES ($1, $2)',
+                                               shardflake.shard_schema(s))
+                                USING s + %5$d * r, format('photo %%s of %%s', r, s);
+                            END LOOP;
+                        END LOOP;
+                    END $$""".formatted(
+                    rowsAShard, server, layout.shards() - 1, layout.servers().size(), layout.shards()));
+            statement.execute("VACUUM ANALYZE");
+        }
+    }
+
+    private void load(int server) throws SQLException {
+        try (Connection connection = cluster.server(server).connect();
+                Statement statement = connection.createStatement()) {
+            for (int shard : layout.shardsOf(server)) {
+                try (ResultSet row = statement.executeQuery("SELECT id, uid, title FROM " + Layout.table(shard))) {
+                    while (row.next()) {
+                        photos.add(Photo.of(row));
+                    }
+                }
+            }
+        }
+    }
+
+    /** A database of its own, for it reads everything that there is in one when it starts; with the same rows. */
+    private void copyForShardingSphere(int server) throws SQLException {
+        try (Connection connection = cluster.server(server).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("CREATE DATABASE " + ShardingSphere.DATABASE);
+        }
+        try (Connection connection = cluster.server(server).connect(ShardingSphere.DATABASE);
+                Statement statement = connection.createStatement()) {
+            statement.execute(PUBLISHED_FUNCTION);
+            for (int shard : layout.shardsOf(server)) {
+                statement.execute("""
+                        CREATE SEQUENCE %2$s_id_seq;
+                        CREATE TABLE %2$s (
+                            id bigint PRIMARY KEY DEFAULT next_id(%1$d, '%2$s_id_seq'),
+                            uid bigint NOT NULL,
+                            title text NOT NULL);
+                        """.formatted(shard, ShardingSphere.table(shard)));
+            }
+            connection.setAutoCommit(false);
+            try (PreparedStatement insert = connection.prepareStatement("SELECT insert_photo(?, ?, ?, ?)")) {
+                for (Photo photo : photos) {
+                    int shard = Layout.shardOfId(photo.id());
+                    if (layout.server(shard) == server) {
+                        insert.setString(1, ShardingSphere.table(shard));
+                        insert.setLong(2, photo.id());
+                        insert.setLong(3, photo.uid());
+                        insert.setString(4, photo.title());
+                        insert.addBatch();
+                    }
+                }
+                insert.executeBatch();
+            }
+            connection.commit();
+            connection.setAutoCommit(true);
+            statement.execute("VACUUM ANALYZE");
+        }
+    }
+
+    Layout layout() {
+        return layout;
+    }
+
+    /** A connection to the first server. */
+    Connection connect() throws SQLException {
+        return cluster.server(0).connect();
+    }
+
+    /** The rows that are there before anybody inserts. */
+    List<Photo> photos() {
+        return photos;
+    }
+
+    /** The newest of them, the newest first. */
+    List<Photo> newest(int limit) {
+        return photos.stream()
+                .sorted(Comparator.comparingLong(Photo::id).reversed())
+                .limit(limit)
+                .toList();
+    }
+
+    /** Whether a row that a candidate inserted is where it belongs. */
+    boolean hasRow(Candidate candidate, Photo photo) throws SQLException {
+        int shard = layout.shardOfUid(photo.uid());
+        try (Connection connection = cluster.server(layout.server(shard)).connect(candidate.database());
+                PreparedStatement statement = connection.prepareStatement(
+                        "SELECT FROM %s WHERE (id, uid, title) = (?, ?, ?)".formatted(candidate.table(shard)))) {
+            statement.setLong(1, photo.id());
+            statement.setLong(2, photo.uid());
+            statement.setString(3, photo.title());
+            try (ResultSet row = statement.executeQuery()) {
+                return row.next();
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.router;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.shardingsphere.driver.api.yaml.YamlShardingSphereDataSourceFactory;
+import org.jooq.DSLContext;
+import org.postgresql.Driver;
+import org.shardflake.benchmarks.report.BarChart;
+import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Markdown;
+import org.shardflake.benchmarks.report.Report;
+import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Spread;
+import org.springframework.jdbc.core.JdbcTemplate;
+
+/** The page: collects what was measured, and then puts the goals on top. Not thread-safe. */
+final class RouterReport {
+
+    private static final double OF_BARE = 0.97;
+    private static final double OF_SHARDINGSPHERE = 1.5;
+    private static final double FASTER_START = 20;
+    private static final String BARE = Candidate.BARE.label();
+    private static final String SHARDINGSPHERE = Candidate.SHARDINGSPHERE.label();
+    /** In the order of the columns. */
+    private static final List<String> OURS =
+            List.of(Candidate.SHARDFLAKE_JDBC.label(), Candidate.SHARDFLAKE_JOOQ.label());
+
+    private static final List<String> THREE = List.of("min", "median", "max");
+
+    private final Sizes sizes;
+    private final Layout layout;
+    private final Report page = new Report("The router beside its peers");
+    private final Map<String, List<String>> goals = new LinkedHashMap<>();
+    private int met;
+    private int missed;
+    private final List<List<String>> rates = new ArrayList<>();
+    private final Map<String, BarChart> rateCharts = new LinkedHashMap<>();
+    private final List<List<String>> starts = new ArrayList<>();
+    private final List<List<String>> allocations = new ArrayList<>();
+    private final List<List<String>> inMemory = new ArrayList<>();
+    private final BarChart startChart;
+    private final BarChart heapChart;
+    private String machine = "";
+    private String checking = "";
+
+    RouterReport(Sizes sizes, Layout layout) {
+        this.sizes = sizes;
+        this.layout = layout;
+        startChart =
+                new BarChart("From start to the first row, %d shards".formatted(sizes.shards()), "ms, less is better");
+        heapChart =
+                new BarChart("Heap after a row of each of %d shards".formatted(sizes.shards()), "MiB, less is better");
+    }
+
+    void machine(String description) {
+        machine = description;
+    }
+
+    void inMemory(List<InMemoryCost> costs) {
+        for (InMemoryCost cost : costs) {
+            inMemory.add(List.of(
+                    Markdown.escape(cost.name()),
+                    Figures.number(cost.nanos()),
+                    Figures.number(cost.error()),
+                    // What JMH itself allocates shows up as a tiny fraction of a byte.
+                    Figures.number(Math.rint(cost.bytes() * 10) / 10)));
+        }
+    }
+
+    void starts(Starts measured, String withChecking) {
+        checking = withChecking;
+        for (Candidate candidate : Candidate.values()) {
+            Spread millis = measured.millis().of(candidate.label());
+            starts.add(List.of(
+                    candidate.label(),
+                    millis.toString(),
+                    measured.millis().ratio(SHARDINGSPHERE, candidate.label()).toString(),
+                    measured.heap().of(candidate.label()).toString(),
+                    measured.heapOfAllShards().of(candidate.label()).toString()));
+            startChart.bar(candidate.label(), millis, candidate.isOurs());
+            heapChart.bar(candidate.label(), measured.heapOfAllShards().of(candidate.label()), candidate.isOurs());
+        }
+        startGoals(measured);
+    }
+
+    private void startGoals(Starts measured) {
+        String what = "start to the first row";
+        for (String ours : OURS) {
+            goals.computeIfAbsent(what, row -> new ArrayList<>(List.of(what))).add("");
+            goal(what, measured.millis().ratio(SHARDINGSPHERE, ours), FASTER_START);
+        }
+    }
+
+    void throughput(Operation operation, int threads, Rounds measured) {
+        String what = "%s, %d thread%s".formatted(operation.label(), threads, threads == 1 ? "" : "s");
+        BarChart chart = new BarChart(what, "operations per second, more is better");
+        for (Candidate candidate : Candidate.values()) {
+            Spread rate = measured.of(candidate.label());
+            Spread ofBare = measured.ratio(candidate.label(), BARE);
+            rates.add(Stream.concat(
+                            Stream.of(what, candidate.label()),
+                            Stream.of(
+                                    Figures.number(rate.min()),
+                                    Figures.number(rate.median()),
+                                    Figures.number(rate.max()),
+                                    ofBare.toString()))
+                    .toList());
+            chart.bar(candidate.label(), rate, candidate.isOurs());
+        }
+        for (String ours : OURS) {
+            goal(what, measured.ratio(ours, BARE), OF_BARE);
+            goal(what, measured.ratio(ours, SHARDINGSPHERE), OF_SHARDINGSPHERE);
+        }
+        if (threads == sizes.mostThreads()) {
+            rateCharts.put("router-%s.svg".formatted(operation.fileName()), chart);
+        }
+    }
+
+    void allocation(Operation operation, Rounds measured) {
+        for (Candidate candidate : Candidate.values()) {
+            allocations.add(List.of(
+                    operation.label(),
+                    candidate.label(),
+                    measured.of(candidate.label()).toString()));
+        }
+    }
+
+    private void goal(String what, Spread measured, double goal) {
+        boolean reached = measured.median() >= goal;
+        met += reached ? 1 : 0;
+        missed += reached ? 0 : 1;
+        goals.computeIfAbsent(what, row -> new ArrayList<>(List.of(what)))
+                .add(measured + (reached ? "" : " **short**"));
+    }
+
+    Report finish() {
+        page.paragraph("""
+                Five ways to the right shard, on the same rows and in the same run. Each figure is a ratio of operations per
+                second, or of times to start, of rounds in which both had their turn: the median, and in brackets the least
+                and the greatest. The goals are %s of bare JDBC, %s times ShardingSphere-JDBC, and a start %s times faster
+                than its; %d are met, and %d medians fall **short**.""".formatted(
+                Figures.number(OF_BARE), Figures.number(OF_SHARDINGSPHERE), Figures.number(FASTER_START), met, missed));
+        page.table(
+                List.of(
+                        "",
+                        "with JDBC, of bare JDBC",
+                        "with JDBC, times ShardingSphere",
+                        "with jOOQ, of bare JDBC",
+                        "with jOOQ, times ShardingSphere"),
+                List.copyOf(goals.values()));
+        page.section("Operations");
+        page.paragraph("""
+                Operations per second in %d rounds of %s s, after %d that are not counted; the order rotates. After
+                each round the whole result of an operation is compared with what it must be, and an inserted row is looked
+                for on its server.""".formatted(sizes.rounds(), Figures.number(sizes.seconds()), sizes.warmUps()));
+        page.table(headers("Operation", "Candidate", "of bare JDBC"), rates);
+        rateCharts.forEach(page::chart);
+        page.section("Start and heap");
+        page.paragraph("""
+                Each candidate in a process of its own (`java %s`), %d times, in turns: from the beginning of `main` to the
+                first row, so without the start of Java itself; then the heap in use after a full collection, and once more
+                after a row of each of the %d shards.""".formatted(Starts.flags(), sizes.starts(), sizes.shards()));
+        page.table(
+                List.of(
+                        "Candidate",
+                        "ms to the first row",
+                        "faster than ShardingSphere",
+                        "MiB of heap then",
+                        "MiB, all shards used"),
+                starts);
+        page.chart("router-start.svg", startChart).chart("router-heap.svg", heapChart);
+        page.paragraph("""
+                ShardingSphere's option `check-table-metadata-enabled`, which makes it load and compare the tables of all
+                shards when it starts, is off, as it is by default. With it, ShardingSphere %s""".formatted(Markdown.escape(checking)));
+        page.section("Garbage");
+        page.paragraph("Bytes that an operation allocates in the thread that asks for it, driver included.");
+        page.table(List.of("Operation", "Candidate", "Bytes"), allocations);
+        page.paragraph("What routing alone costs, without a server, by JMH (`RouterCosts`):");
+        page.table(List.of("Step", "ns", "error of the mean", "bytes"), inMemory);
+        conditions();
+        return page;
+    }
+
+    private static List<String> headers(String first, String second, String last) {
+        return Stream.of(List.of(first, second), THREE, List.of(last))
+                .flatMap(List::stream)
+                .toList();
+    }
+
+    private void conditions() {
+        page.section("What was compared");
+        page.list(List.of(
+                "The data: %d shards in turn on %d servers, %d rows each, `photo (id bigint PRIMARY KEY, uid bigint, title text)`; rows of the candidates without ShardingSphere are in a schema per shard."
+                        .formatted(sizes.shards(), layout.servers().size(), sizes.rows()),
+                "Everybody: HikariCP with %d connections to each server, 5 s to get one, %s prepared statements kept per connection, the driver's defaults otherwise; prepared statements; every operation takes a connection from the pool and gives it back."
+                        .formatted(sizes.poolSize(), "1000"),
+                "In a transaction: `BEGIN`, the statement, `COMMIT`; the point select's is read-only. For Shardflake `read` and `write` with a lambda, for Spring a `TransactionTemplate`, for JDBC and ShardingSphere `setAutoCommit(false)` and `commit`. Otherwise auto-commit: `router.connection(key)` and `jooq.dsl(key)`.",
+                "Bare JDBC, the limit: the shard is read out of the id or computed from the uid, the server is its remainder, the statement is made from the schema's name. Many rows by id: one `UNION ALL` per server with an arm per shard, the servers at once. The newest: one `UNION ALL` per server over all its shards, always with the same text, the servers at once.",
+                "Spring: an `AbstractRoutingDataSource` with a key for each shard, `JdbcTemplate`, and the same statements by hand.",
+                "Shardflake: a `ShardRouter` that follows the catalog on the first server, with JDBC or with jOOQ inside.",
+                "ShardingSphere: the configuration below, and a database of its own on each server, since it reads all schemas of a database when it starts. The tables are `photo_0` to `photo_%d`, in turn on the servers, with the same rows. Its own way to say that a uid and an id lead to the same table is an algorithm of type `CLASS_BASED`, so that it needs no more than the id either. New ids come from the database there too, by the function that Instagram published. The newest rows are `SELECT ... ORDER BY id DESC LIMIT %d` from the logical table. `max-connections-size-per-query` is 1, as by default."
+                        .formatted(sizes.shards() - 1, Candidate.NEWEST)));
+        page.code(ShardingSphere.yaml(layout, false));
+        page.section("How it was made");
+        page.paragraph("%s; %s.".formatted(machine, versions()));
+        page.command(
+                "./mvnw -q -Dquick -DskipTests -pl src/benchmarks -am verify -Dbenchmark=RouterPeers" + Sizes.given());
+    }
+
+    /** As the names of the archives have it, which cannot be wrong. */
+    private static String versions() {
+        return Stream.of(
+                        YamlShardingSphereDataSourceFactory.class,
+                        JdbcTemplate.class,
+                        DSLContext.class,
+                        HikariDataSource.class,
+                        Driver.class)
+                .map(type -> Path.of(type.getProtectionDomain()
+                                .getCodeSource()
+                                .getLocation()
+                                .getPath())
+                        .getFileName()
+                        .toString()
+                        .replace(".jar", ""))
+                .reduce((some, more) -> some + ", " + more)
+                .orElse("");
+    }
+}

@@ -1,0 +1,81 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.router;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.shardflake.ShardKey;
+import org.shardflake.router.ShardQuery;
+import org.shardflake.router.ShardRouter;
+
+/** The router, which follows the catalog, with JDBC inside. */
+final class ShardflakeJdbc implements Peer {
+
+    private static final ShardQuery<Photo> PHOTOS =
+            ShardQuery.of("SELECT id, uid, title FROM ${shard.schema}.photo", Photo::of);
+
+    private final ShardRouter router;
+
+    ShardflakeJdbc(Layout layout) {
+        router = router(layout);
+    }
+
+    static ShardRouter router(Layout layout) {
+        return ShardRouter.builder()
+                .catalog(layout.servers().get(0).url())
+                .poolSize(layout.poolSize())
+                .build();
+    }
+
+    @Override
+    public Photo select(long id) throws SQLException {
+        ShardKey key = ShardKey.id(id);
+        try (Connection connection = router.connection(key)) {
+            return HandWritten.select(connection, select(router.schema(key)), id);
+        }
+    }
+
+    @Override
+    public Photo selectInTransaction(long id) throws SQLException {
+        return router.read(ShardKey.id(id), tx -> HandWritten.select(tx.connection(), select(tx.schema()), id));
+    }
+
+    private static String select(String schema) {
+        return "SELECT id, uid, title FROM " + schema + ".photo WHERE id = ?";
+    }
+
+    @Override
+    public long insert(long uid, String title) throws SQLException {
+        ShardKey key = ShardKey.uid(uid);
+        try (Connection connection = router.connection(key)) {
+            return HandWritten.insert(connection, insert(router.schema(key)), uid, title);
+        }
+    }
+
+    @Override
+    public long insertInTransaction(long uid, String title) throws SQLException {
+        return router.write(uid, tx -> HandWritten.insert(tx.connection(), insert(tx.schema()), uid, title));
+    }
+
+    private static String insert(String schema) {
+        return "INSERT INTO " + schema + ".photo (uid, title) VALUES (?, ?) RETURNING id";
+    }
+
+    @Override
+    public List<Photo> photos(List<Long> ids) {
+        return List.copyOf(router.fetch(ids, PHOTOS).values());
+    }
+
+    @Override
+    public List<Photo> newest(int limit) {
+        return router.newest(limit, PHOTOS);
+    }
+
+    @Override
+    public void close() {
+        router.close();
+    }
+}

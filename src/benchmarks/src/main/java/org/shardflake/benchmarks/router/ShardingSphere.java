@@ -1,0 +1,169 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.router;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import javax.sql.DataSource;
+import org.apache.shardingsphere.driver.api.yaml.YamlShardingSphereDataSourceFactory;
+
+/** Apache ShardingSphere-JDBC: a logical table over an actual table for each shard, and statements that name only the first. */
+final class ShardingSphere implements Peer {
+
+    /** A database of its own on each server: it reads whatever there is in one. */
+    static final String DATABASE = "shardingsphere";
+
+    private static final String SELECT = "SELECT id, uid, title FROM photo WHERE id = ?";
+    private static final String INSERT = "INSERT INTO photo (uid, title) VALUES (?, ?) RETURNING id";
+
+    private final DataSource source;
+    private final List<HikariDataSource> pools;
+
+    /** @param checksTables whether it compares the tables of all shards when it starts */
+    ShardingSphere(Layout layout, boolean checksTables) throws SQLException {
+        pools = layout.pools(DATABASE);
+        Map<String, DataSource> byName = new LinkedHashMap<>();
+        for (int server = 0; server < pools.size(); server++) {
+            byName.put("ds_" + server, pools.get(server));
+        }
+        byte[] yaml = yaml(layout, checksTables).getBytes(StandardCharsets.UTF_8);
+        try {
+            source = YamlShardingSphereDataSourceFactory.createDataSource(byName, yaml);
+        } catch (IOException e) {
+            throw new SQLException("ShardingSphere does not take its configuration", e);
+        }
+    }
+
+    /** The configuration; its data sources are handed over beside it, so that its pools are those of the others. */
+    static String yaml(Layout layout, boolean checksTables) {
+        return """
+                rules:
+                - !SHARDING
+                  tables:
+                    photo:
+                      actualDataNodes: %3$s
+                      databaseStrategy:
+                        complex:
+                          shardingColumns: uid, id
+                          shardingAlgorithmName: server_of_photo
+                      tableStrategy:
+                        complex:
+                          shardingColumns: uid, id
+                          shardingAlgorithmName: table_of_photo
+                  shardingAlgorithms:
+                    server_of_photo:
+                      type: CLASS_BASED
+                      props:
+                        strategy: COMPLEX
+                        algorithmClassName: %5$s
+                        prefix: ds_
+                        shards: %1$d
+                        modulo: %2$d
+                    table_of_photo:
+                      type: CLASS_BASED
+                      props:
+                        strategy: COMPLEX
+                        algorithmClassName: %5$s
+                        prefix: photo_
+                        shards: %1$d
+                        modulo: %1$d
+                props:
+                  check-table-metadata-enabled: %4$s
+                """.formatted(
+                layout.shards(), layout.servers().size(), nodes(layout), checksTables, PhotoSharding.class.getName());
+    }
+
+    private static String nodes(Layout layout) {
+        StringBuilder nodes = new StringBuilder();
+        int servers = layout.servers().size();
+        for (int server = 0; server < servers; server++) {
+            int last = layout.shardsOf(server).size() - 1;
+            nodes.append(server == 0 ? "" : ",")
+                    .append("ds_%d.photo_${(0..%d).collect{it * %d + %d}}".formatted(server, last, servers, server));
+        }
+        return nodes.toString();
+    }
+
+    /** The table of a shard, as ShardingSphere has it. */
+    static String table(int shard) {
+        return "photo_" + shard;
+    }
+
+    @Override
+    public Photo select(long id) throws SQLException {
+        try (Connection connection = source.getConnection()) {
+            return HandWritten.select(connection, SELECT, id);
+        }
+    }
+
+    @Override
+    public Photo selectInTransaction(long id) throws SQLException {
+        try (Connection connection = source.getConnection()) {
+            connection.setReadOnly(true);
+            connection.setAutoCommit(false);
+            Photo photo = HandWritten.select(connection, SELECT, id);
+            connection.commit();
+            return photo;
+        }
+    }
+
+    @Override
+    public long insert(long uid, String title) throws SQLException {
+        try (Connection connection = source.getConnection()) {
+            return HandWritten.insert(connection, INSERT, uid, title);
+        }
+    }
+
+    @Override
+    public long insertInTransaction(long uid, String title) throws SQLException {
+        try (Connection connection = source.getConnection()) {
+            connection.setAutoCommit(false);
+            long id = HandWritten.insert(connection, INSERT, uid, title);
+            connection.commit();
+            return id;
+        }
+    }
+
+    @Override
+    public List<Photo> photos(List<Long> ids) throws SQLException {
+        String sql = "SELECT id, uid, title FROM photo WHERE id IN ("
+                + String.join(", ", Collections.nCopies(ids.size(), "?")) + ")";
+        try (Connection connection = source.getConnection();
+                PreparedStatement statement = connection.prepareStatement(sql)) {
+            for (int i = 0; i < ids.size(); i++) {
+                statement.setLong(i + 1, ids.get(i));
+            }
+            return HandWritten.photos(statement);
+        }
+    }
+
+    @Override
+    public List<Photo> newest(int limit) throws SQLException {
+        try (Connection connection = source.getConnection();
+                PreparedStatement statement = connection.prepareStatement(
+                        "SELECT id, uid, title FROM photo ORDER BY id DESC LIMIT " + limit)) {
+            return HandWritten.photos(statement);
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            ((AutoCloseable) source).close();
+        } catch (Exception e) {
+            throw new IllegalStateException("ShardingSphere does not close", e);
+        } finally {
+            pools.forEach(HikariDataSource::close);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.router;
+
+import java.io.File;
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.shardflake.Server;
+import org.shardflake.benchmarks.report.Rounds;
+
+/** Time to the first row and heap of all candidates, each in processes of its own, which take turns. */
+final class Starts {
+
+    /** ShardingSphere that compares the tables of all shards. */
+    static final String CHECKING = "CHECKING";
+
+    private static final List<String> FLAGS = List.of("-Xmx1g");
+    /** The message of an exception that ends a process, as far as one wants to read it. */
+    private static final Pattern EXCEPTION = Pattern.compile("Exception: (.{1,160})");
+
+    private static final double MIB = 1 << 20;
+
+    private final PhotoServers servers;
+    private final Rounds millis = new Rounds();
+    private final Rounds heap = new Rounds();
+    private final Rounds heapOfAllShards = new Rounds();
+
+    private record Outcome(List<Double> figures, String output) {}
+
+    Starts(PhotoServers servers) {
+        this.servers = servers;
+    }
+
+    /** The flags of the processes' Java. */
+    static String flags() {
+        return String.join(" ", FLAGS);
+    }
+
+    void measure(int rounds) throws IOException, InterruptedException {
+        for (int round = 0; round < rounds; round++) {
+            for (Candidate candidate : Rounds.order(List.of(Candidate.values()), round)) {
+                Outcome outcome = start(candidate.name());
+                if (outcome.figures().isEmpty()) {
+                    throw new IllegalStateException(candidate.label() + " does not start: " + outcome.output());
+                }
+                millis.add(candidate.label(), outcome.figures().get(0));
+                heap.add(candidate.label(), outcome.figures().get(1) / MIB);
+                heapOfAllShards.add(candidate.label(), outcome.figures().get(2) / MIB);
+            }
+        }
+    }
+
+    /** Milliseconds to the first row. */
+    Rounds millis() {
+        return millis;
+    }
+
+    /** MiB in use after the first row. */
+    Rounds heap() {
+        return heap;
+    }
+
+    /** MiB in use after a row of each shard. */
+    Rounds heapOfAllShards() {
+        return heapOfAllShards;
+    }
+
+    /** What becomes of ShardingSphere when it is to compare the tables of all shards: a time, or why not. */
+    String checking() throws IOException, InterruptedException {
+        Outcome outcome = start(CHECKING);
+        if (!outcome.figures().isEmpty()) {
+            return "took %,.0f ms to the first row".formatted(outcome.figures().get(0));
+        }
+        Matcher reason = EXCEPTION.matcher(outcome.output());
+        return "did not start: " + (reason.find() ? reason.group(1) : outcome.output());
+    }
+
+    private Outcome start(String candidate) throws IOException, InterruptedException {
+        Layout layout = servers.layout();
+        List<String> command = new ArrayList<>();
+        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.addAll(FLAGS);
+        command.addAll(List.of("-cp", classPath(), PeerStart.class.getName()));
+        command.addAll(List.of(candidate, String.valueOf(layout.shards()), String.valueOf(layout.poolSize())));
+        layout.servers().stream().map(Server::url).forEach(command::add);
+        Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+        process.getOutputStream().write(idsOfAllShards().getBytes(StandardCharsets.UTF_8));
+        process.getOutputStream().close();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        process.waitFor();
+        return new Outcome(
+                output.lines()
+                        .filter(line -> line.startsWith(PeerStart.RESULT))
+                        .flatMap(line -> Arrays.stream(
+                                line.substring(PeerStart.RESULT.length()).split(" ")))
+                        .map(Double::valueOf)
+                        .toList(),
+                output);
+    }
+
+    /** One of each shard. */
+    private String idsOfAllShards() {
+        Map<Integer, Long> ids = new LinkedHashMap<>();
+        servers.photos().forEach(photo -> ids.putIfAbsent(Layout.shardOfId(photo.id()), photo.id()));
+        return ids.values().stream().map(String::valueOf).collect(Collectors.joining("\n"));
+    }
+
+    /** Of this class, which Maven has loaded by a class loader of its own. */
+    private static String classPath() {
+        if (Starts.class.getClassLoader() instanceof URLClassLoader loader) {
+            return Arrays.stream(loader.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));
+        }
+        return System.getProperty("java.class.path");
+    }
+}
