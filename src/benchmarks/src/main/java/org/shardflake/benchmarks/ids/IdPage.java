@@ -259,7 +259,7 @@ final class IdPage {
                 report,
                 new Column(
                         "Ids",
-                        candidate -> Figures.number(Results.get(results.duplicates, candidate.name())
+                        candidate -> count(Results.get(results.duplicates, candidate.name())
                                 .ids())),
                 new Column("Duplicates, 16 sessions", candidate -> duplicates(results.duplicates, candidate)),
                 new Column(
@@ -279,11 +279,15 @@ final class IdPage {
                 chart(
                         new BarChart("Duplicates in all trials", "ids that had been made before, less is better")
                                 .logarithmic(),
-                        candidate -> results.allDuplicates(candidate.name())));
+                        candidate -> (double) results.allDuplicates(candidate.name())));
     }
 
     private static String duplicates(Map<String, Duplicates.Outcome> outcomes, Candidate candidate) {
-        return Figures.number(Results.get(outcomes, candidate.name()).duplicates());
+        return count(Results.get(outcomes, candidate.name()).duplicates());
+    }
+
+    private static String count(long number) {
+        return String.format(Locale.ROOT, "%,d", number);
     }
 
     private ClockTrials.Outcome clock(Candidate candidate) {
@@ -292,12 +296,12 @@ final class IdPage {
 
     /** In words: {@code 0}, or {@code 512 duplicates}, or {@code 0, refuses 1,001 calls, 1.0 s without ids}. */
     static String outcome(ClockTrial.Outcome outcome) {
-        StringBuilder text = new StringBuilder(Figures.number(outcome.duplicates()));
+        StringBuilder text = new StringBuilder(count(outcome.duplicates()));
         if (outcome.duplicates() > 0) {
             text.append(outcome.duplicates() == 1 ? " duplicate" : " duplicates");
         }
         if (outcome.failures() > 0) {
-            text.append(", refuses ").append(Figures.number(outcome.failures())).append(" calls");
+            text.append(", refuses ").append(count(outcome.failures())).append(" calls");
         }
         if (outcome.longestGapMillis() >= GAP_WORTH_MENTIONING) {
             text.append(String.format(
@@ -383,6 +387,6 @@ final class IdPage {
                         "Random bits come from Java's `SecureRandom`, or from PostgreSQL.",
                         "Where rows of `shardflake` come one by one and more than 3 ms apart, each draw moves the sequence "
                                 + "to the clock, which takes a record in the log that the others do not have.",
-                        "Rows refused for their id while inserting row by row: " + Figures.number(refused) + "."));
+                        "Rows refused for their id while inserting row by row: " + count(refused) + "."));
     }
 }
