@@ -25,7 +25,7 @@ record Layout(List<Server> servers, int shards, int poolSize) {
     static final String DATABASE = "postgres";
 
     /** What follows is as {@code ShardRouterBuilder} has it unless told otherwise. */
-    private static final int CACHED_STATEMENTS = 1000;
+    static final int CACHED_STATEMENTS = 1000;
 
     private static final long CONNECTION_TIMEOUT_MILLIS = 5000;
 

@@ -202,11 +202,11 @@ final class RouterReport {
                 "The data: %d shards in turn on %d servers, %d rows each, `photo (id bigint PRIMARY KEY, uid bigint, title text)`; rows of the candidates without ShardingSphere are in a schema per shard."
                         .formatted(sizes.shards(), layout.servers().size(), sizes.rows()),
                 "Everybody: HikariCP with %d connections to each server, 5 s to get one, %s prepared statements kept per connection, the driver's defaults otherwise; prepared statements; every operation takes a connection from the pool and gives it back."
-                        .formatted(sizes.poolSize(), "1000"),
+                        .formatted(sizes.poolSize(), Figures.number(Layout.CACHED_STATEMENTS)),
                 "In a transaction: `BEGIN`, the statement, `COMMIT`; the point select's is read-only. For Shardflake `read` and `write` with a lambda, for Spring a `TransactionTemplate`, for JDBC and ShardingSphere `setAutoCommit(false)` and `commit`. Otherwise auto-commit: `router.connection(key)` and `jooq.dsl(key)`.",
                 "Bare JDBC, the limit: the shard is read out of the id or computed from the uid, the server is its remainder, the statement is made from the schema's name. Many rows by id: one `UNION ALL` per server with an arm per shard, the servers at once. The newest: one `UNION ALL` per server over all its shards, always with the same text, the servers at once.",
                 "Spring: an `AbstractRoutingDataSource` with a key for each shard, `JdbcTemplate`, and the same statements by hand.",
-                "Shardflake: a `ShardRouter` that follows the catalog on the first server, with JDBC or with jOOQ inside.",
+                "Shardflake: a `ShardRouter` that follows the catalog on the first server, with JDBC or with jOOQ inside. What of jOOQ's figures is jOOQ's own work, rendering SQL and making records, is not told apart here.",
                 "ShardingSphere: the configuration below, and a database of its own on each server, since it reads all schemas of a database when it starts. The tables are `photo_0` to `photo_%d`, in turn on the servers, with the same rows. Its own way to say that a uid and an id lead to the same table is an algorithm of type `CLASS_BASED`, so that it needs no more than the id either. New ids come from the database there too, by the function that Instagram published. The newest rows are `SELECT ... ORDER BY id DESC LIMIT %d` from the logical table. `max-connections-size-per-query` is 1, as by default."
                         .formatted(sizes.shards() - 1, Candidate.NEWEST)));
         page.code(ShardingSphere.yaml(layout, false));
