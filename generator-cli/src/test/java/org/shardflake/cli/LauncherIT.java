@@ -132,6 +132,21 @@ class LauncherIT {
     }
 
     @Test
+    void buildsOnceWhenTheBuildLeavesTheJarAsItWas() throws Exception {
+        makeCheckout("true");
+        Files.setLastModifiedTime(
+                home.resolve("target/shardflake.jar"),
+                FileTime.from(Instant.now().minus(Duration.ofMinutes(1))));
+        Files.writeString(
+                Files.createDirectories(root.resolve("shard-router/src/main/java"))
+                        .resolve("New.java"),
+                "");
+
+        assertThat(run(launcher.toString(), "id", "decode", "5").err()).startsWith("building shardflake");
+        assertThat(run(launcher.toString(), "id", "decode", "5")).isEqualTo(new Result(0, DECODED, ""));
+    }
+
+    @Test
     void buildsOnceWhenUsedTwiceAtOnce() throws Exception {
         makeCheckout("sleep 1; cp '%s' generator-cli/target/shardflake.jar".formatted(jar()));
         Files.delete(home.resolve("target/shardflake.jar"));
