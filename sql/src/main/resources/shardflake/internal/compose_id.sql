@@ -3,7 +3,8 @@
 --changeset shardflake:compose_id runOnChange:true splitStatements:false stripComments:false
 CREATE OR REPLACE FUNCTION shardflake.compose_id(ticks bigint, shard integer) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN ((ticks >> 10) << 23) | (shard << 10) | (ticks & 1023);
+    -- As a sum, since no bits overlap: two operators less. The milliseconds are in ticks already, 2^10 times, and belong there 2^23 times.
+    RETURN ticks + (ticks >> 10) * 8387584 + shard * 1024;
 
 COMMENT ON FUNCTION shardflake.compose_id(bigint, integer) IS 'The id of a tick in a shard: milliseconds << 23 | shard << 10 | count, where ticks = milliseconds * 1024 + count. Checks nothing';
 

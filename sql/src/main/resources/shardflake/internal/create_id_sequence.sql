@@ -11,7 +11,7 @@ AS $$
  */
 DECLARE
     v_sequence regclass;
-    v_owner name := (SELECT proowner::regrole::name FROM pg_proc WHERE oid = 'shardflake.advance_sequence(integer, regclass, bigint)'::regprocedure);
+    v_owner name := (SELECT proowner::regrole::name FROM pg_proc WHERE oid = 'shardflake.advance_sequence(integer, regclass)'::regprocedure);
 BEGIN
     EXECUTE format('CREATE SEQUENCE %I.%I AS bigint MINVALUE -1125899906842624 MAXVALUE 1125899906842623 START 0 CACHE 1 NO CYCLE', schema_name, sequence_name);
     v_sequence := format('%I.%I', schema_name, sequence_name)::regclass;

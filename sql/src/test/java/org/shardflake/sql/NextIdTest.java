@@ -69,7 +69,7 @@ class NextIdTest {
             Thread.sleep(round % 10); // cold at times, hot at others
         }
         try (Connection another = postgres.database(0).connect()) {
-            log.add(queryLong(another, table)); // a session's first draw proves its right to draw: no number is lost
+            log.add(queryLong(another, table)); // a session's first draw loses no number either
         }
 
         log.assertIncreasing();
