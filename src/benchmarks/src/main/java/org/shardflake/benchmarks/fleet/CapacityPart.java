@@ -18,6 +18,7 @@ final class CapacityPart implements Part {
 
     private static final double PER_SERVER = 2e12;
     private static final double YEAR = 365.25 * 24 * 3600 * 1000;
+    private static final double YEARS = IdLayout.MAX_ELAPSED_MILLIS / YEAR;
     private static final List<Double> GROWTHS = List.of(0.25, 0.5, 1.0, 2.0);
     private static final Capacity CAPACITY = new Capacity(Setting.SHARDS, PER_SERVER);
     private static final int AFTERWARDS = 512_000;
@@ -52,7 +53,7 @@ final class CapacityPart implements Part {
                         "%s, %s years after %s"
                                 .formatted(
                                         date(IdLayout.DEFAULT.expires()),
-                                        Units.number(IdLayout.MAX_ELAPSED_MILLIS / YEAR),
+                                        Units.number(YEARS),
                                         date(IdLayout.DEFAULT.epoch()))));
     }
 
@@ -77,7 +78,7 @@ final class CapacityPart implements Part {
         report.paragraph("""
                         **13 bits of shard.** The number of shards never changes, so a fleet ends at one shard a server, and is hard to balance
                         before. **Assumed:** data of *D* = %s grow by the part *g* a year, and a server holds *B* = %s. Years until *M* = 8192
-                        shards are *k* on each server; the simulation says in which year more servers would be needed.
+                        shards are *k* on each server; the simulation goes year by year, and says after how many of them more servers would be needed.
                         """.formatted(Units.bytes(Setting.BYTES), Units.bytes(PER_SERVER)))
                 .formula("t = \\frac{\\ln (M B / (k D))}{\\ln(1 + g)}")
                 .table(
@@ -140,10 +141,12 @@ final class CapacityPart implements Part {
                                 .toList())
                 .paragraph("""
                         **Conclusion:** one table of one shard would have to take more than %s ids a second for longer than readers of the time in ids can
-                        bear; a second of twice that puts the time %s s ahead.
+                        bear: a second of twice that puts the time %s s ahead, and if it went on for ever, the ids would end after %s years instead of %s.
                         """.formatted(
                                 Units.number(TickSequence.PER_SECOND),
-                                Units.number(TickSequence.lead(2 * TickSequence.PER_SECOND, 1))));
+                                Units.number(TickSequence.lead(2 * TickSequence.PER_SECOND, 1)),
+                                Units.number(YEARS / 2),
+                                Units.number(YEARS)));
     }
 
     private static void time(Report report) {
@@ -163,9 +166,7 @@ final class CapacityPart implements Part {
                 .paragraph("""
                         **Conclusion:** of the three fields time ends first for data that grow by up to %s a year, since the shards then last as long as the
                         %s years of the epoch.
-                        """.formatted(
-                                Units.percent(growthUntil(IdLayout.MAX_ELAPSED_MILLIS / YEAR)),
-                                Units.number(IdLayout.MAX_ELAPSED_MILLIS / YEAR)));
+                        """.formatted(Units.percent(growthUntil(YEARS)), Units.number(YEARS)));
     }
 
     /** The growth a year at which shards are one a server after so many years. */

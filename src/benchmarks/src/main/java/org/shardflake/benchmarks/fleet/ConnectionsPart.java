@@ -164,7 +164,7 @@ final class ConnectionsPart implements Part {
                 .chart("fleet-connections.svg", chart())
                 .paragraph("""
                         **Reads over all shards** go to every server, so more servers do not relieve them: `newest` sends a statement for each %d
-                        shards of a server. If one answer in a hundred of a server is slow, of the reads over *n* servers this part is:
+                        shards of a server. If one answer in a hundred is slow, and a read waits for one answer of each of *n* servers, this part of the reads is slow:
                         """.formatted(SHARDS_A_STATEMENT))
                 .formula("1 - (1 - 0.01)^n")
                 .table(
@@ -215,13 +215,14 @@ final class ConnectionsPart implements Part {
         Demand demand = get(1000, 512);
         return """
                 **Conclusion:** the connections of a server depend on the number of applications, not of servers: with %d applications the usual pools
-                are %s on each of 512 servers that has %s busy, so beyond some %d applications lower `poolSize` or put a pooler before each server;
+                are %s on each of 512 servers that has %s busy, so with more than %d applications raise `max_connections` from %d, lower `poolSize`, or put a pooler before each server;
                 and keep reads over all shards off the path of a user who waits.
                 """.formatted(
                         demand.applications(),
                         Units.number(demand.usual()),
                         Units.number(demand.busy()),
-                        MAX_CONNECTIONS / POOL);
+                        MAX_CONNECTIONS / POOL,
+                        MAX_CONNECTIONS);
     }
 
     private LineChart chart() {

@@ -55,6 +55,6 @@ public final class FleetPage {
                         "Load that changes from hour to hour. Rebalancing sees one moment, and so does this.",
                         "What a hot shard does to the shards beside it: load is a number here, without processors, disks and locks.",
                         "Servers of different sizes, racks, zones, and networks between them that many moves share.",
-                        "The catalog and the routers with that many servers; the tests have four at most."));
+                        "The catalog and the routers with that many servers."));
     }
 }

@@ -17,7 +17,10 @@ final class ImbalancePart implements Part {
 
     private static final List<Double> CURVE = List.of(0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2);
 
+    private static final List<Integer> UIDS = List.of(1_000_000, 10_000_000);
+
     private final List<Result> results = new ArrayList<>();
+    private final List<Uids> uids = new ArrayList<>();
     private final int trials;
 
     /** Of all trials of one fleet. Deviations are those of the servers' loads, in units of their mean. */
@@ -33,11 +36,19 @@ final class ImbalancePart implements Part {
 
     ImbalancePart(Setting setting) {
         trials = setting.trials();
+        simulateUids(setting);
         Random random = setting.random("imbalance");
         for (int servers : Setting.SERVERS) {
             for (double exponent : CURVE) {
                 results.add(simulate(servers, exponent, random));
             }
+        }
+    }
+
+    private void simulateUids(Setting setting) {
+        Random random = setting.random("uids");
+        for (double exponent : Setting.EXPONENTS) {
+            UIDS.forEach(count -> uids.add(Uids.simulate(Math.min(count, 10 * setting.events()), exponent, random)));
         }
     }
 
@@ -133,7 +144,7 @@ final class ImbalancePart implements Part {
                                 .filter(result -> Setting.EXPONENTS.contains(result.exponent()))
                                 .map(result -> Units.row(
                                         result.servers(),
-                                        result.exponent(),
+                                        Units.exact(result.exponent()),
                                         result.roundRobin(),
                                         result.atRandom(),
                                         result.besideHottest(),
@@ -142,6 +153,28 @@ final class ImbalancePart implements Part {
                                         result.deviationByFormula()))
                                 .toList())
                 .chart("fleet-imbalance.svg", chart())
+                .paragraph("""
+                        These are exponents of shards. A shard has many uids, and is more even than they are; but the hottest uid is in one shard, however
+                        many there are. Uids by Zipf's law, each in a shard drawn at random, *q* being the share of the hottest uid:
+                        """)
+                .formula("E[\\text{share of its shard}] = q + \\frac{1 - q}{M}, \\quad q = 1 / H_{U,s}")
+                .table(
+                        List.of(
+                                "Exponent of uids",
+                                "Uids, *U*",
+                                "Hottest uid, *q*",
+                                "Hottest shard, simulated",
+                                "Its shard, by the formula",
+                                "Hottest shard / mean shard"),
+                        uids.stream()
+                                .map(each -> Units.row(
+                                        Units.exact(each.exponent()),
+                                        each.uids(),
+                                        Units.percent(each.hottestUid()),
+                                        Units.percent(each.hottestShard()),
+                                        Units.percent(each.expected()),
+                                        each.hottestOverMean()))
+                                .toList())
                 .paragraph("""
                         **Conclusion:** with an exponent of 1, a placement that does not know the load makes one of 512 servers %s times as
                         loaded as the mean, and one of 64 %s times: more servers make it worse, since the hottest shard does not get smaller.

@@ -27,7 +27,7 @@ record Setting(long seed, int trials, int plans, int events) {
     static final long BYTES = 128_000_000_000_000L;
 
     static Setting full() {
-        return new Setting(20250101, 101, 5, 1_000_000);
+        return new Setting(20250101, 101, 3, 1_000_000);
     }
 
     /** Random numbers of one part's own, so that a change in one leaves the others as they are. */

@@ -13,6 +13,7 @@ import org.shardflake.benchmarks.report.Spread;
 /** Times, sizes and parts as people say them. */
 final class Units {
 
+    private static final double LEAST = 1e-5;
     private static final double MINUTE = 60;
     private static final double HOUR = 60 * MINUTE;
     private static final double DAY = 24 * HOUR;
@@ -34,6 +35,9 @@ final class Units {
     }
 
     static String percent(double part) {
+        if (part > 0 && part < LEAST) {
+            return "< " + percent(LEAST);
+        }
         return Figures.number(100 * part) + " %";
     }
 
@@ -44,13 +48,19 @@ final class Units {
                         .formatted(unit.apply(spread.median()), unit.apply(spread.min()), unit.apply(spread.max()));
     }
 
+    /** A parameter as it was chosen: {@code 0.6}. */
+    static String exact(double value) {
+        return Double.toString(value);
+    }
+
     static String number(double value) {
         return Figures.number(value);
     }
 
     static List<String> row(Object... cells) {
         return Stream.of(cells)
-                .map(cell -> cell instanceof Double number ? Figures.number(number) : String.valueOf(cell))
+                .map(cell ->
+                        cell instanceof Number number ? Figures.number(number.doubleValue()) : String.valueOf(cell))
                 .toList();
     }
 }
