@@ -109,9 +109,9 @@ final class CapacityPart implements Part {
 
     private void sequence(Report report) {
         report.paragraph("""
-                        **10 bits of sequence** are 1024 ids a millisecond for each table of each shard, %s a second; of all 8192 shards %s. Above that
-                        the time in the ids runs ahead of the clock, and the clock catches up later; nothing waits and nothing repeats.
-                        **Assumed:** *r* ids a second for a second, then %s. The simulation draws each id by the rule of
+                        **10 bits of sequence** are 1024 ids a millisecond for each table of each shard, %s a second; of all 8192 shards %s.
+                        Above that the time in the ids runs ahead of the clock, and the clock catches up later; nothing waits and nothing
+                        repeats. **Assumed:** *r* ids a second for a second, then %s. The simulation draws each id by the rule of
                         [`next_id`](../guide/ids.md#how-next_id-works).
                         """.formatted(
                                 Units.number(TickSequence.PER_SECOND),
@@ -140,8 +140,9 @@ final class CapacityPart implements Part {
                                 })
                                 .toList())
                 .paragraph("""
-                        **Conclusion:** one table of one shard would have to take more than %s ids a second for longer than readers of the time in ids can
-                        bear: a second of twice that puts the time %s s ahead, and if it went on for ever, the ids would end after %s years instead of %s.
+                        **Conclusion:** one table of one shard would have to take more than %s ids a second for longer than readers of the time
+                        in ids can bear: a second of twice that puts the time %s s ahead, and if it went on for ever, the ids would end after %s
+                        years instead of %s.
                         """.formatted(
                                 Units.number(TickSequence.PER_SECOND),
                                 Units.number(TickSequence.lead(2 * TickSequence.PER_SECOND, 1)),
@@ -151,8 +152,8 @@ final class CapacityPart implements Part {
 
     private static void time(Report report) {
         report.paragraph("""
-                        **41 bits of time** are 40 without the sign bit, which stays 0: the last millisecond is 2⁴⁰ - 1 after the epoch; after it `next_id`
-                        refuses with SQLSTATE `SF002`. An installation chooses its epoch once.
+                        **41 bits of time** are 40 without the sign bit, which stays 0: the last millisecond is 2⁴⁰ - 1 after the epoch; after
+                        it `next_id` refuses with SQLSTATE `SF002`. An installation chooses its epoch once.
                         """)
                 .formula("2^{40} \\text{ ms} = %s \\text{ years}".formatted(Units.number(Math.pow(2, 40) / YEAR)))
                 .table(
@@ -164,8 +165,8 @@ final class CapacityPart implements Part {
                                         date(layout(epoch).epoch().plusMillis((1L << 41) - 1))))
                                 .toList())
                 .paragraph("""
-                        **Conclusion:** of the three fields time ends first for data that grow by up to %s a year, since the shards then last as long as the
-                        %s years of the epoch.
+                        **Conclusion:** of the three fields time ends first for data that grow by up to %s a year, since the shards then last as
+                        long as the %s years of the epoch.
                         """.formatted(Units.percent(growthUntil(YEARS)), Units.number(YEARS)));
     }
 

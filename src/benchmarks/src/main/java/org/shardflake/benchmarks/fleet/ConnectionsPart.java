@@ -125,12 +125,13 @@ final class ConnectionsPart implements Part {
     public void write(Report report) {
         report.section("Connections")
                 .paragraph("""
-                        Each of *A* applications has a pool of *P* connections to each of *n* servers, so a server sees *A P*, and an application has
-                        *n P*. Busy are, by Little's law, only *a*; *C* is the probability that a transaction waits for a connection of *c* (Erlang's
-                        formula for M/M/c), *W* its mean wait, *τ* the time that a transaction holds a connection. **Assumed:** %s transactions a second of the
-                        whole fleet, evenly over servers and applications, arriving at random, each holding a connection for %s ms in the mean
-                        (exponential), and no more than 1 %% may wait. The pooler is one PgBouncer beside each server, in transaction mode; that the
-                        router works through one was not tested here. Moves, `LISTEN` and whatever else needs a session go to the server itself.
+                        Each of *A* applications has a pool of *P* connections to each of *n* servers, so a server sees *A P*, and an
+                        application has *n P*. Busy are, by Little's law, only *a*; *C* is the probability that a transaction waits for a
+                        connection of *c* (Erlang's formula for M/M/c), *W* its mean wait, *τ* the time that a transaction holds a connection.
+                        **Assumed:** %s transactions a second of the whole fleet, evenly over servers and applications, arriving at random, each
+                        holding a connection for %s ms in the mean (exponential), and no more than 1 %% may wait. The pooler is one PgBouncer
+                        beside each server, in transaction mode; that the router works through one was not tested here. Moves, `LISTEN` and
+                        whatever else needs a session go to the server itself.
                         """.formatted(Units.number(TRANSACTIONS), Units.number(1000 * SECONDS)))
                 .formula("""
                         a = \\frac{\\lambda \\tau}{n}, \\quad
@@ -163,8 +164,9 @@ final class ConnectionsPart implements Part {
                         checked.stream().map(ConnectionsPart::row).toList())
                 .chart("fleet-connections.svg", chart())
                 .paragraph("""
-                        **Reads over all shards** go to every server, so more servers do not relieve them: `newest` sends a statement for each %d
-                        shards of a server. If one answer in a hundred is slow, and a read waits for one answer of each of *n* servers, this part of the reads is slow:
+                        **Reads over all shards** go to every server, so more servers do not relieve them: `newest` sends a statement for each
+                        %d shards of a server. If one answer in a hundred is slow, and a read waits for one answer of each of *n* servers, this
+                        part of the reads is slow:
                         """.formatted(SHARDS_A_STATEMENT))
                 .formula("1 - (1 - 0.01)^n")
                 .table(
@@ -214,9 +216,9 @@ final class ConnectionsPart implements Part {
     private String conclusion() {
         Demand demand = get(1000, 512);
         return """
-                **Conclusion:** the connections of a server depend on the number of applications, not of servers: with %d applications the usual pools
-                are %s on each of 512 servers that has %s busy, so with more than %d applications raise `max_connections` from %d, lower `poolSize`, or put a pooler before each server;
-                and keep reads over all shards off the path of a user who waits.
+                **Conclusion:** the connections of a server depend on the number of applications, not of servers: with %d applications the
+                usual pools are %s on each of 512 servers that has %s busy, so with more than %d applications raise `max_connections` from
+                %d, lower `poolSize`, or put a pooler before each server; and keep reads over all shards off the path of a user who waits.
                 """.formatted(
                         demand.applications(),
                         Units.number(demand.usual()),

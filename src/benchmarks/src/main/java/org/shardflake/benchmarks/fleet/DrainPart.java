@@ -81,9 +81,11 @@ final class DrainPart implements Part {
     public void write(Report report) {
         report.section("Draining a server")
                 .paragraph("""
-                        While the *S* bytes of a server are carried off at *b* bytes a second, the application writes *w* bytes a second to it, which
-                        have to follow. **Assumed:** *w* is %s MB/s; moves may take half of the network; *b* is the source's, so the targets
-                        together take as much. The simulation goes second by second, with all writes in a random tenth of the seconds, %d times. While the copy runs, the source keeps the write-ahead log of what is written: *W* bytes, and more with whole pages in it.
+                        While the *S* bytes of a server are carried off at *b* bytes a second, the application writes *w* bytes a second to it,
+                        which have to follow. **Assumed:** *w* is %s MB/s; moves may take half of the network; *b* is the source's, so the
+                        targets together take as much. The simulation goes second by second, with all writes in a random tenth of the seconds,
+                        %d times. While the copy runs, the source keeps the write-ahead log of what is written: *W* bytes, and more with whole
+                        pages in it.
                         """.formatted(Units.number(WRITES / 1e6), trials))
                 .formula("T = \\frac{S}{b - w}, \\quad W = w \\, \\frac{S}{b}, \\quad w < b")
                 .table(
@@ -96,6 +98,14 @@ final class DrainPart implements Part {
                         than one move can carry. To use the bandwidth of a network *B* at a rate *R* of one move, *m* moves have to run at once:
                         """)
                 .formula("b = \\min(\\alpha B, \\; m R), \\quad m \\ge \\alpha B / R")
+                .table(
+                        List.of(
+                                "Network, *B*",
+                                "Part that moves may take, *α*",
+                                "MB/s",
+                                "Moves at once, *m*",
+                                "*T* for " + Units.bytes(LARGEST)),
+                        shares())
                 .paragraph("""
                         What does not depend on the size is a fixed time for each move and each cutover, here of the plans that `RebalancePlanner`
                         makes for one server of a fleet of %s with shards all alike.
@@ -129,6 +139,22 @@ final class DrainPart implements Part {
                 Units.time(inMoves(drain).seconds()));
     }
 
+    private static List<List<String>> shares() {
+        List<List<String>> rows = new ArrayList<>();
+        for (double gigabits : List.of(1.0, 10.0, 25.0)) {
+            for (double part : List.of(0.25, 0.5, 0.9)) {
+                double rate = MoveTime.ofNetwork(gigabits, part);
+                rows.add(Units.row(
+                        Units.number(gigabits) + " Gbit/s",
+                        Units.percent(part),
+                        rate / 1e6,
+                        Math.ceil(rate / MoveTime.measured().bytesPerSecond()),
+                        Units.time(new Drain(LARGEST, rate, WRITES).seconds())));
+            }
+        }
+        return rows;
+    }
+
     /** In moves one after the other, each with its part of the writes. */
     private static Drain inMoves(Drain drain) {
         return new Drain(drain.bytes(), drain.bytesPerSecond(), drain.writesPerSecond() / MOVES);
@@ -139,7 +165,7 @@ final class DrainPart implements Part {
         double fixed = none.inTurn(plan.moves());
         return Units.row(
                 servers,
-                Units.bytes(plan.bytes()),
+                Units.bytes((double) plan.bytes()),
                 plan.shards(),
                 plan.moves().size(),
                 Units.time(fixed),
@@ -152,8 +178,9 @@ final class DrainPart implements Part {
     private String conclusion() {
         Drain slow = get(LARGEST, "one move, as measured").drain();
         return """
-                **Conclusion:** a full server of %s takes %s in one move at the measured rate and keeps at least %s of write-ahead log meanwhile; by `server drain`, in 63 moves one after
-                the other, %s and %s. Begin long before the disk is full, and expect no end where writes come near to the rate of a move.
+                **Conclusion:** a full server of %s takes %s in one move at the measured rate and keeps at least %s of write-ahead log
+                meanwhile; by `server drain`, in 63 moves one after the other, %s and %s. Begin long before the disk is full, and expect no
+                end where writes come near to the rate of a move.
                 """.formatted(
                         Units.bytes(LARGEST),
                         Units.time(slow.seconds()),

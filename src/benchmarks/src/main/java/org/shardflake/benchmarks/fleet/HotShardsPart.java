@@ -132,8 +132,8 @@ final class HotShardsPart implements Part {
                                 "max(1, *n*/*H*)"),
                         rows)
                 .paragraph("""
-                        **Conclusion:** with an exponent of 1 no placement on more than %s servers is even; there a hot shard needs replicas, a cache, a
-                        larger server (label `weight`), or a sharding key that splits it.
+                        **Conclusion:** with an exponent of 1 no placement on more than %s servers is even; there a hot shard needs replicas, a
+                        cache, a larger server (label `weight`), or a sharding key that splits it.
                         """.formatted(Units.number(Math.floor(Zipf.harmonic(Setting.SHARDS, 1)))));
     }
 
@@ -142,9 +142,9 @@ final class HotShardsPart implements Part {
         exceeded.forEach((hot, simulated) -> rows.add(Units.row(
                 Units.exact(hot.sigma()), hot.servers(), Units.percent(simulated), Units.percent(hot.probability()))));
         report.paragraph("""
-                        By how much loads differ is not known before. **Assumed** now: they are independent and lognormal, the logarithm with a standard
-                        deviation of *σ*. The probability that some shard is hotter than the mean server, with *Q* the normal distribution's upper tail,
-                        and in %d fleets drawn at random:
+                        By how much loads differ is not known before. **Assumed** now: they are independent and lognormal, the logarithm with a
+                        standard deviation of *σ*. The probability that some shard is hotter than the mean server, with *Q* the normal
+                        distribution's upper tail, and in %d fleets drawn at random:
                         """.formatted(4 * trials))
                 .formula("""
                         P = 1 - \\left( 1 - Q\\left( \\frac{\\ln (M/n) + \\sigma^2/2}{\\sigma} \\right) \\right)^{M}
@@ -152,7 +152,8 @@ final class HotShardsPart implements Part {
                 .table(List.of("*σ*", "Servers", "Simulated", "*P*"), rows)
                 .chart("fleet-hot.svg", hotChart())
                 .paragraph("""
-                        **Conclusion:** with *σ* = 1 a shard hotter than a server is to be expected in %s of the fleets of 64 servers and in %s of those of 512.
+                        **Conclusion:** with *σ* = 1 a shard hotter than a server is to be expected in %s of the fleets of 64 servers and in %s
+                        of those of 512.
                         """.formatted(
                                 Units.percent(new HotShard(Setting.SHARDS, 64, 1).probability()),
                                 Units.percent(new HotShard(Setting.SHARDS, 512, 1).probability())));
@@ -187,9 +188,9 @@ final class HotShardsPart implements Part {
             needed.add(Units.row(row.toArray()));
         }
         report.paragraph("""
-                        Shards all alike, each on a server drawn at random: balls in bins. With *k* on each server in the mean, the fullest of *n*
-                        has, where *F* is the binomial distribution and servers are taken to be independent, which with 30 servers of 4 shards makes it 1.3 %
-                        too low and with more servers less, and roughly for many shards:
+                        Shards all alike, each on a server drawn at random: balls in bins. With *k* on each server in the mean, the fullest of
+                        *n* has, where *F* is the binomial distribution and servers are taken to be independent (which makes it low by about a
+                        percent with 30 servers of 4 shards, and by less with more), and roughly for many shards:
                         """)
                 .formula("""
                         E[\\text{imbalance}] = \\frac{1}{k} \\sum_{m \\ge 0} \\left( 1 - F(m)^n \\right)
@@ -202,8 +203,8 @@ final class HotShardsPart implements Part {
                         List.of("Servers", "*x* = 2", "roughly", "1.5", "roughly", "1.2", "roughly", "1.1", "roughly"),
                         needed)
                 .paragraph("""
-                        **Conclusion:** hashing shards to servers would need %s shards on each of 512 servers for an imbalance of 1.2, of which an id has room
-                        for 16; that is why a shard map says where each is: placed in turn, equal shards are even with one each.
+                        **Conclusion:** hashing shards to servers would need %s shards on each of 512 servers for an imbalance of 1.2, of which
+                        an id has room for 16; that is why a shard map says where each is: placed in turn, equal shards are even with one each.
                         """.formatted(Units.number(BallsInBins.shardsPerServer(512, 1.2))));
     }
 

@@ -154,8 +154,9 @@ final class ImbalancePart implements Part {
                                 .toList())
                 .chart("fleet-imbalance.svg", chart())
                 .paragraph("""
-                        These are exponents of shards. A shard has many uids, and is more even than they are; but the hottest uid is in one shard, however
-                        many there are. Uids by Zipf's law, each in a shard drawn at random, *q* being the share of the hottest uid:
+                        These are exponents of shards. A shard has many uids, and is more even than they are; but the hottest uid is in one
+                        shard, however many there are. Uids by Zipf's law, each in a shard drawn at random, *q* being the share of the hottest
+                        uid:
                         """)
                 .formula("E[\\text{share of its shard}] = q + \\frac{1 - q}{M}, \\quad q = 1 / H_{U,s}")
                 .table(

@@ -110,10 +110,10 @@ final class RebalancePart implements Part {
         report.section("Rebalancing: what is left, and what it moves")
                 .paragraph("""
                         `RebalancePlanner`, which is the one of `shardflake rebalance plan`, plans for %d of the round robin placements of each
-                        line, by bytes, with its usual settings: it stops when all servers are within 10 %% of the mean. **Assumed:** a
-                        shard's bytes are in proportion to its load. The planner knows bytes only; the column on the right
-                        is what becomes of the load where sizes are by Zipf's law with an exponent of %s, and have nothing to do with it. *Moves* are pairs of servers, each with one shard or more.
-                        No placement can go below
+                        line, by bytes, with its usual settings: it stops when all servers are within 10 %% of the mean. **Assumed:** a shard's
+                        bytes are in proportion to its load. The planner knows bytes only; the column on the right is what becomes of the load
+                        where sizes are by Zipf's law with an exponent of %s, and have nothing to do with it. *Moves* are pairs of servers, each
+                        with one shard or more. No placement can go below
                         """.formatted(plans, Units.exact(EXPONENT_OF_SIZES)))
                 .formula("\\text{imbalance} \\ge \\max(1, \\; n \\, p_1) = \\max(1, \\; n / H_{M,s})")
                 .table(
