@@ -112,7 +112,7 @@ final class CapacityPart implements Part {
                         **10 bits of sequence** are 1024 ids a millisecond for each table of each shard, %s a second; of all 8192 shards %s.
                         Above that the time in the ids runs ahead of the clock, and the clock catches up later; nothing waits and nothing
                         repeats. **Assumed:** *r* ids a second for a second, then %s. The simulation draws each id by the rule of
-                        [`next_id`](../guide/ids.md#how-next_id-works).
+                        [`next_id`](../guide/ids.md#how-next_id-works), repeated in Java and without the margin for many sessions.
                         """.formatted(
                                 Units.number(TickSequence.PER_SECOND),
                                 Units.number(TickSequence.PER_SECOND * Setting.SHARDS),

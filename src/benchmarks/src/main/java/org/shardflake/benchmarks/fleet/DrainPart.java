@@ -95,7 +95,8 @@ final class DrainPart implements Part {
                 .paragraph("""
                         "In 63 moves" is for as many targets one after the other: a move's stream carries its own shards' writes only, so *w* becomes
                         *w*/63, and the log kept at a time *W*/63. That is what `server drain` does: one move for each target, so *b* is never more
-                        than one move can carry. To use the bandwidth of a network *B* at a rate *R* of one move, *m* moves have to run at once:
+                        than one move can carry. To use the bandwidth of a network *B* at a rate *R* of one move, *m* moves have to run at once,
+                        which one command does not do and which was not tried:
                         """)
                 .formula("b = \\min(\\alpha B, \\; m R), \\quad m \\ge \\alpha B / R")
                 .table(

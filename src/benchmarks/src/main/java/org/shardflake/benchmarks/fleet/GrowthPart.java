@@ -116,7 +116,8 @@ final class GrowthPart implements Part {
                         for *S* bytes in *m* shards, with *F* = %s s and *c* = %s s. **Assumed:** *b* is %s MB/s, which a move with both of its
                         comparisons had in the [guide](../guide/moves.md#what-the-application-notices), everything on two cores, where *F* is
                         the time of a move of 35 empty shards, and *c* the median pause under load as well; or half of a network of 1, 10 or 25
-                        Gbit/s, which no move has been measured to fill. `rebalance apply` makes one move after the other. "At once" begins a
+                        Gbit/s, which no move has been measured to fill. On PostgreSQL 15 a move that begins soon after another waits for
+                        up to 5 s more, which is left out. `rebalance apply` makes one move after the other. "At once" begins a
                         move as soon as neither of its servers is in another: a simulated schedule, for which moves of many pairs of servers
                         would have to run side by side. One command does not do that, and it was not tried with so many. No such schedule is
                         shorter than its busiest server; servers that are exactly even after growing from *n*₁ to *n*₂ need a part of the bytes
@@ -155,13 +156,18 @@ final class GrowthPart implements Part {
         double inTurn = steps.subList(0, 3).stream()
                 .mapToDouble(step -> step.inTurn(measured))
                 .sum();
+        MoveTime fast = MoveTime.atRate(MoveTime.ofNetwork(25, PART_OF_NETWORK));
+        double fastInTurn = steps.subList(0, 3).stream()
+                .mapToDouble(step -> step.inTurn(fast))
+                .sum();
         double atOnce = steps.subList(0, 3).stream()
                 .mapToDouble(step -> step.atOnce(measured))
                 .sum();
         return """
                 **Conclusion:** each doubling carries almost half of all bytes, so from 64 to 512 servers at the measured rate is %s of
-                moves one after the other, and %s at once: a fleet of this size needs moves side by side, not a faster network.
-                """.formatted(Units.time(inTurn), Units.time(atOnce));
+                moves one after the other, and %s at once. Half of 25 Gbit/s, one after the other, is %s: a fleet of this size needs moves side by
+                side before it needs a faster network.
+                """.formatted(Units.time(inTurn), Units.time(atOnce), Units.time(fastInTurn));
     }
 
     private LineChart chart() {
