@@ -7,18 +7,32 @@ package org.shardflake.benchmarks.fleet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.shardflake.benchmarks.report.Report;
 
 class FleetPageTest {
 
     private static final Setting SHORT = new Setting(1, 2, 1, 1000);
 
     @Test
-    void theSameSeedGivesTheSamePage() {
-        String page = FleetPage.of(SHORT).toMarkdown();
-        assertThat(page)
+    void saysThatItIsASimulationAndWhatIsAssumed() {
+        assertThat(FleetPage.of(SHORT).toMarkdown())
                 .contains("**This is a simulation.**", "with the seed 1,", "**Assumed:**", "```math", "**Conclusion:**")
                 .doesNotContain("NaN", "n/a", "Infinity");
-        assertThat(FleetPage.of(SHORT).toMarkdown()).isEqualTo(page);
+    }
+
+    /** Without plans, which are the planner's, and take the time. */
+    @Test
+    void theSameSeedGivesTheSameFigures() {
+        assertThat(drawn(SHORT)).isEqualTo(drawn(SHORT)).isNotEqualTo(drawn(new Setting(2, 2, 1, 1000)));
+    }
+
+    private static String drawn(Setting setting) {
+        Report report = new Report("drawn at random");
+        new ImbalancePart(setting).write(report);
+        new DrainPart(setting).write(report);
+        new ConnectionsPart(setting).write(report);
+        new HotShardsPart(setting).write(report);
+        return report.toMarkdown();
     }
 
     @Test
