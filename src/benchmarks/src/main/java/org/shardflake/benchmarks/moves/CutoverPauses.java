@@ -40,7 +40,7 @@ record CutoverPauses(
         long doubled) {
 
     private static final int ROWS = 100;
-    private static final int WARM_UP_SECONDS = 3;
+    private static final int WARM_UP_SECONDS = 10;
 
     static CutoverPauses measure(PostgresCluster cluster, Sizes sizes) throws Exception {
         try (Installation installation = Installation.onFirst(cluster, "pauses", 2, sizes.groupShards())) {

@@ -20,7 +20,7 @@ import org.shardflake.benchmarks.report.Target;
 /** The page about moves. */
 final class MovePage {
 
-    private static final double BIN_MILLIS = 5;
+    private static final int MOST_BINS = 16;
 
     private final Results results;
     private final Sizes sizes;
@@ -151,10 +151,11 @@ final class MovePage {
 
     private static List<List<String>> histogram(Distribution millis) {
         List<List<String>> rows = new ArrayList<>();
-        List<Integer> bins = millis.histogram(BIN_MILLIS);
+        double width = millis.binWidth(MOST_BINS);
+        List<Integer> bins = millis.histogram(width);
         for (int bin = 0; bin < bins.size(); bin++) {
             rows.add(List.of(
-                    "%s to %s".formatted(Figures.number(bin * BIN_MILLIS), Figures.number((bin + 1) * BIN_MILLIS)),
+                    "%s to %s".formatted(Figures.number(bin * width), Figures.number((bin + 1) * width)),
                     String.valueOf(bins.get(bin))));
         }
         return rows;

@@ -67,6 +67,23 @@ public final class Distribution {
     }
 
     /**
+     * A round width for bins, so that there are few.
+     *
+     * @param bins at most
+     */
+    public double binWidth(int bins) {
+        double power = 1;
+        while (true) {
+            for (double step : new double[] {1, 2, 5}) {
+                if (max() / (step * power) < bins) {
+                    return step * power;
+                }
+            }
+            power *= 10;
+        }
+    }
+
+    /**
      * How many values are in each bin: the first begins at zero, the last ends behind the greatest value.
      *
      * @param width of a bin, in the values' unit; a value on the border is in the upper bin
