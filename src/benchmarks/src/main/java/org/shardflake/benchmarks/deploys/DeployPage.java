@@ -6,6 +6,7 @@ package org.shardflake.benchmarks.deploys;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.ToIntFunction;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
@@ -99,7 +100,7 @@ final class DeployPage {
         for (Step step : Step.values()) {
             List<List<String>> rows = new ArrayList<>();
             cases.forEach(where -> rows.add(row(where.toString(), where, step)));
-            page.paragraph("The %s:".formatted(step.label()))
+            page.paragraph(capitalized(step.label()) + ":")
                     .table(List.of("", "`schema deploy`, s", "ms a shard", "Loop, s", "Times as fast"), rows);
             chart.series(
                     step.label().replace("`", ""),
@@ -109,6 +110,10 @@ final class DeployPage {
                             .toArray());
         }
         page.chart("deploys-%s.svg".formatted(what), chart);
+    }
+
+    private static String capitalized(String text) {
+        return text.substring(0, 1).toUpperCase(Locale.ROOT) + text.substring(1);
     }
 
     private String rounds(List<Sizes.Case> cases) {

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import liquibase.resource.DirectoryResourceAccessor;
 import org.shardflake.benchmarks.ids.Sql;
-import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.sql.LiquibaseRun;
 
@@ -30,9 +29,9 @@ final class LiquibaseLoop implements AutoCloseable {
     private final String database;
     private final Path directory;
 
-    /** Creates the databases on the servers of an installation. */
-    LiquibaseLoop(Installation installation, int schemas, String database) throws SQLException, IOException {
-        this.servers = installation.servers();
+    /** Creates the databases. */
+    LiquibaseLoop(List<PostgresServer> servers, int schemas, String database) throws SQLException, IOException {
+        this.servers = servers;
         this.schemas = schemas;
         this.database = database;
         this.directory = Files.createTempDirectory("liquibase-");

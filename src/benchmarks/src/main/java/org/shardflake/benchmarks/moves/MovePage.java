@@ -53,11 +53,12 @@ final class MovePage {
     private String headline() {
         Distribution pauses = results.pauses().pauses();
         String pause =
-                "Writers of a shard waited %s ms at its cutover in the middle, %s ms in 99 of 100 cutovers, and %s ms at most."
+                "The write pause of a cutover under load is %s ms at the median, %s ms at the 99th percentile and %s ms at most, of %d cutovers."
                         .formatted(
                                 Figures.number(pauses.percentile(50)),
                                 Figures.number(pauses.percentile(99)),
-                                Figures.number(pauses.max()));
+                                Figures.number(pauses.max()),
+                                pauses.size());
         if (!results.dumps().notMeasured().isEmpty()) {
             return pause;
         }
@@ -240,11 +241,11 @@ final class MovePage {
 
     private void byServers() {
         ServerGrowth growth = results.servers();
-        page.section("By servers").paragraph("""
-                `server drain` of a server with %s of %s MiB in all, when 1 to %d others, empty until then, get them. It makes a
+        page.section("By servers")
+                .paragraph("""
+                `server drain` of a server with %s of %s MiB in all; the other servers, empty until then, get equal parts. It makes a
                 move to each of them, one after the other; all servers share one machine.
-                """.formatted(
-                        shards(sizes.drainedShards()), Figures.number(growth.mebibytes()), sizes.mostServers() - 1));
+                """.formatted(shards(sizes.drainedShards()), Figures.number(growth.mebibytes())));
         List<List<String>> rows = new ArrayList<>();
         for (int servers : sizes.servers()) {
             rows.add(List.of(
