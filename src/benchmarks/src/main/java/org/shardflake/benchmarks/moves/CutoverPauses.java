@@ -101,12 +101,10 @@ record CutoverPauses(
                                 there ? "reverse" : "cutover",
                                 "--shards",
                                 ShardSet.range(0, shards - 1).toString());
+                probe.end();
                 there = !there;
             }
-            if (said.size() != sizes.cutovers()) {
-                throw new IllegalStateException(
-                        "there were %d cutovers, not %d".formatted(said.size(), sizes.cutovers()));
-            }
+        }
         }
 
         private void heard(String line, RollingProbe probe) {

@@ -99,6 +99,7 @@ final class MovePage {
 
     private void pauses() {
         CutoverPauses pauses = results.pauses();
+        int cutovers = pauses.pauses().size();
         page.section("Pauses of cutovers").paragraph("""
                 %d cutovers in one move of %s, there by `move cutover` and back by `move reverse`, one shard after the other.
                 Beside them %d threads write transactions of three statements through the router, with %d ms of rest after
@@ -107,7 +108,7 @@ final class MovePage {
                 many at a time, the next %d, are probed. The same was then probed for the same times without cutovers, for what of
                 it is the machine's. What the command itself says counts from the fence to the opening.
                 """.formatted(
-                        sizes.cutovers(),
+                        cutovers,
                         shards(sizes.groupShards()),
                         sizes.loadThreads(),
                         sizes.loadRestMillis(),
@@ -119,7 +120,7 @@ final class MovePage {
                         row("the same without a cutover", pauses.without()),
                         row("pause as the command says it", pauses.said())));
         LineChart chart = new LineChart(
-                "Write pauses of %d cutovers".formatted(sizes.cutovers()),
+                "Write pauses of %d cutovers".formatted(cutovers),
                 "longest time between two acknowledged writes, ms",
                 "percent that are not longer",
                 false,

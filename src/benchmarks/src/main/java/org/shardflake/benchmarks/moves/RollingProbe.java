@@ -48,20 +48,39 @@ final class RollingProbe implements AutoCloseable {
     }
 
     /**
-     * Ends the probe of a shard, which was just cut over, and begins with another one.
+     * Ends the probe of a shard, which was just cut over, and begins with another one. Shards come in ascending order; those that were
+     * passed over without a word are not counted.
      *
      * @throws IllegalStateException if the shard was not probed
      */
     void ended(int shard) throws InterruptedException {
+        for (int passedOver :
+                probes.keySet().stream().filter(probed -> probed < shard).toList()) {
+            replace(passedOver);
+        }
+        pauses.add(replace(shard));
+    }
+
+    private Pause replace(int shard) throws InterruptedException {
         Probe probe = probes.remove(shard);
         if (probe == null) {
             throw new IllegalStateException(
                     "shard %d was cut over, but probed were %s".formatted(shard, probes.keySet()));
         }
-        pauses.add(probe.stop());
+        Pause pause = probe.stop();
         if (next < end) {
             probeNext();
         }
+        return pause;
+    }
+
+    /** Ends the probes that are left: of shards about whose cutovers nothing was said. */
+    void end() throws InterruptedException {
+        end = next;
+        for (Probe probe : probes.values()) {
+            probe.stop();
+        }
+        probes.clear();
     }
 
     /** What was measured, in the order of the cutovers. */
