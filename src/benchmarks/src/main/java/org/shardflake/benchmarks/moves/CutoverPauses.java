@@ -105,7 +105,6 @@ record CutoverPauses(
                 there = !there;
             }
         }
-        }
 
         private void heard(String line, RollingProbe probe) {
             if (line.contains("gave itself up")) {

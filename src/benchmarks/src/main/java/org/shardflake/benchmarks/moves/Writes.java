@@ -9,7 +9,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
-import java.util.concurrent.atomic.AtomicReference;
 import org.shardflake.ShardKey;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
@@ -21,7 +20,7 @@ final class Writes {
     private final AtomicLongArray photos;
     private final AtomicLong transactions = new AtomicLong();
     private final AtomicLong failed = new AtomicLong();
-    private final AtomicReference<String> firstFailure = new AtomicReference<>("");
+    private volatile String firstFailure = "";
 
     Writes(ShardRouter router, int shards) {
         this.router = router;
@@ -72,8 +71,9 @@ final class Writes {
             // The smallest uid of a shard is its number.
             router.write(ShardKey.uid(shard), work::run);
         } catch (SQLException | RuntimeException e) {
-            failed.incrementAndGet();
-            firstFailure.compareAndSet("", e.toString());
+            if (failed.incrementAndGet() == 1) {
+                firstFailure = e.toString();
+            }
             return false;
         }
         photos.incrementAndGet(shard);
@@ -98,6 +98,6 @@ final class Writes {
 
     /** The first of these exceptions, empty if there was none. */
     String firstFailure() {
-        return firstFailure.get();
+        return firstFailure;
     }
 }
