@@ -91,11 +91,7 @@ final class DeployPage {
             String heading, String what, List<Sizes.Case> cases, ToIntFunction<Sizes.Case> x, boolean logarithmic) {
         page.section(heading).paragraph("Rounds: %s.".formatted(rounds(cases)));
         LineChart chart = new LineChart(
-                "Time of `schema deploy` by the number of %s".formatted(what).replace("`", ""),
-                what,
-                "seconds",
-                logarithmic,
-                logarithmic);
+                "Time of schema deploy by the number of %s".formatted(what), what, "seconds", logarithmic, logarithmic);
         double[] across = cases.stream().mapToDouble(x::applyAsInt).toArray();
         for (Step step : Step.values()) {
             List<List<String>> rows = new ArrayList<>();

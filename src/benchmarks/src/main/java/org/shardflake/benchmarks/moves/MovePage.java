@@ -166,8 +166,8 @@ final class MovePage {
     private void bySize() {
         SizeGrowth growth = results.sizes();
         page.section("By size").paragraph("""
-                Groups of %s each, between two servers, %d times; nothing else is written.
-                """.formatted(shards(sizes.sizedShards()), sizes.growthRounds()));
+                Groups of %s each, between two servers, %s; nothing else is written.
+                """.formatted(shards(sizes.sizedShards()), times(sizes.growthRounds())));
         List<List<String>> rows = new ArrayList<>();
         for (int size : growth.sizes()) {
             rows.add(List.of(
@@ -210,8 +210,9 @@ final class MovePage {
         ShardGrowth growth = results.shards();
         page.section("By shards").paragraph("""
                 Shards with ten rows in each table, so that only their number counts, out of databases with different numbers of
-                shards on two servers, there and back. The pauses are those that the command says; nothing else is written.
-                """);
+                shards on two servers, %s there and as often back. The pauses are those that the command says; nothing else is
+                written.
+                """.formatted(times(ShardGrowth.rounds(sizes))));
         List<List<String>> rows = new ArrayList<>();
         for (ShardGrowth.Case its : growth.cases()) {
             Distribution pauses = growth.pauses(its);
@@ -242,11 +243,11 @@ final class MovePage {
 
     private void byServers() {
         ServerGrowth growth = results.servers();
-        page.section("By servers")
-                .paragraph("""
-                `server drain` of a server with %s of %s MiB in all; the other servers, empty until then, get equal parts. It makes a
+        page.section("By servers").paragraph("""
+                `server drain` of a server with %s of %s MiB in all; the other servers, empty until then, get equal parts; %s. It makes a
                 move to each of them, one after the other; all servers share one machine.
-                """.formatted(shards(sizes.drainedShards()), Figures.number(growth.mebibytes())));
+                """.formatted(
+                shards(sizes.drainedShards()), Figures.number(growth.mebibytes()), times(sizes.growthRounds())));
         List<List<String>> rows = new ArrayList<>();
         for (int servers : sizes.servers()) {
             rows.add(List.of(
@@ -276,6 +277,10 @@ final class MovePage {
 
     private static String shards(int count) {
         return count == 1 ? "1 shard" : "%,d shards".formatted(count);
+    }
+
+    private static String times(int count) {
+        return count == 1 ? "once" : "%d times".formatted(count);
     }
 
     private static String mebibytes(long bytes) {

@@ -64,8 +64,8 @@ final class ShardGrowth {
     }
 
     /** Each is two measurements: there and back. */
-    private static int rounds(Sizes sizes) {
-        return (sizes.growthRounds() + 1) / 2;
+    static int rounds(Sizes sizes) {
+        return Math.max(1, sizes.growthRounds() / 2);
     }
 
     private void round(Installation installation, List<Integer> counts) throws Exception {

@@ -53,7 +53,7 @@ record Sizes(
     static Sizes of(Sizing sizing) {
         return new Sizes(
                 sizing.number("rounds", 5),
-                sizing.number("megabytes", 500),
+                sizing.number("megabytes", 1000),
                 sizing.number("shards", 50),
                 sizing.number("cutovers", 200),
                 sizing.number("group", 100),
