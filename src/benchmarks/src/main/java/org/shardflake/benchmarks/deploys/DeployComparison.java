@@ -1,0 +1,92 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.deploys;
+
+import java.sql.Connection;
+import java.util.List;
+import org.shardflake.benchmarks.installation.CommandStart;
+import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Machine;
+import org.shardflake.benchmarks.report.Report;
+import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Sizing;
+import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
+
+/** All that is measured about deployments, from starting servers to writing the page. */
+public final class DeployComparison {
+
+    private final PostgresCluster cluster;
+    private final Sizes sizes;
+    private final Results results = new Results();
+
+    private DeployComparison(PostgresCluster cluster, Sizes sizes) {
+        this.cluster = cluster;
+        this.sizes = sizes;
+    }
+
+    /** Measures, prints the goals and writes {@code deploys.md}. */
+    public static void run() throws Exception {
+        Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Deploys", "deploys.");
+        Sizes sizes = Sizes.of(sizing);
+        try (PostgresCluster cluster = PostgresCluster.builder()
+                        .provider(PostgresProvider.EMBEDDED)
+                        .servers(sizes.mostServers())
+                        .durable(true)
+                        .start();
+                Connection connection = cluster.server(0).connect()) {
+            Spread start = CommandStart.seconds(sizes.rounds());
+            Results results = new DeployComparison(cluster, sizes).measure();
+            results.targets(sizes.base()).forEach(System.out::println);
+            new DeployPage(results, sizes, start)
+                    .write(Machine.describe(connection), sizing)
+                    .write(Report.directory(), "deploys");
+        }
+    }
+
+    /** All cases take turns, those with fewer rounds in the first ones. */
+    private Results measure() throws Exception {
+        warmUp();
+        int most = sizes.cases().stream().mapToInt(sizes::rounds).max().orElseThrow();
+        for (int round = 0; round < most; round++) {
+            for (Sizes.Case where : Rounds.order(sizes.cases(), round)) {
+                if (round < sizes.rounds(where)) {
+                    measure(where, round);
+                }
+            }
+        }
+        return results;
+    }
+
+    /** The loop is all in this JVM, which is not to be slow at first for that. */
+    private void warmUp() throws Exception {
+        try (LiquibaseLoop loop = new LiquibaseLoop(cluster.servers(), sizes.sample(), "looped")) {
+            for (Step step : Step.values()) {
+                loop.deploy(step.changelog());
+            }
+        }
+    }
+
+    private void measure(Sizes.Case where, int round) throws Exception {
+        System.out.printf("%s, round %d%n", where, round + 1);
+        int sample = Math.min(sizes.sample(), where.shards());
+        try (Installation installation = Installation.spread(cluster, "deployed", where.servers(), where.shards());
+                LiquibaseLoop loop = new LiquibaseLoop(installation.servers(), sample, "looped")) {
+            for (Step step : Step.values()) {
+                double[] seconds = new double[2];
+                for (int turn : Rounds.order(List.of(0, 1), round)) {
+                    installation.checkpoint();
+                    seconds[turn] = turn == 0 ? installation.deploy(step.changelog()) : loop.deploy(step.changelog());
+                }
+                double whole = seconds[1] * where.shards() / sample;
+                results.add(where, step, seconds[0], whole);
+                System.out.printf(
+                        "    %-26s %s s, loop %s s%n", step.label(), Figures.number(seconds[0]), Figures.number(whole));
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.deploys;
+
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
+
+/** How long the deployments took. Not thread-safe. */
+final class Results {
+
+    private static final String DEPLOY = "schema deploy";
+    private static final String LOOP = "loop";
+
+    private final Map<Step, Map<Sizes.Case, Rounds>> seconds = new EnumMap<>(Step.class);
+
+    /** Keeps what one round took: the deployment, and the loop over as many schemas. */
+    void add(Sizes.Case where, Step step, double deploy, double loop) {
+        Rounds rounds =
+                seconds.computeIfAbsent(step, none -> new HashMap<>()).computeIfAbsent(where, none -> new Rounds());
+        rounds.add(DEPLOY, deploy);
+        rounds.add(LOOP, loop);
+    }
+
+    private Rounds of(Sizes.Case where, Step step) {
+        Rounds rounds = seconds.getOrDefault(step, Map.of()).get(where);
+        if (rounds == null) {
+            throw new IllegalArgumentException("%s of %s was not measured".formatted(step.label(), where));
+        }
+        return rounds;
+    }
+
+    /** Seconds of {@code schema deploy}. */
+    Spread deploy(Sizes.Case where, Step step) {
+        return of(where, step).of(DEPLOY);
+    }
+
+    /** Seconds of the loop, reckoned from its sample. */
+    Spread loop(Sizes.Case where, Step step) {
+        return of(where, step).of(LOOP);
+    }
+
+    /** How many times as fast a deployment is. */
+    Spread times(Sizes.Case where, Step step) {
+        return of(where, step).ratio(LOOP, DEPLOY);
+    }
+
+    /** What was set out to be reached. */
+    List<Target> targets(Sizes.Case base) {
+        return List.of(
+                Target.atLeast("first deployment, times as fast as the loop", 10, "", times(base, Step.FIRST)),
+                Target.atMost("first deployment, a shard", 5, "ms", each(deploy(base, Step.FIRST), base.shards())),
+                Target.atMost("rerun with nothing to do", 1, "s", deploy(base, Step.RERUN)));
+    }
+
+    /** Milliseconds for each shard. */
+    static Spread each(Spread seconds, int shards) {
+        double factor = 1e3 / shards;
+        return new Spread(seconds.min() * factor, seconds.median() * factor, seconds.max() * factor);
+    }
+}

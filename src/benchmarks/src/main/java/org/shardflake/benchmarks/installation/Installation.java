@@ -1,0 +1,202 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.installation;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.benchmarks.ids.Sql;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * A database of its own on each of a cluster's first servers, with a shard map over them whose catalog is in the first one. Closing
+ * drops the databases.
+ */
+public final class Installation implements AutoCloseable {
+
+    private static final String CHANGELOG = "app.yaml";
+
+    private final List<PostgresServer> servers;
+    private final String database;
+    private final Path directory;
+    private final int shards;
+    private final ShardflakeCommand command;
+
+    private Installation(List<PostgresServer> servers, String database, Path directory, int shards) {
+        this.servers = servers;
+        this.database = database;
+        this.directory = directory;
+        this.shards = shards;
+        this.command = new ShardflakeCommand(
+                directory,
+                Map.of(
+                        "SHARDFLAKE_CATALOG",
+                        url(servers.get(0)),
+                        "PGPASSWORD",
+                        servers.get(0).password()));
+    }
+
+    /** Shards in equal parts on all servers. */
+    public static Installation spread(PostgresCluster cluster, String database, int servers, int shards)
+            throws Exception {
+        return create(cluster, database, servers, servers, shards);
+    }
+
+    /** All shards on the first server; the others have none. */
+    public static Installation onFirst(PostgresCluster cluster, String database, int servers, int shards)
+            throws Exception {
+        return create(cluster, database, servers, 1, shards);
+    }
+
+    private static Installation create(
+            PostgresCluster cluster, String database, int servers, int withShards, int shards) throws Exception {
+        Installation created = new Installation(
+                cluster.servers().subList(0, servers), database, Files.createTempDirectory("shardflake-"), shards);
+        try {
+            for (PostgresServer server : created.servers) {
+                try (Connection connection = server.connect()) {
+                    Sql.execute(connection, "CREATE DATABASE " + database);
+                }
+            }
+            created.init(withShards);
+            return created;
+        } catch (Exception | Error e) {
+            created.closeAfter(e);
+            throw e;
+        }
+    }
+
+    private void closeAfter(Throwable failure) {
+        try {
+            close();
+        } catch (SQLException | IOException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    private void init(int withShards) throws IOException, InterruptedException {
+        List<String> init = new ArrayList<>(List.of("init", "--shards", String.valueOf(shards)));
+        for (PostgresServer server : servers.subList(0, withShards)) {
+            init.addAll(List.of("--server", server.name() + "=" + url(server)));
+        }
+        command.run(init.toArray(String[]::new));
+        for (PostgresServer server : servers.subList(withShards, servers.size())) {
+            command.run("server", "add", server.name(), url(server));
+        }
+    }
+
+    /** Without the password, as the shard map has it. */
+    private String url(PostgresServer server) {
+        return server.uri(database).replaceFirst(":[^:@/]*@", "@");
+    }
+
+    /** The command line, with this installation's catalog. */
+    public ShardflakeCommand command() {
+        return command;
+    }
+
+    /** The servers, {@code db1} first. */
+    public List<PostgresServer> servers() {
+        return servers;
+    }
+
+    /** How many shards the shard map has. */
+    public int shards() {
+        return shards;
+    }
+
+    /** The shard map as the catalog has it now. */
+    public ShardMap map() {
+        return ShardCatalog.at(ServerUrl.parse(servers.get(0).uri(database))).load();
+    }
+
+    /** The shards that a server has now. */
+    public ShardSet shardsOf(String server) {
+        ShardMap map = map();
+        return map.shards(map.server(server));
+    }
+
+    /** Opens a connection to the database of a server; the caller closes it. */
+    public Connection connect(String server) throws SQLException {
+        return servers.get(position(server)).connect(database);
+    }
+
+    /** The libpq URI of the database of a server, with the password. */
+    public String uri(String server) {
+        return servers.get(position(server)).uri(database);
+    }
+
+    private int position(String server) {
+        return IntStream.range(0, servers.size())
+                .filter(i -> servers.get(i).name().equals(server))
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no server " + server));
+    }
+
+    /** A router over this installation, which the caller closes. */
+    public ShardRouter router(int poolSize) {
+        PostgresServer first = servers.get(0);
+        return ShardRouter.builder()
+                .catalog(first.uri(database))
+                .credentials(first.user(), first.password())
+                .poolSize(poolSize)
+                .build();
+    }
+
+    /** Runs {@code schema deploy} with this changelog, and checks that every shard of the map is there afterwards. */
+    public double deploy(String changelog) throws Exception {
+        Files.writeString(directory.resolve(CHANGELOG), changelog);
+        double seconds =
+                command.run("schema", "deploy", "--changelog", CHANGELOG).seconds();
+        requireDeployed();
+        return seconds;
+    }
+
+    private void requireDeployed() throws SQLException {
+        int found = 0;
+        for (PostgresServer server : servers) {
+            try (Connection connection = server.connect(database)) {
+                found += (int) Sql.number(
+                        connection,
+                        "SELECT count(*) FROM pg_tables WHERE schemaname LIKE 'shard\\_%' AND tablename = 'photo'");
+            }
+        }
+        if (found != shards) {
+            throw new IllegalStateException("%d shards have the table, not %d".formatted(found, shards));
+        }
+    }
+
+    /** Writes all servers' changes to disk, so that the work of before does not slow down what is measured next. */
+    public void checkpoint() throws SQLException {
+        for (PostgresServer server : servers) {
+            try (Connection connection = server.connect()) {
+                Sql.execute(connection, "CHECKPOINT");
+            }
+        }
+    }
+
+    @Override
+    public void close() throws SQLException, IOException {
+        for (PostgresServer server : servers) {
+            try (Connection connection = server.connect()) {
+                Sql.execute(connection, "DROP DATABASE IF EXISTS %s WITH (FORCE)".formatted(database));
+            }
+        }
+        Files.deleteIfExists(directory.resolve(CHANGELOG));
+        Files.delete(directory);
+    }
+}

@@ -1,0 +1,101 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.installation;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/** The command line of this checkout, run as a process by its launcher. */
+public final class ShardflakeCommand {
+
+    private static final Path LAUNCHER = Path.of("generator-cli", "shardflake");
+
+    private final Path launcher;
+    private final Path workingDirectory;
+    private final Map<String, String> environment;
+
+    /**
+     * What a command took.
+     *
+     * @param seconds from starting the process to its end, Java's start included
+     * @param messages the lines of its standard error
+     */
+    public record Result(double seconds, List<String> messages) {}
+
+    /** A command with this environment beside the process' own. */
+    ShardflakeCommand(Path workingDirectory, Map<String, String> environment) {
+        this.launcher = launcher();
+        this.workingDirectory = workingDirectory;
+        this.environment = Map.copyOf(environment);
+    }
+
+    private static Path launcher() {
+        for (Path above = Path.of("").toAbsolutePath(); above != null; above = above.getParent()) {
+            if (Files.isExecutable(above.resolve(LAUNCHER))) {
+                return above.resolve(LAUNCHER);
+            }
+        }
+        throw new IllegalStateException("%s is not here: run this in a checkout".formatted(LAUNCHER));
+    }
+
+    /** Runs a command, which has to succeed. */
+    public Result run(String... arguments) throws IOException, InterruptedException {
+        return run(line -> {}, arguments);
+    }
+
+    /**
+     * Runs a command, which has to succeed.
+     *
+     * @param heard gets each line of its standard error as it comes
+     * @throws IllegalStateException if its exit code is not 0
+     */
+    public Result run(Consumer<String> heard, String... arguments) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(List.of(launcher.toString()));
+        command.addAll(List.of(arguments));
+        ProcessBuilder builder = new ProcessBuilder(command)
+                .directory(workingDirectory.toFile())
+                .redirectOutput(ProcessBuilder.Redirect.DISCARD);
+        builder.environment().put("JAVA_HOME", System.getProperty("java.home"));
+        builder.environment().putAll(environment);
+        long start = System.nanoTime();
+        Process process = builder.start();
+        try {
+            List<String> messages = read(process, heard);
+            int exitCode = process.waitFor();
+            double seconds = (System.nanoTime() - start) / 1e9;
+            if (exitCode != 0) {
+                throw new IllegalStateException("shardflake %s ended with %d:%n%s"
+                        .formatted(String.join(" ", arguments), exitCode, String.join("\n", last(messages, 20))));
+            }
+            return new Result(seconds, messages);
+        } finally {
+            process.destroy(); // does nothing once it has ended
+        }
+    }
+
+    private static List<String> read(Process process, Consumer<String> heard) throws IOException {
+        List<String> messages = new ArrayList<>();
+        try (BufferedReader lines = new BufferedReader(new InputStreamReader(process.getErrorStream(), UTF_8))) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                messages.add(line);
+                heard.accept(line);
+            }
+        }
+        return messages;
+    }
+
+    private static List<String> last(List<String> lines, int count) {
+        return lines.subList(Math.max(0, lines.size() - count), lines.size());
+    }
+}

@@ -1,0 +1,46 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.moves;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
+
+/**
+ * What was measured.
+ *
+ * @param start of the command alone, which every time contains, in seconds
+ */
+record Results(
+        Spread start,
+        DumpComparison dumps,
+        CutoverPauses pauses,
+        SizeGrowth sizes,
+        ShardGrowth shards,
+        ServerGrowth servers) {
+
+    /** What an attempt may take, and what a write takes besides, twice. */
+    private static final double LONGEST_PAUSE_MILLIS = 100;
+
+    /** What was set out to be reached. */
+    List<Target> targets() {
+        List<Target> targets = new ArrayList<>();
+        if (dumps.notMeasured().isEmpty()) {
+            targets.add(Target.atLeast(
+                    "whole move, times as fast as dump and restore",
+                    1,
+                    "",
+                    dumps.seconds().ratio(DumpComparison.DUMP, DumpComparison.MOVE)));
+        }
+        double longest = pauses.pauses().max();
+        targets.add(Target.atMost(
+                "longest write pause of a cutover", LONGEST_PAUSE_MILLIS, "ms", new Spread(longest, longest, longest)));
+        targets.add(Target.none("transactions that failed", pauses.failed()));
+        targets.add(Target.none("acknowledged writes that are lost", pauses.lost()));
+        targets.add(Target.none("writes that are there twice", pauses.doubled()));
+        return targets;
+    }
+}

@@ -1,0 +1,115 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.moves;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.shardflake.benchmarks.moves.Probe.Pause;
+
+/**
+ * Probes of the shards that are cut over next: all of them at once would be a load of its own. A shard is probed before the cutovers of
+ * the {@value #AHEAD} shards in front of it, and until the first write after its own. Not thread-safe.
+ */
+final class RollingProbe implements AutoCloseable {
+
+    /** How many shards are probed at a time. */
+    static final int AHEAD = 3;
+
+    private final Writes writes;
+    private final ExecutorService threads = Executors.newCachedThreadPool();
+    private final Map<Integer, Probe> probes = new LinkedHashMap<>();
+    private final List<Pause> pauses = new ArrayList<>();
+    private int next;
+    private int end;
+
+    RollingProbe(Writes writes) {
+        this.writes = writes;
+    }
+
+    /** Begins to probe the first of the shards from 0 to this one, without it. */
+    void begin(int shards) {
+        next = 0;
+        end = shards;
+        while (next < end && probes.size() < AHEAD) {
+            probeNext();
+        }
+    }
+
+    private void probeNext() {
+        probes.put(next, new Probe(writes, next, threads));
+        next++;
+    }
+
+    /**
+     * Ends the probe of a shard, which was just cut over, and begins with another one. Shards come in ascending order; those that were
+     * passed over without a word are not counted.
+     *
+     * @throws IllegalStateException if the shard was not probed
+     */
+    void ended(int shard) throws InterruptedException {
+        for (int passedOver :
+                probes.keySet().stream().filter(probed -> probed < shard).toList()) {
+            replace(passedOver);
+        }
+        pauses.add(replace(shard));
+    }
+
+    private Pause replace(int shard) throws InterruptedException {
+        Probe probe = probes.remove(shard);
+        if (probe == null) {
+            throw new IllegalStateException(
+                    "shard %d was cut over, but probed were %s".formatted(shard, probes.keySet()));
+        }
+        Pause pause = probe.stop();
+        if (next < end) {
+            probeNext();
+        }
+        return pause;
+    }
+
+    /** Ends the probes that are left: of shards about whose cutovers nothing was said. */
+    void end() throws InterruptedException {
+        end = next;
+        for (Probe probe : probes.values()) {
+            probe.stop();
+        }
+        probes.clear();
+    }
+
+    /** What was measured, in the order of the cutovers. */
+    List<Pause> pauses() {
+        return List.copyOf(pauses);
+    }
+
+    /** Probes for as long as each of these was, as many at a time, while nothing is cut over. */
+    List<Pause> withoutCutovers(List<Pause> like) throws InterruptedException {
+        List<Pause> measured = new ArrayList<>();
+        for (int first = 0; first < like.size(); first += AHEAD) {
+            List<Pause> group = like.subList(first, Math.min(first + AHEAD, like.size()));
+            List<Probe> running = new ArrayList<>();
+            for (int i = 0; i < group.size(); i++) {
+                running.add(new Probe(writes, i, threads));
+            }
+            double waited = 0;
+            for (int i = 0; i < group.size(); i++) {
+                double seconds = group.get(i).seconds();
+                TimeUnit.MILLISECONDS.sleep((long) (1e3 * Math.max(0, seconds - waited)));
+                waited = Math.max(waited, seconds);
+                measured.add(running.get(i).stop());
+            }
+        }
+        return measured;
+    }
+
+    @Override
+    public void close() {
+        threads.shutdownNow();
+    }
+}

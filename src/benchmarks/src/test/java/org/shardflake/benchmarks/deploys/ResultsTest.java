@@ -1,0 +1,53 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.deploys;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.junit.jupiter.api.Test;
+import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
+
+class ResultsTest {
+
+    private static final Sizes.Case BASE = new Sizes.Case(2000, 2);
+
+    private final Results results = new Results();
+
+    @Test
+    void ratiosAreOfTheTimesOfOneRound() {
+        results.add(BASE, Step.FIRST, 10, 100);
+        results.add(BASE, Step.FIRST, 20, 300);
+        results.add(BASE, Step.FIRST, 30, 390);
+
+        assertThat(results.times(BASE, Step.FIRST)).isEqualTo(new Spread(10, 13, 15));
+        assertThat(results.deploy(BASE, Step.FIRST)).isEqualTo(new Spread(10, 20, 30));
+    }
+
+    @Test
+    void whatWasNotMeasuredIsNotMadeUp() {
+        results.add(BASE, Step.FIRST, 10, 100);
+
+        assertThatIllegalArgumentException().isThrownBy(() -> results.deploy(BASE, Step.RERUN));
+        assertThatIllegalArgumentException().isThrownBy(() -> results.deploy(new Sizes.Case(2000, 3), Step.FIRST));
+    }
+
+    @Test
+    void aSlowDeploymentMissesEveryGoal() {
+        results.add(BASE, Step.FIRST, 10.1, 100);
+        results.add(BASE, Step.RERUN, 1.1, 40);
+
+        assertThat(results.targets(BASE)).hasSize(3).noneMatch(Target::met);
+    }
+
+    @Test
+    void aFastOneMeetsThem() {
+        results.add(BASE, Step.FIRST, 10, 100);
+        results.add(BASE, Step.RERUN, 1, 40);
+
+        assertThat(results.targets(BASE)).hasSize(3).allMatch(Target::met);
+    }
+}
