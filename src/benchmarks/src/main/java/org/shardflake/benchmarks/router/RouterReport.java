@@ -166,8 +166,9 @@ final class RouterReport {
         rateCharts.forEach(page::chart);
         page.section("Start and heap");
         page.paragraph("""
-                Each candidate in a process of its own (`java %s`), %d times, in turns: from the beginning of `main` to the
-                first row, so without the start of Java itself; then the heap in use after a full collection, and once more
+                Each candidate in a process of its own (`java %s`), with what it needs on the class path, %d times, in turns:
+                from before its pools, data source or router are made to the first row that it has read by id, so without the
+                start of Java itself; then the heap in use after a full collection, and once more
                 after a row of each of the %d shards.""".formatted(Starts.flags(), sizes.starts(), sizes.shards()));
         page.table(
                 List.of(
