@@ -142,7 +142,7 @@ final class HandWritten implements AutoCloseable {
                     .collect(Collectors.joining(
                             " UNION ALL ",
                             "SELECT id, uid, title FROM (",
-                            ") AS newest WHERE id > ? ORDER BY id DESC LIMIT " + limit)));
+                            ") AS newest WHERE id > ? AND id < ? ORDER BY id DESC LIMIT " + limit)));
         }
         return statements;
     }
@@ -164,6 +164,8 @@ final class HandWritten implements AutoCloseable {
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
                 statement.setLong(
                         1, newest.size() < limit ? 0 : newest.get(limit - 1).id());
+                // Above every id, and yet with it the server takes half the time.
+                statement.setLong(2, Long.MAX_VALUE);
                 List<Photo> found = photos(statement);
                 found.addAll(newest);
                 newest = newest(found, limit);
