@@ -20,6 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.postgresql.PGStatement;
 
 /**
  * Statements as they are written where no library writes them: by id in one shard, and for many shards a few per server, the
@@ -162,6 +163,9 @@ final class HandWritten implements AutoCloseable {
         List<Photo> newest = List.of();
         for (String sql : statements) {
             try (PreparedStatement statement = connection.prepareStatement(sql)) {
+                // To plan so many arms takes longer than to run them, so not five times before the server keeps the
+                // plan.
+                statement.unwrap(PGStatement.class).setPrepareThreshold(1);
                 statement.setLong(
                         1, newest.size() < limit ? 0 : newest.get(limit - 1).id());
                 // Above every id, and yet with it the server takes half the time.
