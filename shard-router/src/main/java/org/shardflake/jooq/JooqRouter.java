@@ -43,9 +43,13 @@ import org.shardflake.router.ShardTransaction;
  */
 public final class JooqRouter {
 
+    private static final String PLACEHOLDER = "${shard.schema}";
+
     private final ShardRouter router;
     private final String templateSchema;
     private final Configuration base;
+    /** For a schema of the placeholder's name, which a {@link ShardQuery} then puts each shard's in place of. */
+    private final Configuration placeholder;
     /** Made once a shard: jOOQ keeps reflection and rendering caches in them. */
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
 
@@ -67,6 +71,7 @@ public final class JooqRouter {
         this.router = router;
         this.templateSchema = templateSchema;
         this.base = base.derive(SQLDialect.POSTGRES);
+        this.placeholder = mappedTo(PLACEHOLDER);
         this.configurations = new AtomicReferenceArray<>(router.map().sharding().shardCount());
     }
 
@@ -130,11 +135,9 @@ public final class JooqRouter {
         if (id == null) {
             throw new IllegalArgumentException("table %s has no column id, by which rows are found".formatted(table));
         }
-        // Rendered for a schema of this name, which the query then puts each shard's in place of.
-        String placeholder = "${shard.schema}";
-        String sql = DSL.using(mappedTo(placeholder))
+        String sql = DSL.using(placeholder)
                 .renderInlined(DSL.selectFrom(table))
-                .replace("\"" + placeholder + "\"", placeholder);
+                .replace("\"" + PLACEHOLDER + "\"", PLACEHOLDER);
         return ShardQuery.of(sql, row -> record(table, row));
     }
 

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,8 +31,20 @@ final class IdLookUp<T> {
     /** The rows by id. */
     Map<Long, T> read(Connection connection, List<Integer> shards, long end) throws SQLException {
         String sql = shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL "));
+        return query.hasNoQuestionMark() ? readOnce(connection, sql, end) : readPrepared(connection, sql, shards, end);
+    }
+
+    /** Hardly the same ids again: as a prepared statement it would push a useful one out of the driver's cache. */
+    private Map<Long, T> readOnce(Connection connection, String sql, long end) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.setQueryTimeout(ManyShards.secondsUntil(end));
+            return rows(statement.executeQuery(sql));
+        }
+    }
+
+    private Map<Long, T> readPrepared(Connection connection, String sql, List<Integer> shards, long end)
+            throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            // Hardly the same ids again: not worth a prepared statement on the server.
             statement.unwrap(PGStatement.class).setPrepareThreshold(0);
             statement.setQueryTimeout(ManyShards.secondsUntil(end));
             int position = 1;
@@ -40,13 +53,13 @@ final class IdLookUp<T> {
                     statement.setObject(position++, value);
                 }
             }
-            return read(statement);
+            return rows(statement.executeQuery());
         }
     }
 
-    private Map<Long, T> read(PreparedStatement statement) throws SQLException {
+    private Map<Long, T> rows(ResultSet result) throws SQLException {
         Map<Long, T> rows = new HashMap<>();
-        try (ResultSet row = statement.executeQuery()) {
+        try (ResultSet row = result) {
             while (row.next()) {
                 rows.put(row.getLong("id"), query.mapper().map(row));
             }
@@ -56,9 +69,8 @@ final class IdLookUp<T> {
 
     private String arm(int shard) {
         List<Long> ids = idsByShard.getOrDefault(shard, List.of());
-        return "SELECT * FROM (%s) AS rows WHERE id = ANY ('{%s}'::bigint[])"
-                .formatted(
-                        query.sql(Sharding.schema(shard)),
-                        ids.stream().map(String::valueOf).collect(Collectors.joining(",")));
+        String numbers = ids.stream().map(String::valueOf).collect(Collectors.joining(","));
+        return query.openSql(Sharding.schema(shard))
+                + (ids.size() == 1 ? " WHERE id = " + numbers : " WHERE id = ANY ('{" + numbers + "}'::bigint[])");
     }
 }

@@ -5,8 +5,6 @@
 package org.shardflake.router;
 
 import java.io.PrintWriter;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
@@ -36,7 +34,7 @@ final class KeptConnection implements DataSource {
             connection = source.getConnection();
             kept = connection;
         }
-        return closingNothing(connection);
+        return new Kept(connection);
     }
 
     boolean isOpen() {
@@ -56,22 +54,17 @@ final class KeptConnection implements DataSource {
         }
     }
 
-    private static Connection closingNothing(Connection connection) {
-        return (Connection) Proxy.newProxyInstance(
-                KeptConnection.class.getClassLoader(),
-                new Class<?>[] {Connection.class},
-                (proxy, method, arguments) -> {
-                    if (method.getName().equals("close")) {
-                        connection.setAutoCommit(true);
-                        connection.setReadOnly(false);
-                        return null;
-                    }
-                    try {
-                        return method.invoke(connection, arguments);
-                    } catch (InvocationTargetException e) {
-                        throw e.getCause();
-                    }
-                });
+    private static final class Kept extends ForwardingConnection {
+
+        Kept(Connection connection) {
+            super(connection);
+        }
+
+        @Override
+        public void close() throws SQLException {
+            setAutoCommit(true);
+            setReadOnly(false);
+        }
     }
 
     @Override

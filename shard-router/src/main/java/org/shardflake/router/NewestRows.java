@@ -15,6 +15,7 @@ import java.util.PriorityQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGStatement;
 import org.shardflake.Sharding;
 
 /**
@@ -57,20 +58,18 @@ final class NewestRows<T> {
     }
 
     private List<Row<T>> readSome(Connection connection, List<Integer> shards, long end) throws SQLException {
-        // The same text for the same shards each time, so that the server need not plan it anew.
-        String sql = "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %d"
-                .formatted(shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL ")), limit);
+        String sql = text(shards);
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            prepareOnServer(statement.unwrap(PGStatement.class));
             statement.setQueryTimeout(ManyShards.secondsUntil(end));
-            long oldest = oldestNeeded();
             int position = 1;
             for (int arm = 0; arm < shards.size(); arm++) {
                 for (@Nullable Object value : query.parameters()) {
                     statement.setObject(position++, value);
                 }
-                statement.setLong(position++, oldest);
-                statement.setLong(position++, before);
             }
+            statement.setLong(position++, oldestNeeded());
+            statement.setLong(position, before);
             List<Row<T>> rows = new ArrayList<>();
             try (ResultSet row = statement.executeQuery()) {
                 while (row.next()) {
@@ -81,9 +80,25 @@ final class NewestRows<T> {
         }
     }
 
-    private String arm(int shard) {
-        return "(SELECT * FROM (%s) AS rows WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT %d)"
-                .formatted(query.sql(Sharding.schema(shard)), limit);
+    /** At once, since to plan so many arms takes longer than to run them; not at all where the pool is set up not to. */
+    private static void prepareOnServer(PGStatement statement) throws SQLException {
+        if (statement.getPrepareThreshold() > 1) {
+            statement.setPrepareThreshold(1);
+        }
+    }
+
+    /**
+     * The same text for the same shards each time, so that the server need not plan it anew. The condition stands outside:
+     * PostgreSQL hands it to each arm, and merges the arms' primary keys from their ends, which costs half of arms with an
+     * order and a limit of their own.
+     */
+    private String text(List<Integer> shards) {
+        return shards.stream()
+                .map(shard -> query.sql(Sharding.schema(shard)))
+                .collect(Collectors.joining(
+                        ") UNION ALL (",
+                        "SELECT * FROM ((",
+                        ")) AS newest WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT " + limit));
     }
 
     private long oldestNeeded() {

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,15 +27,32 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ShardQuery<T> {
 
+    private static final String NAME = "(?:\\w+|\"\\w+\")";
+    private static final String COLUMN = "(?:(?:\\$\\{shard\\.schema}\\.)?" + NAME + "\\.)?" + NAME;
+    /** Columns of one table, none renamed, and nothing after it: a WHERE can follow that means those columns. */
+    private static final Pattern COLUMNS_OF_A_TABLE = Pattern.compile(
+            "\\s*SELECT\\s+%1$s(?:\\s*,\\s*%1$s)*+\\s+FROM\\s+\\$\\{shard\\.schema}\\.%2$s\\s*".formatted(COLUMN, NAME),
+            Pattern.CASE_INSENSITIVE);
+
+    private static final Pattern ID_AMONG_THEM =
+            Pattern.compile("(?i:SELECT\\s+|,\\s*)(?:[^,\\s]*\\.)?(?:(?i:id)|\"id\")\\s*(?:,|(?i:FROM)\\b)");
+
     private final String sql;
+    private final boolean takesCondition;
     private final RowMapper<T> mapper;
     private final List<@Nullable Object> parameters;
     private final Duration deadline;
     private final Access access;
 
     private ShardQuery(
-            String sql, RowMapper<T> mapper, List<@Nullable Object> parameters, Duration deadline, Access access) {
+            String sql,
+            boolean takesCondition,
+            RowMapper<T> mapper,
+            List<@Nullable Object> parameters,
+            Duration deadline,
+            Access access) {
         this.sql = sql;
+        this.takesCondition = takesCondition;
         this.mapper = mapper;
         this.parameters = parameters;
         this.deadline = deadline;
@@ -52,27 +70,46 @@ public final class ShardQuery<T> {
                     "the query does not say where the shard's schema goes; write its tables as %s.photo: %s"
                             .formatted(ShardTransaction.SCHEMA_PLACEHOLDER, sql));
         }
-        return new ShardQuery<>(sql, mapper, List.of(), Duration.ofSeconds(10), Access.READ);
+        boolean takesCondition = COLUMNS_OF_A_TABLE.matcher(sql).matches()
+                && ID_AMONG_THEM.matcher(sql).find();
+        return new ShardQuery<>(sql, takesCondition, mapper, List.of(), Duration.ofSeconds(10), Access.READ);
     }
 
     /** The query with values for its question marks, the same in every shard. */
     public ShardQuery<T> bind(@Nullable Object... values) {
         return new ShardQuery<>(
-                sql, mapper, Collections.unmodifiableList(Arrays.asList(values.clone())), deadline, access);
+                sql,
+                takesCondition,
+                mapper,
+                Collections.unmodifiableList(Arrays.asList(values.clone())),
+                deadline,
+                access);
     }
 
     /** The query with another deadline: after it, {@link ScatterException} is thrown and what still runs is cancelled. */
     public ShardQuery<T> deadline(Duration duration) {
-        return new ShardQuery<>(sql, mapper, parameters, duration, access);
+        return new ShardQuery<>(sql, takesCondition, mapper, parameters, duration, access);
     }
 
     /** The query run on replicas, which may be a little behind, where servers have them. */
     public ShardQuery<T> onReplicas() {
-        return new ShardQuery<>(sql, mapper, parameters, deadline, Access.REPLICA_READ);
+        return new ShardQuery<>(sql, takesCondition, mapper, parameters, deadline, Access.REPLICA_READ);
     }
 
     String sql(String schema) {
         return sql.replace(ShardTransaction.SCHEMA_PLACEHOLDER, schema);
+    }
+
+    /** The query in a shard, to which a condition on the column {@code id} can be added after {@code WHERE}. */
+    String openSql(String schema) {
+        String inShard = sql(schema);
+        // PostgreSQL plans an arm without a subquery in less time, and to look up ids takes little but planning.
+        return takesCondition ? inShard : "SELECT * FROM (" + inShard + ") AS rows";
+    }
+
+    /** Whether the SQL is known to have no question mark, be it a parameter or an operator. */
+    boolean hasNoQuestionMark() {
+        return takesCondition && parameters.isEmpty();
     }
 
     RowMapper<T> mapper() {

@@ -39,7 +39,7 @@ public final class ShardTransaction {
         this.access = access;
         this.pool = pool;
         this.pooled = pooled;
-        this.connection = TransactionConnection.guard(pooled);
+        this.connection = new TransactionConnection(pooled);
     }
 
     /** The logical shard: 0..8191. */

@@ -4,14 +4,9 @@
  */
 package org.shardflake.router;
 
-import java.lang.reflect.InvocationHandler;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Savepoint;
-import org.jspecify.annotations.Nullable;
+import java.util.concurrent.Executor;
 
 /**
  * A connection that cannot end the transaction it is in.
@@ -19,52 +14,42 @@ import org.jspecify.annotations.Nullable;
  * <p>Work that committed halfway could not be run again from the start. Frameworks close their connection and restore its
  * auto-commit mode as a matter of course, so those calls are taken and ignored.
  */
-final class TransactionConnection implements InvocationHandler {
+final class TransactionConnection extends ForwardingConnection {
 
-    private final Connection connection;
-
-    private TransactionConnection(Connection connection) {
-        this.connection = connection;
-    }
-
-    static Connection guard(Connection connection) {
-        return (Connection) Proxy.newProxyInstance(
-                TransactionConnection.class.getClassLoader(),
-                new Class<?>[] {Connection.class},
-                new TransactionConnection(connection));
+    TransactionConnection(Connection connection) {
+        super(connection);
     }
 
     @Override
-    public @Nullable Object invoke(Object proxy, Method method, Object @Nullable [] arguments) throws Throwable {
-        switch (method.getName()) {
-            case "close" -> {
-                return null;
-            }
-            case "setAutoCommit" -> {
-                if (arguments != null && Boolean.TRUE.equals(arguments[0])) {
-                    throw refuse("setAutoCommit(true)");
-                }
-                return null;
-            }
-            case "commit", "abort", "setReadOnly" -> throw refuse(method.getName());
-            case "rollback" -> {
-                if (arguments == null || !(arguments[0] instanceof Savepoint)) {
-                    throw refuse("rollback");
-                }
-            }
-            case "equals" -> {
-                return arguments != null && proxy == arguments[0];
-            }
-            case "hashCode" -> {
-                return System.identityHashCode(proxy);
-            }
-            default -> {}
+    public void close() {
+        // The router gives the connection back.
+    }
+
+    @Override
+    public void setAutoCommit(boolean autoCommit) throws SQLException {
+        if (autoCommit) {
+            throw refuse("setAutoCommit(true)");
         }
-        try {
-            return method.invoke(connection, arguments);
-        } catch (InvocationTargetException e) {
-            throw e.getCause() == null ? e : e.getCause();
-        }
+    }
+
+    @Override
+    public void commit() throws SQLException {
+        throw refuse("commit");
+    }
+
+    @Override
+    public void rollback() throws SQLException {
+        throw refuse("rollback");
+    }
+
+    @Override
+    public void abort(Executor executor) throws SQLException {
+        throw refuse("abort");
+    }
+
+    @Override
+    public void setReadOnly(boolean readOnly) throws SQLException {
+        throw refuse("setReadOnly");
     }
 
     private static SQLException refuse(String call) {

@@ -60,7 +60,7 @@ public final class ServerUrl {
 
     /** A new data source that opens a connection a call, to be configured further. */
     public PGSimpleDataSource dataSource() {
-        PGSimpleDataSource fresh = new PGSimpleDataSource();
+        PGSimpleDataSource fresh = new DirectDataSource();
         fresh.setApplicationName("shardflake");
         if (url.startsWith("jdbc:postgresql:")) {
             readJdbcUrl(fresh, url);

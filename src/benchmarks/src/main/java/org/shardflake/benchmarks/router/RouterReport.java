@@ -166,8 +166,9 @@ final class RouterReport {
         rateCharts.forEach(page::chart);
         page.section("Start and heap");
         page.paragraph("""
-                Each candidate in a process of its own (`java %s`), %d times, in turns: from the beginning of `main` to the
-                first row, so without the start of Java itself; then the heap in use after a full collection, and once more
+                Each candidate in a process of its own (`java %s`), with what it needs on the class path, %d times, in turns:
+                from before its pools, data source or router are made to the first row that it has read by id, so without the
+                start of Java itself; then the heap in use after a full collection, and once more
                 after a row of each of the %d shards.""".formatted(Starts.flags(), sizes.starts(), sizes.shards()));
         page.table(
                 List.of(
@@ -204,7 +205,7 @@ final class RouterReport {
                 "Everybody: HikariCP with %d connections to each server, 5 s to get one, %s prepared statements kept per connection, the driver's defaults otherwise; prepared statements; every operation takes a connection from the pool and gives it back."
                         .formatted(sizes.poolSize(), Figures.number(Layout.CACHED_STATEMENTS)),
                 "In a transaction: `BEGIN`, the statement, `COMMIT`; the point select's is read-only. For Shardflake `read` and `write` with a lambda, for Spring a `TransactionTemplate`, for JDBC and ShardingSphere `setAutoCommit(false)` and `commit`. Otherwise auto-commit: `router.connection(key)` and `jooq.dsl(key)`.",
-                "Bare JDBC, the limit: the shard is read out of the id or computed from the uid, the server is its remainder, the statement is made from the schema's name. Many rows by id: one `UNION ALL` per server with an arm per shard, the servers at once. The newest: one `UNION ALL` per server over all its shards, always with the same text, the servers at once.",
+                "Bare JDBC, the limit: the shard is read out of the id or computed from the uid, the server is its remainder, the statement is made from the schema's name. Many rows by id: one `UNION ALL` per server with an arm per shard, the servers at once. The newest: a `UNION ALL` for every 100 shards, always with the same text, which asks only for rows newer than those known, the servers at once.",
                 "Spring: an `AbstractRoutingDataSource` with a key for each shard, `JdbcTemplate`, and the same statements by hand.",
                 "Shardflake: a `ShardRouter` that follows the catalog on the first server, with JDBC or with jOOQ inside. What of jOOQ's figures is jOOQ's own work, rendering SQL and making records, is not told apart here.",
                 "ShardingSphere: the configuration below, and a database of its own on each server, since it reads all schemas of a database when it starts. The tables are `photo_0` to `photo_%d`, in turn on the servers, with the same rows. Its own way to say that a uid and an id lead to the same table is an algorithm of type `CLASS_BASED`, so that it needs no more than the id either. New ids come from the database there too, by the function that Instagram published. The newest rows are `SELECT ... ORDER BY id DESC LIMIT %d` from the logical table. `max-connections-size-per-query` is 1, as by default."

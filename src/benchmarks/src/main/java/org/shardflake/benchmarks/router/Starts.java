@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.shardflake.Server;
 import org.shardflake.benchmarks.report.Rounds;
 
@@ -52,7 +53,7 @@ final class Starts {
     void measure(int rounds) throws IOException, InterruptedException {
         for (int round = 0; round < rounds; round++) {
             for (Candidate candidate : Rounds.order(List.of(Candidate.values()), round)) {
-                Outcome outcome = start(candidate.name());
+                Outcome outcome = start(candidate, candidate.name());
                 if (outcome.figures().isEmpty()) {
                     throw new IllegalStateException(candidate.label() + " does not start: " + outcome.output());
                 }
@@ -80,7 +81,7 @@ final class Starts {
 
     /** What becomes of ShardingSphere when it is to compare the tables of all shards: a time, or why not. */
     String checking() throws IOException, InterruptedException {
-        Outcome outcome = start(CHECKING);
+        Outcome outcome = start(Candidate.SHARDINGSPHERE, CHECKING);
         if (!outcome.figures().isEmpty()) {
             return "took %,.0f ms to the first row".formatted(outcome.figures().get(0));
         }
@@ -88,13 +89,13 @@ final class Starts {
         return "did not start: " + (reason.find() ? reason.group(1) : outcome.output());
     }
 
-    private Outcome start(String candidate) throws IOException, InterruptedException {
+    private Outcome start(Candidate candidate, String name) throws IOException, InterruptedException {
         Layout layout = servers.layout();
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(FLAGS);
-        command.addAll(List.of("-cp", classPath(), PeerStart.class.getName()));
-        command.addAll(List.of(candidate, String.valueOf(layout.shards()), String.valueOf(layout.poolSize())));
+        command.addAll(List.of("-cp", classPath(candidate), PeerStart.class.getName()));
+        command.addAll(List.of(name, String.valueOf(layout.shards()), String.valueOf(layout.poolSize())));
         layout.servers().stream().map(Server::url).forEach(command::add);
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         process.getOutputStream().write(idsOfAllShards().getBytes(StandardCharsets.UTF_8));
@@ -118,11 +119,16 @@ final class Starts {
         return ids.values().stream().map(String::valueOf).collect(Collectors.joining("\n"));
     }
 
-    /** Of this class, which Maven has loaded by a class loader of its own. */
-    private static String classPath() {
+    /** What the candidate needs of this program's own: Java looks for each class in one archive after the other. */
+    private static String classPath(Candidate candidate) {
+        return ownClassPath().filter(candidate::needs).collect(Collectors.joining(File.pathSeparator));
+    }
+
+    private static Stream<String> ownClassPath() {
+        // Maven has loaded this class by a class loader of its own.
         if (Starts.class.getClassLoader() instanceof URLClassLoader loader) {
-            return Arrays.stream(loader.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));
+            return Arrays.stream(loader.getURLs()).map(URL::getPath);
         }
-        return System.getProperty("java.class.path");
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1));
     }
 }
