@@ -31,7 +31,7 @@ final class IdLookUp<T> {
     /** The rows by id. */
     Map<Long, T> read(Connection connection, List<Integer> shards, long end) throws SQLException {
         String sql = shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL "));
-        return query.hasNoQuestionMark() ? readOnce(connection, sql, end) : readPrepared(connection, sql, shards, end);
+        return query.isColumnsOfATable() ? readOnce(connection, sql, end) : readPrepared(connection, sql, shards, end);
     }
 
     /** Hardly the same ids again: as a prepared statement it would push a useful one out of the driver's cache. */

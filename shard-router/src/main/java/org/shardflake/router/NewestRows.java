@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGStatement;
 import org.shardflake.Sharding;
@@ -62,14 +63,7 @@ final class NewestRows<T> {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             prepareOnServer(statement.unwrap(PGStatement.class));
             statement.setQueryTimeout(ManyShards.secondsUntil(end));
-            int position = 1;
-            for (int arm = 0; arm < shards.size(); arm++) {
-                for (@Nullable Object value : query.parameters()) {
-                    statement.setObject(position++, value);
-                }
-            }
-            statement.setLong(position++, oldestNeeded());
-            statement.setLong(position, before);
+            bind(statement, query.isColumnsOfATable() ? 1 : shards.size());
             List<Row<T>> rows = new ArrayList<>();
             try (ResultSet row = statement.executeQuery()) {
                 while (row.next()) {
@@ -87,18 +81,35 @@ final class NewestRows<T> {
         }
     }
 
-    /**
-     * The same text for the same shards each time, so that the server need not plan it anew. The condition stands outside:
-     * PostgreSQL hands it to each arm, and merges the arms' primary keys from their ends, which costs half of arms with an
-     * order and a limit of their own.
-     */
+    /** The query's own parameters, none where it is only columns, and the bounds, for each place that has them. */
+    private void bind(PreparedStatement statement, int places) throws SQLException {
+        long oldest = oldestNeeded();
+        int position = 1;
+        for (int place = 0; place < places; place++) {
+            for (@Nullable Object value : query.parameters()) {
+                statement.setObject(position++, value);
+            }
+            statement.setLong(position++, oldest);
+            statement.setLong(position++, before);
+        }
+    }
+
+    /** The same text for the same shards each time, so that the server need not plan it anew. */
     private String text(List<Integer> shards) {
-        return shards.stream()
-                .map(shard -> query.sql(Sharding.schema(shard)))
-                .collect(Collectors.joining(
-                        ") UNION ALL (",
-                        "SELECT * FROM ((",
-                        ")) AS newest WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT " + limit));
+        Stream<String> arms = shards.stream().map(shard -> query.sql(Sharding.schema(shard)));
+        if (query.isColumnsOfATable()) {
+            // PostgreSQL hands the condition to each arm and merges the primary keys from their ends: half the cost of
+            // what is below.
+            return newest(arms.collect(Collectors.joining(") UNION ALL (", "(", ")")));
+        }
+        // Of a join it would sort all rows, and finds the newest by the index only with an order and a limit in each
+        // arm.
+        return "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %d"
+                .formatted(arms.map(this::newest).collect(Collectors.joining(") UNION ALL (", "(", ")")), limit);
+    }
+
+    private String newest(String rows) {
+        return "SELECT * FROM (%s) AS rows WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT %d".formatted(rows, limit);
     }
 
     private long oldestNeeded() {

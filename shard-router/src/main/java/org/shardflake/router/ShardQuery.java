@@ -38,7 +38,7 @@ public final class ShardQuery<T> {
             Pattern.compile("(?i:SELECT\\s+|,\\s*)(?:[^,\\s]*\\.)?(?:(?i:id)|\"id\")\\s*(?:,|(?i:FROM)\\b)");
 
     private final String sql;
-    private final boolean takesCondition;
+    private final boolean columnsOfATable;
     private final RowMapper<T> mapper;
     private final List<@Nullable Object> parameters;
     private final Duration deadline;
@@ -46,13 +46,13 @@ public final class ShardQuery<T> {
 
     private ShardQuery(
             String sql,
-            boolean takesCondition,
+            boolean columnsOfATable,
             RowMapper<T> mapper,
             List<@Nullable Object> parameters,
             Duration deadline,
             Access access) {
         this.sql = sql;
-        this.takesCondition = takesCondition;
+        this.columnsOfATable = columnsOfATable;
         this.mapper = mapper;
         this.parameters = parameters;
         this.deadline = deadline;
@@ -70,16 +70,16 @@ public final class ShardQuery<T> {
                     "the query does not say where the shard's schema goes; write its tables as %s.photo: %s"
                             .formatted(ShardTransaction.SCHEMA_PLACEHOLDER, sql));
         }
-        boolean takesCondition = COLUMNS_OF_A_TABLE.matcher(sql).matches()
+        boolean columnsOfATable = COLUMNS_OF_A_TABLE.matcher(sql).matches()
                 && ID_AMONG_THEM.matcher(sql).find();
-        return new ShardQuery<>(sql, takesCondition, mapper, List.of(), Duration.ofSeconds(10), Access.READ);
+        return new ShardQuery<>(sql, columnsOfATable, mapper, List.of(), Duration.ofSeconds(10), Access.READ);
     }
 
     /** The query with values for its question marks, the same in every shard. */
     public ShardQuery<T> bind(@Nullable Object... values) {
         return new ShardQuery<>(
                 sql,
-                takesCondition,
+                columnsOfATable,
                 mapper,
                 Collections.unmodifiableList(Arrays.asList(values.clone())),
                 deadline,
@@ -88,12 +88,12 @@ public final class ShardQuery<T> {
 
     /** The query with another deadline: after it, {@link ScatterException} is thrown and what still runs is cancelled. */
     public ShardQuery<T> deadline(Duration duration) {
-        return new ShardQuery<>(sql, takesCondition, mapper, parameters, duration, access);
+        return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, duration, access);
     }
 
     /** The query run on replicas, which may be a little behind, where servers have them. */
     public ShardQuery<T> onReplicas() {
-        return new ShardQuery<>(sql, takesCondition, mapper, parameters, deadline, Access.REPLICA_READ);
+        return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, Access.REPLICA_READ);
     }
 
     String sql(String schema) {
@@ -104,12 +104,12 @@ public final class ShardQuery<T> {
     String openSql(String schema) {
         String inShard = sql(schema);
         // PostgreSQL plans an arm without a subquery in less time, and to look up ids takes little but planning.
-        return takesCondition ? inShard : "SELECT * FROM (" + inShard + ") AS rows";
+        return columnsOfATable ? inShard : "SELECT * FROM (" + inShard + ") AS rows";
     }
 
-    /** Whether the SQL is known to have no question mark, be it a parameter or an operator. */
-    boolean hasNoQuestionMark() {
-        return takesCondition && parameters.isEmpty();
+    /** Whether this is known to be nothing but columns of one table: then it has no question mark either, be it parameter or operator. */
+    boolean isColumnsOfATable() {
+        return columnsOfATable && parameters.isEmpty();
     }
 
     RowMapper<T> mapper() {

@@ -24,7 +24,7 @@ class ShardQueryTest {
         ShardQuery<String> query = ShardQuery.of(sql, row -> "");
 
         assertThat(query.openSql("shard_0007")).isEqualTo(query.sql("shard_0007"));
-        assertThat(query.hasNoQuestionMark()).isTrue();
+        assertThat(query.isColumnsOfATable()).isTrue();
     }
 
     @ParameterizedTest
@@ -47,6 +47,6 @@ class ShardQueryTest {
         ShardQuery<String> query = ShardQuery.of(sql, row -> "");
 
         assertThat(query.openSql("shard_0007")).startsWith("SELECT * FROM (");
-        assertThat(query.hasNoQuestionMark()).isFalse();
+        assertThat(query.isColumnsOfATable()).isFalse();
     }
 }

@@ -131,8 +131,7 @@ class RolesTest {
                 Shards.queryString(app, advance);
             }
             assertThat(queryLong(
-                            superuser,
-                            "SELECT pg_sequence_last_value('shard_0008.id_seq') - shardflake.now_ticks()"))
+                            superuser, "SELECT pg_sequence_last_value('shard_0008.id_seq') - shardflake.now_ticks()"))
                     .as("ticks ahead of the clock")
                     .isLessThan(1024);
         }
