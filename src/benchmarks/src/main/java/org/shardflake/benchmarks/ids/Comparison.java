@@ -51,11 +51,13 @@ final class Comparison implements AutoCloseable {
         }
         // A statement that draws from a sequence ends with a commit, which would wait for the disk.
         Sql.execute(connection, "SET synchronous_commit TO off");
-        inRounds("time per id", sizes.fastRounds(), this::timeIds);
+        // Apart: while Java still compiles the loop of one, the database would run on half a core.
+        inRounds("time per id, in the database", sizes.fastRounds(), inDatabase(true), this::timeIds);
+        inRounds("time per id, in Java", sizes.fastRounds(), inDatabase(false), this::timeIds);
         Sql.execute(connection, "RESET synchronous_commit");
-        inRounds("bulk insert", sizes.rounds(), this::insertInBulk);
+        inRounds("bulk insert", sizes.rounds(), candidates, this::insertInBulk);
         once("size", this::measureSize);
-        inRounds("single inserts", sizes.fastRounds(), this::insertSingly);
+        inRounds("single inserts", sizes.fastRounds(), candidates, this::insertSingly);
         once("order", this::measureOrder);
         once("duplicates", this::countDuplicates);
         try (ClockTrials trials = ClockTrials.start(sizes.clockMillis())) {
@@ -74,10 +76,16 @@ final class Comparison implements AutoCloseable {
         return generators.get(candidate.name());
     }
 
-    private void inRounds(String what, int rounds, Turn turn) throws Exception {
+    private List<Candidate> inDatabase(boolean wanted) {
+        return candidates.stream()
+                .filter(candidate -> candidate instanceof DatabaseCandidate == wanted)
+                .toList();
+    }
+
+    private static void inRounds(String what, int rounds, List<Candidate> all, Turn turn) throws Exception {
         for (int round = 0; round < rounds; round++) {
             say("%s, round %d of %d".formatted(what, round + 1, rounds));
-            for (Candidate candidate : Rounds.order(candidates, round)) {
+            for (Candidate candidate : Rounds.order(all, round)) {
                 turn.take(candidate);
             }
         }

@@ -140,8 +140,8 @@ final class IdPage {
     private void making(Report report) {
         report.section("Time per id").paragraph("""
                         Ids made one after the other: in one SQL statement by schemes that live in the database, whose commit does
-                        not wait for the disk here, and by a loop in Java by the others. The latter's figures leave out the trip to the database, and include writing the id
-                        as text where the scheme has no other form. The ticket servers' include the trip to them and a commit
+                        not wait for the disk here, and by a loop in Java by the others, each kind in rounds of its own. The latter's figures leave out the trip
+                        to the database, and include writing the id as text where the scheme has no other form. The ticket servers' include the trip to them and a commit
                         there. Those of `snowflake` and `uniqueid` are the limits of their layouts, 4096 and 64 ids in a
                         millisecond.
                         """);
