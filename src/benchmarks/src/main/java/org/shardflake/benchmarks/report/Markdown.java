@@ -23,7 +23,7 @@ public final class Markdown {
     }
 
     /** A row of a table. Cells are Markdown; only what would end a cell or the row is escaped. */
-    static String row(List<String> cells) {
+    public static String row(List<String> cells) {
         StringBuilder row = new StringBuilder("|");
         for (String cell : cells) {
             row.append(' ')
