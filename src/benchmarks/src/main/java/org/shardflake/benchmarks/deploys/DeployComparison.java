@@ -15,7 +15,6 @@ import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
 
 /** All that is measured about deployments, from starting servers to writing the page. */
 public final class DeployComparison {
@@ -33,11 +32,7 @@ public final class DeployComparison {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Deploys", "deploys.");
         Sizes sizes = Sizes.of(sizing);
-        try (PostgresCluster cluster = PostgresCluster.builder()
-                        .provider(PostgresProvider.EMBEDDED)
-                        .servers(sizes.mostServers())
-                        .durable(true)
-                        .start();
+        try (PostgresCluster cluster = Installation.startServers(sizes.mostServers());
                 Connection connection = cluster.server(0).connect()) {
             Spread start = CommandStart.seconds(sizes.rounds());
             Results results = new DeployComparison(cluster, sizes).measure();

@@ -5,14 +5,13 @@
 package org.shardflake.benchmarks.deploys;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import liquibase.resource.DirectoryResourceAccessor;
 import org.shardflake.benchmarks.ids.Sql;
+import org.shardflake.benchmarks.installation.Databases;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.sql.LiquibaseRun;
 
@@ -22,29 +21,22 @@ import org.shardflake.sql.LiquibaseRun;
  */
 final class LiquibaseLoop implements AutoCloseable {
 
-    private static final String CHANGELOG = "app.yaml";
-
     private final List<PostgresServer> servers;
     private final int schemas;
     private final String database;
-    private final Path directory;
+    private final Databases databases;
 
     /** Creates the databases. */
     LiquibaseLoop(List<PostgresServer> servers, int schemas, String database) throws SQLException, IOException {
         this.servers = servers;
         this.schemas = schemas;
         this.database = database;
-        this.directory = Files.createTempDirectory("liquibase-");
-        for (PostgresServer server : servers) {
-            try (Connection connection = server.connect()) {
-                Sql.execute(connection, "DROP DATABASE IF EXISTS " + database, "CREATE DATABASE " + database);
-            }
-        }
+        this.databases = Databases.create(servers, database);
     }
 
     /** Updates every schema and returns how many seconds that took. */
     double deploy(String changelog) throws Exception {
-        Files.writeString(directory.resolve(CHANGELOG), changelog);
+        databases.writeChangelog(changelog);
         long start = System.nanoTime();
         for (int i = 0; i < schemas; i++) {
             update(servers.get(i % servers.size()), "loop_%04d".formatted(i));
@@ -54,20 +46,14 @@ final class LiquibaseLoop implements AutoCloseable {
 
     private void update(PostgresServer server, String schema) throws Exception {
         try (Connection connection = server.connect(database);
-                DirectoryResourceAccessor resources = new DirectoryResourceAccessor(directory)) {
+                DirectoryResourceAccessor resources = new DirectoryResourceAccessor(databases.directory())) {
             Sql.execute(connection, "CREATE SCHEMA IF NOT EXISTS " + schema, "SET search_path = " + schema);
-            LiquibaseRun.update(connection, resources, CHANGELOG, schema, Map.of());
+            LiquibaseRun.update(connection, resources, Databases.CHANGELOG, schema, Map.of());
         }
     }
 
     @Override
     public void close() throws SQLException, IOException {
-        for (PostgresServer server : servers) {
-            try (Connection connection = server.connect()) {
-                Sql.execute(connection, "DROP DATABASE IF EXISTS %s WITH (FORCE)".formatted(database));
-            }
-        }
-        Files.deleteIfExists(directory.resolve(CHANGELOG));
-        Files.delete(directory);
+        databases.close();
     }
 }

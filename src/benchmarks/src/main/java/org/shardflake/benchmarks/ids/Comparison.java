@@ -51,13 +51,15 @@ final class Comparison implements AutoCloseable {
         }
         // A statement that draws from a sequence ends with a commit, which would wait for the disk.
         Sql.execute(connection, "SET synchronous_commit TO off");
-        // Apart: while Java still compiles the loop of one, the database would run on half a core.
+        // Apart, here and for single inserts: while Java still compiles the loop of one, the database would run on half
+        // a core.
         inRounds("time per id, in the database", sizes.fastRounds(), inDatabase(true), this::timeIds);
         inRounds("time per id, in Java", sizes.fastRounds(), inDatabase(false), this::timeIds);
         Sql.execute(connection, "RESET synchronous_commit");
         inRounds("bulk insert", sizes.rounds(), candidates, this::insertInBulk);
         once("size", this::measureSize);
-        inRounds("single inserts", sizes.fastRounds(), candidates, this::insertSingly);
+        inRounds("single inserts, ids of the database", sizes.fastRounds(), inDatabase(true), this::insertSingly);
+        inRounds("single inserts, ids of Java", sizes.fastRounds(), inDatabase(false), this::insertSingly);
         once("order", this::measureOrder);
         once("duplicates", this::countDuplicates);
         try (ClockTrials trials = ClockTrials.start(sizes.clockMillis())) {

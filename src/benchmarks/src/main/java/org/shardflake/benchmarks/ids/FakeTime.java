@@ -36,9 +36,9 @@ final class FakeTime implements TrialClock {
         this.directory = directory;
     }
 
-    /** The library where -Dids.faketime says, or where Debian's package and others put it, if it is there. */
+    /** The library where -Dfaketime.library says, or where Debian's package and others put it, if it is there. */
     static Optional<FakeTime> find() {
-        String chosen = System.getProperty("ids.faketime");
+        String chosen = System.getProperty("faketime.library");
         Stream<Path> places = chosen != null
                 ? Stream.of(Path.of(chosen))
                 : Stream.of("lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "lib64", "lib", "local/lib")

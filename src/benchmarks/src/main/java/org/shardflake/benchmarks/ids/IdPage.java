@@ -14,6 +14,8 @@ import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Sizing;
+import org.shardflake.benchmarks.report.Target;
 import org.shardflake.scheme.SchemeDescription;
 
 /** The page about ids. */
@@ -29,20 +31,21 @@ final class IdPage {
         this.sizes = sizes;
     }
 
-    static Report of(Results results, Sizes sizes, String machine, String command) {
-        return new IdPage(results, sizes).write(machine, command);
+    static Report of(Results results, Sizes sizes, String machine, Sizing sizing) {
+        return new IdPage(results, sizes).write(machine, sizing);
     }
 
-    private Report write(String machine, String command) {
+    private Report write(String machine, Sizing sizing) {
         Report report = new Report("Ids: every scheme that people come from");
         report.paragraph("""
                 Each scheme fills a table of its own on one server, in one run, in interleaved rounds that each begin with
-                another scheme: %d of bulk inserts, %d of single inserts and of making ids. Figures are medians, with the least and the greatest in
-                parentheses. The schemes are described in [Ids of other schemes](../guide/schemes.md). The server has
+                another scheme: %d of bulk inserts, %d of single inserts and of making ids. Of the latter, schemes whose ids the
+                database makes have rounds of their own, since Java compiles its loops while they run and would take the database a
+                core. Figures are medians, with the least and the greatest in parentheses. The schemes are described in [Ids of other schemes](../guide/schemes.md). The server has
                 `wal_level` logical, as moves need it, and neither autovacuum nor timed checkpoints.
                 """.formatted(sizes.rounds(), sizes.fastRounds()));
-        report.command(command).paragraph("On " + machine + ".");
-        if (sizes.isShort()) {
+        report.command(sizing.command()).paragraph("On " + machine + ".");
+        if (sizing.isShort()) {
             report.paragraph("**This was a short run, to see that it works: its figures mean little.**");
         }
         goals(report);
@@ -61,11 +64,8 @@ final class IdPage {
         report.section("Goals")
                 .paragraph("Ratios are Shardflake's figure divided by the other's, round by round.")
                 .table(
-                        List.of("What", "Goal", "Measured", "Met"),
-                        Goal.of(results).stream()
-                                .map(goal -> List.of(
-                                        goal.what(), goal.wanted(), goal.measured(), goal.met() ? "yes" : "**no**"))
-                                .toList());
+                        Target.HEADERS,
+                        Goals.of(results).stream().map(Target::row).toList());
     }
 
     /** One column of a table: what it says about a candidate. */

@@ -4,10 +4,10 @@
  */
 package org.shardflake.benchmarks.ids;
 
-import java.util.stream.IntStream;
+import org.shardflake.benchmarks.report.Sizing;
 
 /**
- * How much is measured.
+ * How much is measured, by system properties {@code ids.*}.
  *
  * @param rounds of bulk inserts
  * @param fastRounds of what takes less time and varies more
@@ -18,70 +18,26 @@ import java.util.stream.IntStream;
  * @param turnMillis of single-row inserts
  * @param clockMillis before a clock misbehaves, and after it has been mended
  */
-public record Sizes(
-        int rounds, int fastRounds, int ids, int rows, int drawn, int tickets, int turnMillis, int clockMillis) {
-
-    private static final Sizes WHOLE = new Sizes(5, 11, 200_000, 1_000_000, 3_200_000, 16_000, 500, 1000);
+record Sizes(int rounds, int fastRounds, int ids, int rows, int drawn, int tickets, int turnMillis, int clockMillis) {
 
     /** The bulk insert is followed by another, smaller by this factor. */
     static final int LATER = 100;
 
-    /** Refuses what cannot be measured. */
-    public Sizes {
-        int least = IntStream.of(rounds, fastRounds, ids, turnMillis, clockMillis)
-                .min()
-                .orElseThrow();
-        if (least < 1 || rows < LATER || tickets < LATER || drawn < Duplicates.SESSIONS) {
-            throw new IllegalArgumentException(
-                    "too small: rows and tickets have to be %d at least, drawn %d, the others 1: rounds %d, fastRounds %d, ids %d, rows %d, drawn %d, tickets %d, turn %d, clock %d"
-                            .formatted(
-                                    LATER,
-                                    Duplicates.SESSIONS,
-                                    rounds,
-                                    fastRounds,
-                                    ids,
-                                    rows,
-                                    drawn,
-                                    tickets,
-                                    turnMillis,
-                                    clockMillis));
-        }
-    }
-
-    /** Whether it is less than a whole run, so that figures mean little. */
-    boolean isShort() {
-        return rounds < WHOLE.rounds
-                || fastRounds < WHOLE.fastRounds
-                || ids < WHOLE.ids
-                || rows < WHOLE.rows
-                || drawn < WHOLE.drawn
-                || tickets < WHOLE.tickets
-                || turnMillis < WHOLE.turnMillis
-                || clockMillis < WHOLE.clockMillis;
-    }
-
-    /** The sizes of a whole run, unless system properties such as {@code ids.rows} say otherwise. */
-    public static Sizes fromProperties() {
+    /**
+     * The sizes of a whole run, unless system properties such as {@code ids.rows} say otherwise.
+     *
+     * @throws IllegalArgumentException if there is too little to measure
+     */
+    static Sizes of(Sizing sizing) {
         return new Sizes(
-                Integer.getInteger("ids.rounds", WHOLE.rounds),
-                Integer.getInteger("ids.fastRounds", WHOLE.fastRounds),
-                Integer.getInteger("ids.ids", WHOLE.ids),
-                Integer.getInteger("ids.rows", WHOLE.rows),
-                Integer.getInteger("ids.drawn", WHOLE.drawn),
-                Integer.getInteger("ids.tickets", WHOLE.tickets),
-                Integer.getInteger("ids.turn", WHOLE.turnMillis),
-                Integer.getInteger("ids.clock", WHOLE.clockMillis));
-    }
-
-    /** The command that measures so much. */
-    String command() {
-        StringBuilder command =
-                new StringBuilder("./mvnw -q -Dquick -DskipTests -pl src/benchmarks -am verify -Dbenchmark=IdSchemes");
-        System.getProperties().stringPropertyNames().stream()
-                .filter(name -> name.startsWith("ids.") && !name.equals("ids.faketime")) // a path of this machine
-                .sorted()
-                .forEach(name -> command.append(" -D").append(name).append('=').append(System.getProperty(name)));
-        return command.toString();
+                sizing.number("rounds", 5),
+                sizing.number("fastRounds", 11),
+                sizing.number("ids", 200_000),
+                sizing.number("rows", 1_000_000, LATER),
+                sizing.number("drawn", 3_200_000, Duplicates.SESSIONS),
+                sizing.number("tickets", 16_000, LATER),
+                sizing.number("turn", 500),
+                sizing.number("clock", 1000));
     }
 
     /** The same with less where one generator can make 64 ids in a millisecond and no more. */

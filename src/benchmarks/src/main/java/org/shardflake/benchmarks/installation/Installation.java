@@ -5,19 +5,17 @@
 package org.shardflake.benchmarks.installation;
 
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.IntStream;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
@@ -28,26 +26,33 @@ import org.shardflake.server.ServerUrl;
  */
 public final class Installation implements AutoCloseable {
 
-    private static final String CHANGELOG = "app.yaml";
-
     private final List<PostgresServer> servers;
     private final String database;
-    private final Path directory;
+    private final Databases databases;
     private final int shards;
     private final ShardflakeCommand command;
 
-    private Installation(List<PostgresServer> servers, String database, Path directory, int shards) {
+    private Installation(List<PostgresServer> servers, String database, Databases databases, int shards) {
         this.servers = servers;
         this.database = database;
-        this.directory = directory;
+        this.databases = databases;
         this.shards = shards;
         this.command = new ShardflakeCommand(
-                directory,
+                databases.directory(),
                 Map.of(
                         "SHARDFLAKE_CATALOG",
                         url(servers.get(0)),
                         "PGPASSWORD",
                         servers.get(0).password()));
+    }
+
+    /** Starts so many embedded servers, with commits that survive a power cut. */
+    public static PostgresCluster startServers(int count) {
+        return PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
+                .servers(count)
+                .durable(true)
+                .start();
     }
 
     /** Shards in equal parts on all servers. */
@@ -64,27 +69,15 @@ public final class Installation implements AutoCloseable {
 
     private static Installation create(
             PostgresCluster cluster, String database, int servers, int withShards, int shards) throws Exception {
-        Installation created = new Installation(
-                cluster.servers().subList(0, servers), database, Files.createTempDirectory("shardflake-"), shards);
+        List<PostgresServer> used = cluster.servers().subList(0, servers);
+        Databases databases = Databases.create(used, database);
         try {
-            for (PostgresServer server : created.servers) {
-                try (Connection connection = server.connect()) {
-                    Sql.execute(connection, "CREATE DATABASE " + database);
-                }
-            }
+            Installation created = new Installation(used, database, databases, shards);
             created.init(withShards);
             return created;
         } catch (Exception | Error e) {
-            created.closeAfter(e);
+            databases.closeAfter(e);
             throw e;
-        }
-    }
-
-    private void closeAfter(Throwable failure) {
-        try {
-            close();
-        } catch (SQLException | IOException e) {
-            failure.addSuppressed(e);
         }
     }
 
@@ -132,19 +125,20 @@ public final class Installation implements AutoCloseable {
 
     /** Opens a connection to the database of a server; the caller closes it. */
     public Connection connect(String server) throws SQLException {
-        return servers.get(position(server)).connect(database);
+        return server(server).connect(database);
     }
 
     /** The libpq URI of the database of a server, with the password. */
     public String uri(String server) {
-        return servers.get(position(server)).uri(database);
+        return server(server).uri(database);
     }
 
-    private int position(String server) {
-        return IntStream.range(0, servers.size())
-                .filter(i -> servers.get(i).name().equals(server))
+    /** The server of this name. */
+    public PostgresServer server(String name) {
+        return servers.stream()
+                .filter(server -> server.name().equals(name))
                 .findFirst()
-                .orElseThrow(() -> new IllegalArgumentException("no server " + server));
+                .orElseThrow(() -> new IllegalArgumentException("no server " + name));
     }
 
     /** A router over this installation, which the caller closes. */
@@ -159,9 +153,9 @@ public final class Installation implements AutoCloseable {
 
     /** Runs {@code schema deploy} with this changelog, and checks that every shard of the map is there afterwards. */
     public double deploy(String changelog) throws Exception {
-        Files.writeString(directory.resolve(CHANGELOG), changelog);
-        double seconds =
-                command.run("schema", "deploy", "--changelog", CHANGELOG).seconds();
+        databases.writeChangelog(changelog);
+        double seconds = command.run("schema", "deploy", "--changelog", Databases.CHANGELOG)
+                .seconds();
         requireDeployed();
         return seconds;
     }
@@ -191,12 +185,6 @@ public final class Installation implements AutoCloseable {
 
     @Override
     public void close() throws SQLException, IOException {
-        for (PostgresServer server : servers) {
-            try (Connection connection = server.connect()) {
-                Sql.execute(connection, "DROP DATABASE IF EXISTS %s WITH (FORCE)".formatted(database));
-            }
-        }
-        Files.deleteIfExists(directory.resolve(CHANGELOG));
-        Files.delete(directory);
+        databases.close();
     }
 }

@@ -82,10 +82,7 @@ final class DumpAndRestore {
      */
     double seconds(String source, String target, List<String> options)
             throws SQLException, IOException, InterruptedException {
-        PostgresServer server = installation.servers().stream()
-                .filter(candidate -> candidate.name().equals(target))
-                .findFirst()
-                .orElseThrow();
+        PostgresServer server = installation.server(target);
         try (Connection connection = server.connect()) {
             Sql.execute(connection, "DROP DATABASE IF EXISTS " + DATABASE, "CREATE DATABASE " + DATABASE);
         }

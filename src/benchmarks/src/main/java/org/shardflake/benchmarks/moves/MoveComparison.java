@@ -6,12 +6,12 @@ package org.shardflake.benchmarks.moves;
 
 import java.sql.Connection;
 import org.shardflake.benchmarks.installation.CommandStart;
+import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
 
 /** All that is measured about moves, from starting servers to writing the page. */
 public final class MoveComparison {
@@ -22,11 +22,7 @@ public final class MoveComparison {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Moves", "moves.");
         Sizes sizes = Sizes.of(sizing);
-        try (PostgresCluster cluster = PostgresCluster.builder()
-                        .provider(PostgresProvider.EMBEDDED)
-                        .servers(sizes.mostServers())
-                        .durable(true)
-                        .start();
+        try (PostgresCluster cluster = Installation.startServers(sizes.mostServers());
                 Connection connection = cluster.server(0).connect()) {
             String obstacle = DumpAndRestore.obstacle(cluster.server(0));
             if (!obstacle.isEmpty()) {

@@ -38,7 +38,21 @@ public final class Sizing {
      * @throws IllegalArgumentException if it is not a number from 1 up
      */
     public int number(String name, int whole) {
-        return numbers(name, List.of(whole)).get(0);
+        return number(name, whole, 1);
+    }
+
+    /**
+     * A number from the property with this name, or the default.
+     *
+     * @throws IllegalArgumentException if it is not a number from {@code least} up
+     */
+    public int number(String name, int whole, int least) {
+        int number = numbers(name, List.of(whole)).get(0);
+        if (number < least) {
+            throw new IllegalArgumentException(
+                    "%s%s is %d; it has to be %d at least".formatted(prefix, name, number, least));
+        }
+        return number;
     }
 
     /**

@@ -68,6 +68,17 @@ class SizingTest {
     }
 
     @Test
+    void refusesLessThanTheLeast() {
+        System.setProperty(NUMBER, "99");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> sizing.number("number", 1000, 100))
+                .withMessage(NUMBER + " is 99; it has to be 100 at least");
+
+        System.setProperty(NUMBER, "100");
+        assertThat(sizing.number("number", 1000, 100)).isEqualTo(100);
+    }
+
+    @Test
     void theCommandHasWhatWasGiven() {
         System.setProperty(NUMBER, "4");
 

@@ -5,15 +5,17 @@
 package org.shardflake.benchmarks.ids;
 
 import java.util.List;
-import java.util.Locale;
 import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
 import org.shardflake.scheme.SchemeDescription;
 
-/** What Shardflake set out to reach, what was measured, and whether that is it. */
-record Goal(String what, String wanted, String measured, boolean met) {
+/** What Shardflake set out to reach, beside what was measured. */
+final class Goals {
+
+    private Goals() {}
 
     /** All of them. */
-    static List<Goal> of(Results results) {
+    static List<Target> of(Results results) {
         String ours = Candidates.SHARDFLAKE;
         return List.of(
                 atMost(
@@ -30,20 +32,16 @@ record Goal(String what, String wanted, String measured, boolean met) {
                         0.90,
                         results.rowsPerSecondByEight.ratio(ours, Candidates.SERIAL)),
                 atMost("size of the index, beside uuidv7()", 0.75, indexRatio(results, ours, Candidates.UUIDV7)),
-                noDuplicates(results.allDuplicates(ours)),
+                Target.none("duplicates in all trials", results.allDuplicates(ours)),
                 noOther(results));
     }
 
-    static Goal atMost(String what, double most, Spread measured) {
-        return new Goal(what, "at most " + ratio(most), ratio(measured), measured.median() <= most);
+    private static Target atMost(String what, double most, Spread measured) {
+        return Target.atMost(what, most, "", measured);
     }
 
-    static Goal atLeast(String what, double least, Spread measured) {
-        return new Goal(what, "at least " + ratio(least), ratio(measured), measured.median() >= least);
-    }
-
-    static Goal noDuplicates(long duplicates) {
-        return new Goal("duplicates in all trials", "0", Long.toString(duplicates), duplicates == 0);
+    private static Target atLeast(String what, double least, Spread measured) {
+        return Target.atLeast(what, least, "", measured);
     }
 
     private static Spread indexRatio(Results results, String ours, String other) {
@@ -52,12 +50,12 @@ record Goal(String what, String wanted, String measured, boolean met) {
         return new Spread(ratio, ratio, ratio);
     }
 
-    private static Goal noOther(Results results) {
+    private static Target noOther(Results results) {
         List<String> all = results.candidates().stream()
                 .filter(candidate -> hasAll(candidate.facts(), results.allDuplicates(candidate.name())))
                 .map(Candidate::name)
                 .toList();
-        return new Goal(
+        return new Target(
                 "schemes with 0 duplicates, time order, 8 bytes, the shard inside and no coordinator",
                 "Shardflake alone",
                 all.isEmpty() ? "none" : String.join(", ", all),
@@ -71,20 +69,5 @@ record Goal(String what, String wanted, String measured, boolean met) {
                 && facts.bits() == Long.SIZE
                 && facts.shardInside()
                 && !facts.coordinator();
-    }
-
-    private static String ratio(Spread spread) {
-        return spread.min() == spread.max()
-                ? ratio(spread.median())
-                : "%s (%s to %s)".formatted(ratio(spread.median()), ratio(spread.min()), ratio(spread.max()));
-    }
-
-    private static String ratio(double value) {
-        return String.format(Locale.ROOT, "%.2f", value);
-    }
-
-    @Override
-    public String toString() {
-        return "%s: %s, goal %s: %s".formatted(what, measured, wanted, met ? "met" : "NOT MET");
     }
 }

@@ -1,0 +1,29 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.benchmarks.ids;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class GoalsTest {
+
+    /** Its function would be all that one could wish, if its ids did not repeat. */
+    @Test
+    void onlyDuplicatesKeepInstagramsFunctionOut() {
+        Candidate instagram = DuplicatesTest.candidate("instagram");
+
+        assertThat(Goals.hasAll(instagram.facts(), 0)).isTrue();
+        assertThat(Goals.hasAll(instagram.facts(), 1)).isFalse();
+    }
+
+    @Test
+    void noOtherHasAllWithoutDuplicates() {
+        assertThat(Candidates.all().stream()
+                        .filter(candidate -> Goals.hasAll(candidate.facts(), 0))
+                        .map(Candidate::name))
+                .containsExactly("shardflake", "instagram");
+    }
+}
