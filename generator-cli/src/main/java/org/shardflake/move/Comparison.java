@@ -21,22 +21,14 @@ final class Comparison implements AutoCloseable {
     private final MoveShard shard;
     private final List<String> tables;
     private final MoveSide source;
-    private final Connection sourceRows;
-    private final Connection targetRows;
+    private final ComparisonSessions sessions;
     private boolean inUse = true;
 
-    Comparison(MoveSession session, MoveShard shard, List<String> tables) throws SQLException {
+    Comparison(MoveSide source, MoveShard shard, List<String> tables, ComparisonSessions sessions) {
+        this.source = source;
         this.shard = shard;
         this.tables = tables;
-        this.source = session.source();
-        this.sourceRows = session.source().connect();
-        try {
-            this.targetRows = session.target().connect();
-            Rows.prepare(List.of(sourceRows, targetRows));
-        } catch (SQLException e) {
-            sourceRows.close();
-            throw e;
-        }
+        this.sessions = sessions;
     }
 
     int shard() {
@@ -45,7 +37,7 @@ final class Comparison implements AutoCloseable {
 
     /** What a server has before {@link #await} returns is what is compared from then on. */
     Future<?> seeSoon(MoveSide side) {
-        Connection connection = side == source ? sourceRows : targetRows;
+        Connection connection = side == source ? sessions.source() : sessions.target();
         return InParallel.start(() -> {
             Sql.call(connection, "SELECT 1");
             return true;
@@ -58,8 +50,8 @@ final class Comparison implements AutoCloseable {
 
     List<TableDifference> compare() throws SQLException {
         boolean leaderIsSource = shard.server().equals(source.name());
-        Connection leader = leaderIsSource ? sourceRows : targetRows;
-        Connection follower = leaderIsSource ? targetRows : sourceRows;
+        Connection leader = leaderIsSource ? sessions.source() : sessions.target();
+        Connection follower = leaderIsSource ? sessions.target() : sessions.source();
         List<TableDifference> differences = new ArrayList<>();
         for (String table : tables) {
             TableDifference.find(leader, follower, Rows.of(leader, follower, table))
@@ -68,21 +60,17 @@ final class Comparison implements AutoCloseable {
         return differences;
     }
 
-    /** Makes {@link #close} leave the connections to whoever compares. */
-    void handOver() {
+    /** Makes {@link #close} leave the sessions to whoever compares. */
+    ComparisonSessions handOver() {
         inUse = false;
+        return sessions;
     }
 
-    void end() throws SQLException {
-        try (Connection closedToo = sourceRows) {
-            targetRows.close();
-        }
-    }
-
+    /** Closes the sessions: what they have seen, or are about to see, is of no use to the next attempt. */
     @Override
     public void close() throws SQLException {
         if (inUse) {
-            end();
+            sessions.close();
         }
     }
 }

@@ -8,6 +8,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -25,6 +27,7 @@ final class Comparisons implements AutoCloseable {
     private final MoveListener listener;
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
     private final Semaphore room = new Semaphore(WAITING);
+    private final Queue<ComparisonSessions> idle = new ConcurrentLinkedQueue<>();
     private final List<Future<?>> running = new ArrayList<>();
     private final Map<Integer, List<TableDifference>> different = new ConcurrentSkipListMap<>();
     private final boolean wanted;
@@ -52,30 +55,59 @@ final class Comparisons implements AutoCloseable {
             throw new MoveException("interrupted between two cutovers", e);
         }
         room.release();
-        return new Comparison(session, shard, tables);
+        return new Comparison(session.source(), shard, tables, sessions(session));
+    }
+
+    /** Those of a comparison that is over, if there are: a session is slower the first time. */
+    private ComparisonSessions sessions(MoveSession session) throws SQLException {
+        ComparisonSessions used = idle.poll();
+        if (used == null) {
+            return ComparisonSessions.open(session);
+        }
+        try {
+            used.reset();
+            return used;
+        } catch (SQLException e) {
+            used.close();
+            throw e;
+        }
     }
 
     void compare(Comparison comparison) {
         if (!wanted) {
             return;
         }
-        comparison.handOver();
+        ComparisonSessions sessions = comparison.handOver();
         room.acquireUninterruptibly();
         running.add(thread.submit(() -> {
             try {
-                List<TableDifference> differences = comparison.compare();
-                if (!differences.isEmpty()) {
-                    different.put(comparison.shard(), differences);
-                }
-                lease.verified(comparison.shard(), differences.isEmpty() ? "at cutover" : "different");
-                listener.compared(comparison.shard(), differences);
-                listener.reached(MoveStep.COMPARED);
+                compare(comparison, sessions);
                 return true;
             } finally {
                 room.release();
-                comparison.end();
             }
         }));
+    }
+
+    private void compare(Comparison comparison, ComparisonSessions sessions) throws SQLException {
+        List<TableDifference> differences;
+        try {
+            differences = comparison.compare();
+            sessions.reset();
+        } catch (SQLException | RuntimeException e) {
+            sessions.close();
+            throw e;
+        }
+        idle.add(sessions);
+        if (thread.isShutdown()) {
+            closeIdle();
+        }
+        if (!differences.isEmpty()) {
+            different.put(comparison.shard(), differences);
+        }
+        lease.verified(comparison.shard(), differences.isEmpty() ? "at cutover" : "different");
+        listener.compared(comparison.shard(), differences);
+        listener.reached(MoveStep.COMPARED);
     }
 
     /** Waits until all are done, and returns what differed. */
@@ -99,8 +131,15 @@ final class Comparisons implements AutoCloseable {
         return different;
     }
 
+    private void closeIdle() throws SQLException {
+        for (ComparisonSessions next = idle.poll(); next != null; next = idle.poll()) {
+            next.close();
+        }
+    }
+
     @Override
-    public void close() {
+    public void close() throws SQLException {
         thread.shutdownNow();
+        closeIdle();
     }
 }

@@ -25,10 +25,13 @@ final class MoveCopy {
     private static final long NANOS_BETWEEN_REPORTS = 1_000_000_000L;
 
     private static final String BY_SIZE = """
-            SELECT right(n.nspname, 4)::integer
+            SELECT right(n.nspname, 4)::integer, COALESCE(sum(pg_table_size(c.oid)), 0)
               FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind = 'r'
-             WHERE n.nspname = ANY (?) GROUP BY n.nspname ORDER BY sum(pg_table_size(c.oid)) DESC NULLS LAST
+             WHERE n.nspname = ANY (?) GROUP BY n.nspname ORDER BY 2 DESC
             """;
+
+    /** A shard, and how large its tables are, about. */
+    private record Sized(int shard, long bytes) {}
 
     private final MoveSide source;
     private final MoveSide target;
@@ -46,8 +49,8 @@ final class MoveCopy {
 
     void copy(ExportedSnapshot snapshot, ShardSet shards) throws SQLException {
         Map<Integer, List<String>> tables = source.tables(shards);
-        Queue<Integer> waiting =
-                new ConcurrentLinkedQueue<>(Sql.list(source.control(), BY_SIZE, row -> row.getInt(1), shards));
+        Queue<Sized> waiting = new ConcurrentLinkedQueue<>(
+                Sql.list(source.control(), BY_SIZE, row -> new Sized(row.getInt(1), row.getLong(2)), shards));
         Throttle throttle = new Throttle(settings.bytesPerSecond(), settings.maxLag(), target.control());
         List<Copier> copiers = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(settings.jobs());
@@ -75,7 +78,7 @@ final class MoveCopy {
     }
 
     /** One that fails makes the others begin no other shard. */
-    private static void await(Future<?> running, Queue<Integer> waiting) throws SQLException {
+    private static void await(Future<?> running, Queue<Sized> waiting) throws SQLException {
         try {
             running.get();
         } catch (ExecutionException e) {
@@ -114,12 +117,13 @@ final class MoveCopy {
             }
         }
 
-        void run(Queue<Integer> waiting, Map<Integer, List<String>> tables) throws SQLException {
-            for (Integer next = waiting.poll(); next != null; next = waiting.poll()) {
-                shard = next;
+        void run(Queue<Sized> waiting, Map<Integer, List<String>> tables) throws SQLException {
+            for (Sized next = waiting.poll(); next != null; next = waiting.poll()) {
+                shard = next.shard();
                 bytes = 0;
                 rows = 0;
-                copy.copy(shard, tables.getOrDefault(shard, Collections.emptyList()), target.checkClaim());
+                copy.copy(
+                        shard, next.bytes(), tables.getOrDefault(shard, Collections.emptyList()), target.checkClaim());
                 lease.copied(shard, ShardPhase.COPIED, bytes, rows);
                 listener.shardCopied(shard);
                 listener.reached(MoveStep.SHARD_COPIED);

@@ -6,6 +6,8 @@ package org.shardflake.move;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
@@ -18,29 +20,55 @@ import org.shardflake.jdbc.Sql;
  * Copies the rows of shards over two connections. For one thread.
  *
  * <p>A shard is copied in one transaction: what may be there is truncated, so it can be begun again; rows are written frozen, and
- * indexes are built when they are in.
+ * indexes of a large shard are built when they are in.
  */
 final class ShardCopy implements AutoCloseable {
 
+    private static final String FOREIGN_KEY_VIOLATION = "23503";
+
+    /** From here on, in bytes of its tables, a shard's rows come faster without indexes, which are built afterwards. */
+    private static final long LARGE = 1 << 20;
+
     /**
-     * What is quicker to build when the rows are in: indexes and unique constraints, but for what rows are told apart by, or
-     * referenced by, and for what has properties that its definition does not tell.
+     * What is quicker to build when the rows are in: indexes, primary keys and unique constraints, and for their sake the foreign
+     * keys within the shard. In the order of dropping; statements that drop, and statements that build again. It leaves out what
+     * something else depends on, and what has properties that its definition does not tell.
      */
     private static final String BUILT_LAST = """
-            SELECT CASE WHEN k.oid IS NULL THEN format('DROP INDEX %I.%I', n.nspname, i.relname)
-                        ELSE format('ALTER TABLE %I.%I DROP CONSTRAINT %I', n.nspname, t.relname, k.conname) END,
-                   CASE WHEN k.oid IS NULL THEN pg_get_indexdef(x.indexrelid)
-                        ELSE format('ALTER TABLE %I.%I ADD CONSTRAINT %I %s', n.nspname, t.relname, k.conname, pg_get_constraintdef(k.oid)) END
-              FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid JOIN pg_index x ON x.indrelid = t.oid
-              JOIN pg_class i ON i.oid = x.indexrelid
-              LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.contype IN ('p', 'u', 'x')
-             WHERE n.nspname = ? AND t.relkind = 'r' AND NOT t.relispartition
-               AND NOT x.indisprimary AND NOT x.indisreplident AND NOT x.indisclustered AND x.indisvalid
-               AND COALESCE(k.contype, 'u') = 'u'
-               AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conindid = x.indexrelid AND f.contype = 'f')
-               AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid IN (x.indexrelid, k.oid))
-               AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attstattarget > 0)
-             ORDER BY i.relname
+            WITH plain AS (
+                SELECT t.oid, format('%I.%I', n.nspname, t.relname) AS name
+                  FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid
+                 WHERE n.nspname = ? AND t.relkind = 'r' AND NOT t.relispartition),
+            foreign_key AS (
+                SELECT k.oid, t.name AS of_table, k.conname
+                  FROM plain t JOIN pg_constraint k ON k.conrelid = t.oid
+                 WHERE k.contype = 'f' AND k.confrelid IN (SELECT oid FROM plain)
+                   AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgconstraint = k.oid AND g.tgenabled <> 'O')
+                   AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid = k.oid)),
+            built AS (
+                SELECT t.name AS of_table, i.relname, k.oid AS constraint_oid, k.conname, x.indexrelid
+                  FROM plain t JOIN pg_index x ON x.indrelid = t.oid JOIN pg_class i ON i.oid = x.indexrelid
+                  LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.contype IN ('p', 'u', 'x')
+                 WHERE NOT x.indisreplident AND NOT x.indisclustered AND x.indisvalid
+                   AND COALESCE(k.contype, 'u') IN ('p', 'u')
+                   AND i.reltablespace = 0 AND (k.oid IS NULL OR i.reloptions IS NULL)
+                   AND NOT EXISTS (SELECT FROM pg_depend d
+                                    WHERE (d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indexrelid
+                                           OR d.refclassid = 'pg_constraint'::regclass AND d.refobjid = k.oid)
+                                      AND d.deptype <> 'i'
+                                      AND NOT (d.classid = 'pg_constraint'::regclass AND d.objid IN (SELECT oid FROM foreign_key)))
+                   AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid IN (x.indexrelid, k.oid))
+                   AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attstattarget > 0))
+            SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname),
+                   format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(oid)), 1 AS turn
+              FROM foreign_key
+             UNION ALL
+            SELECT CASE WHEN constraint_oid IS NULL THEN format('DROP INDEX %s', indexrelid::regclass)
+                        ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname) END,
+                   CASE WHEN constraint_oid IS NULL THEN pg_get_indexdef(indexrelid)
+                        ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(constraint_oid)) END, 2
+              FROM built
+             ORDER BY turn
             """;
 
     /** In the binary format values of types of one's own, and arrays of them, carry numbers that differ between servers. */
@@ -76,10 +104,16 @@ final class ShardCopy implements AutoCloseable {
         this.progress = progress;
     }
 
-    void copy(int shard, List<String> tables, String checkClaim) throws SQLException {
+    /**
+     * Copies the rows of a shard.
+     *
+     * @param bytes of its tables on the source, about
+     */
+    void copy(int shard, long bytes, List<String> tables, String checkClaim) throws SQLException {
         target.setAutoCommit(false);
         try {
-            // As for replication: fences and other triggers do not fire, and foreign keys are not checked again.
+            // As for replication: fences and other triggers do not fire, and rows do not have their foreign keys
+            // checked.
             Sql.execute(
                     target,
                     checkClaim
@@ -87,19 +121,12 @@ final class ShardCopy implements AutoCloseable {
             if (!tables.isEmpty()) {
                 Sql.execute(target, "TRUNCATE " + String.join(", ", tables));
             }
-            List<String[]> indexes = Sql.list(
-                    target,
-                    BUILT_LAST,
-                    row -> new String[] {row.getString(1), row.getString(2)},
-                    Sharding.schema(shard));
-            for (String[] index : indexes) {
-                Sql.execute(target, index[0]);
-            }
+            Deque<String> builds = bytes < LARGE ? new ArrayDeque<>() : dropWhatIsBuiltLast(shard);
             for (String table : tables) {
                 copyTable(table);
             }
-            for (String[] index : indexes) {
-                Sql.execute(target, index[1]);
+            for (String build : builds) {
+                build(shard, build);
             }
             for (String table : tables) {
                 Sql.execute(target, "ANALYZE " + table);
@@ -110,6 +137,31 @@ final class ShardCopy implements AutoCloseable {
             throw e;
         }
         target.setAutoCommit(true);
+    }
+
+    private void build(int shard, String statement) throws SQLException {
+        try {
+            Sql.execute(target, statement);
+        } catch (SQLException e) {
+            if (FOREIGN_KEY_VIOLATION.equals(e.getSQLState())) {
+                throw new MoveException(
+                        "shard %d cannot be copied, since rows on the source break a foreign key. Mend them there, and run the same command again. %s"
+                                .formatted(shard, String.valueOf(e.getMessage()).replaceAll("\\s*\n\\s*", ". ")),
+                        e);
+            }
+            throw e;
+        }
+    }
+
+    /** Returns what builds it again: what was dropped last comes first. */
+    private Deque<String> dropWhatIsBuiltLast(int shard) throws SQLException {
+        Deque<String> builds = new ArrayDeque<>();
+        for (String[] statements : Sql.list(
+                target, BUILT_LAST, row -> new String[] {row.getString(1), row.getString(2)}, Sharding.schema(shard))) {
+            Sql.execute(target, statements[0]);
+            builds.push(statements[1]);
+        }
+        return builds;
     }
 
     private void rollback(Exception failure) {

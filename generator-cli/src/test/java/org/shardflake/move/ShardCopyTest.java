@@ -1,0 +1,166 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.TestDatabase;
+import org.shardflake.jdbc.Sql;
+
+/** Whatever indexes and constraints tables have, a copy leaves them as they were. */
+class ShardCopyTest {
+
+    private static final long LARGE = 10 << 20;
+
+    private static final List<String> TABLES =
+            List.of("shard_0007.album", "shard_0007.node", "shard_0007.photo", "shard_0007.place");
+
+    private static final String SCHEMA = """
+            CREATE SCHEMA shard_0007;
+            SET search_path = shard_0007;
+            CREATE TABLE place (id integer CONSTRAINT "Place key" PRIMARY KEY WITH (fillfactor = 70), code text NOT NULL);
+            CREATE UNIQUE INDEX place_code ON place (code);
+            ALTER TABLE place REPLICA IDENTITY USING INDEX place_code;
+            CREATE TABLE album (id bigint PRIMARY KEY, name text, UNIQUE (name, id) INCLUDE (name));
+            CREATE TABLE photo (
+                id bigint, uid bigint NOT NULL, title text, album bigint REFERENCES album ON DELETE CASCADE,
+                place integer CONSTRAINT "where" REFERENCES place (id) DEFERRABLE INITIALLY DEFERRED,
+                PRIMARY KEY (id, uid) DEFERRABLE, CONSTRAINT title UNIQUE NULLS NOT DISTINCT (title),
+                EXCLUDE USING btree (id WITH =));
+            COMMENT ON CONSTRAINT title ON photo IS 'said of it';
+            CREATE INDEX photo_lower ON photo (lower(title) DESC) WITH (fillfactor = 50) WHERE uid > 3;
+            CREATE INDEX photo_uid ON photo (uid);
+            ALTER TABLE photo CLUSTER ON photo_uid;
+            CREATE TABLE node (id bigint PRIMARY KEY, up bigint REFERENCES node, name text NOT NULL);
+            ALTER TABLE node ADD FOREIGN KEY (id) REFERENCES album NOT VALID;
+            CREATE VIEW named AS SELECT id, name, count(*) FROM album GROUP BY id;
+            """;
+
+    /** Those that are built again get new numbers, and only those. */
+    private static final String DEFINITIONS = """
+            SELECT concat_ws(' ', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid), k.convalidated,
+                             obj_description(k.oid, 'pg_constraint'))
+              FROM pg_constraint k WHERE k.connamespace = 'shard_0007'::regnamespace AND k.contype <> 'n'
+             UNION ALL
+            SELECT concat_ws(' ', pg_get_indexdef(x.indexrelid), x.indisprimary, x.indisreplident, x.indisclustered, x.indisvalid)
+              FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid WHERE c.relnamespace = 'shard_0007'::regnamespace
+             ORDER BY 1
+            """;
+
+    private static final String KEPT = """
+            SELECT conname FROM pg_constraint
+             WHERE oid = ANY (?::oid[]) AND contype <> 'n' ORDER BY 1""";
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    private TestDatabase from;
+    private TestDatabase to;
+    private Connection target;
+
+    @BeforeEach
+    void create() throws SQLException {
+        from = postgres.database(0);
+        to = postgres.database(1);
+        target = to.connect();
+        try (Connection source = from.connect()) {
+            Sql.execute(source, SCHEMA);
+            Sql.execute(source, """
+                    INSERT INTO place SELECT n, 'p' || n FROM generate_series(1, 10) n;
+                    INSERT INTO album SELECT n, 'album ' || n % 7 FROM generate_series(1, 100) n;
+                    INSERT INTO photo SELECT n, n % 5, 'photo ' || n, 1 + n % 100, 1 + n % 10 FROM generate_series(1, 2000) n;
+                    INSERT INTO node SELECT n, 1 + n / 2, 'node ' || n FROM generate_series(1, 100) n
+                    """);
+        }
+        Sql.execute(target, SCHEMA + "RESET search_path");
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        Sql.execute(target, "DROP SCHEMA shard_0007 CASCADE");
+        target.close();
+        try (Connection source = from.connect()) {
+            Sql.execute(source, "DROP SCHEMA shard_0007 CASCADE");
+        }
+    }
+
+    private void copy(long bytes) throws SQLException {
+        Connection reader = from.connect();
+        reader.setAutoCommit(false);
+        try (Connection control = to.connect();
+                ShardCopy copy = new ShardCopy(
+                        reader, to.connect(), new Throttle(0, Duration.ofSeconds(10), control), (more, rows) -> {})) {
+            copy.copy(7, bytes, TABLES, "");
+        }
+    }
+
+    private List<String> definitions() throws SQLException {
+        return Sql.list(target, DEFINITIONS, row -> row.getString(1));
+    }
+
+    private String oids() throws SQLException {
+        return Sql.text(
+                target, "SELECT array_agg(oid) FROM pg_constraint WHERE connamespace = 'shard_0007'::regnamespace");
+    }
+
+    @Test
+    void aLargeShardHasTheSameIndexesAndConstraintsAfterwards() throws SQLException {
+        List<String> before = definitions();
+        String oids = oids();
+
+        copy(LARGE);
+
+        assertThat(definitions()).isEqualTo(before);
+        assertThat(Sql.number(target, "SELECT count(*) FROM shard_0007.photo")).isEqualTo(2000);
+        // Depended upon, with a comment, with an option, or of a kind that no definition brings back whole.
+        assertThat(Sql.list(target, KEPT, row -> row.getString(1), oids))
+                .containsExactly("Place key", "album_pkey", "photo_id_excl", "title");
+    }
+
+    @Test
+    void aForeignKeyIsInForceAfterwards() throws SQLException {
+        copy(LARGE);
+
+        assertThatExceptionOfType(SQLException.class)
+                .isThrownBy(() -> Sql.execute(target, "INSERT INTO shard_0007.photo VALUES (5000, 9, 'another', 500)"))
+                .withMessageContaining("photo_album_fkey");
+    }
+
+    @Test
+    void aSmallShardKeepsThem() throws SQLException {
+        String oids = oids();
+
+        copy(1000);
+
+        assertThat(oids()).isEqualTo(oids);
+        assertThat(Sql.number(target, "SELECT count(*) FROM shard_0007.photo")).isEqualTo(2000);
+    }
+
+    @Test
+    void namesRowsThatBreakAForeignKeyAndLeavesTheTargetAsItWas() throws SQLException {
+        try (Connection source = from.connect()) {
+            Sql.execute(
+                    source,
+                    "SET session_replication_role = replica; INSERT INTO shard_0007.photo VALUES (5000, 9, 'lost', 500)");
+        }
+        List<String> before = definitions();
+
+        assertThatExceptionOfType(MoveException.class)
+                .isThrownBy(() -> copy(LARGE))
+                .withMessageContainingAll("shard 7", "photo_album_fkey", "(album)=(500)", "run the same command again");
+        assertThat(definitions()).isEqualTo(before);
+        assertThat(Sql.number(target, "SELECT count(*) FROM shard_0007.photo")).isZero();
+    }
+}
