@@ -90,9 +90,14 @@ final class Comparisons implements AutoCloseable {
     }
 
     private void compare(Comparison comparison, ComparisonSessions sessions) throws SQLException {
-        List<TableDifference> differences;
         try {
-            differences = comparison.compare();
+            List<TableDifference> differences = comparison.compare();
+            if (!differences.isEmpty()) {
+                different.put(comparison.shard(), differences);
+            }
+            lease.verified(comparison.shard(), differences.isEmpty() ? "at cutover" : "different");
+            listener.compared(comparison.shard(), differences);
+            listener.reached(MoveStep.COMPARED);
             sessions.reset();
         } catch (SQLException | RuntimeException e) {
             sessions.close();
@@ -102,12 +107,6 @@ final class Comparisons implements AutoCloseable {
         if (thread.isShutdown()) {
             closeIdle();
         }
-        if (!differences.isEmpty()) {
-            different.put(comparison.shard(), differences);
-        }
-        lease.verified(comparison.shard(), differences.isEmpty() ? "at cutover" : "different");
-        listener.compared(comparison.shard(), differences);
-        listener.reached(MoveStep.COMPARED);
     }
 
     /** Waits until all are done, and returns what differed. */
