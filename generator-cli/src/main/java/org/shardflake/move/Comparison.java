@@ -24,6 +24,9 @@ final class Comparison implements AutoCloseable {
     private final ComparisonSessions sessions;
     private boolean inUse = true;
 
+    /**
+     * @param sessions on the source first
+     */
     Comparison(MoveSide source, MoveShard shard, List<String> tables, ComparisonSessions sessions) {
         this.source = source;
         this.shard = shard;
@@ -37,7 +40,7 @@ final class Comparison implements AutoCloseable {
 
     /** What a server has before {@link #await} returns is what is compared from then on. */
     Future<?> seeSoon(MoveSide side) {
-        Connection connection = side == source ? sessions.source() : sessions.target();
+        Connection connection = side == source ? sessions.first() : sessions.second();
         return InParallel.start(() -> {
             Sql.call(connection, "SELECT 1");
             return true;
@@ -50,8 +53,8 @@ final class Comparison implements AutoCloseable {
 
     List<TableDifference> compare() throws SQLException {
         boolean leaderIsSource = shard.server().equals(source.name());
-        Connection leader = leaderIsSource ? sessions.source() : sessions.target();
-        Connection follower = leaderIsSource ? sessions.target() : sessions.source();
+        Connection leader = leaderIsSource ? sessions.first() : sessions.second();
+        Connection follower = leaderIsSource ? sessions.second() : sessions.first();
         List<TableDifference> differences = new ArrayList<>();
         for (String table : tables) {
             TableDifference.find(leader, follower, Rows.of(leader, follower, table))

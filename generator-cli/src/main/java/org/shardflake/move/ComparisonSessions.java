@@ -11,24 +11,23 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /** A session on each of two servers, in which copies are looked at: each time as they are at the first query since {@link #reset}. */
-record ComparisonSessions(Connection source, Connection target) implements AutoCloseable {
+record ComparisonSessions(Connection first, Connection second) implements AutoCloseable {
 
-    static ComparisonSessions open(MoveSession session) throws SQLException {
-        Connection source = session.source().connect();
+    static ComparisonSessions open(MoveSide one, MoveSide other) throws SQLException {
+        Connection first = one.connect();
         try {
-            ComparisonSessions opened =
-                    new ComparisonSessions(source, session.target().connect());
-            Rows.prepare(List.of(opened.source, opened.target));
+            ComparisonSessions opened = new ComparisonSessions(first, other.connect());
+            Rows.prepare(List.of(opened.first, opened.second));
             return opened;
         } catch (SQLException e) {
-            source.close();
+            first.close();
             throw e;
         }
     }
 
     /** Forgets what was seen. It fails if a session is broken, so that nobody finds that out while writers wait. */
     void reset() throws SQLException {
-        for (Connection connection : List.of(source, target)) {
+        for (Connection connection : List.of(first, second)) {
             connection.rollback();
             Sql.call(connection, "SELECT 1");
             connection.rollback();
@@ -37,8 +36,8 @@ record ComparisonSessions(Connection source, Connection target) implements AutoC
 
     @Override
     public void close() throws SQLException {
-        try (Connection closedToo = source) {
-            target.close();
+        try (Connection closedToo = first) {
+            second.close();
         }
     }
 }

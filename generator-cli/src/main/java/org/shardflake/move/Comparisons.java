@@ -62,7 +62,7 @@ final class Comparisons implements AutoCloseable {
     private ComparisonSessions sessions(MoveSession session) throws SQLException {
         ComparisonSessions used = idle.poll();
         if (used == null) {
-            return ComparisonSessions.open(session);
+            return ComparisonSessions.open(session.source(), session.target());
         }
         try {
             used.reset();

@@ -31,20 +31,16 @@ final class OnlineComparison implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private final Stream stream;
+    private final ComparisonSessions sessions;
     private final Connection leader;
     private final Connection follower;
     private final List<String> undecided = new ArrayList<>();
 
     OnlineComparison(Stream stream) throws SQLException {
         this.stream = stream;
-        this.leader = stream.publisher().connect();
-        try {
-            this.follower = stream.subscriber().connect();
-            Rows.prepare(List.of(leader, follower));
-        } catch (SQLException e) {
-            leader.close();
-            throw e;
-        }
+        this.sessions = ComparisonSessions.open(stream.publisher(), stream.subscriber());
+        this.leader = sessions.first();
+        this.follower = sessions.second();
     }
 
     List<TableDifference> compare(List<String> tables) throws SQLException {
@@ -120,8 +116,6 @@ final class OnlineComparison implements AutoCloseable {
 
     @Override
     public void close() throws SQLException {
-        try (Connection closedToo = leader) {
-            follower.close();
-        }
+        sessions.close();
     }
 }

@@ -46,7 +46,7 @@ final class ShardCopy implements AutoCloseable {
                    AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgconstraint = k.oid AND g.tgenabled <> 'O')
                    AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid = k.oid)),
             built AS (
-                SELECT t.name AS of_table, i.relname, k.oid AS constraint_oid, k.conname, x.indexrelid
+                SELECT t.name AS of_table, k.oid AS constraint_oid, k.conname, x.indexrelid
                   FROM plain t JOIN pg_index x ON x.indrelid = t.oid JOIN pg_class i ON i.oid = x.indexrelid
                   LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.contype IN ('p', 'u', 'x')
                  WHERE NOT x.indisreplident AND NOT x.indisclustered AND x.indisvalid
@@ -112,8 +112,7 @@ final class ShardCopy implements AutoCloseable {
     void copy(int shard, long bytes, List<String> tables, String checkClaim) throws SQLException {
         target.setAutoCommit(false);
         try {
-            // As for replication: fences and other triggers do not fire, and rows do not have their foreign keys
-            // checked.
+            // As for replication: fences and other triggers do not fire, those of foreign keys among them.
             Sql.execute(
                     target,
                     checkClaim

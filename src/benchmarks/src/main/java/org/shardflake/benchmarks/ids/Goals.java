@@ -47,7 +47,7 @@ final class Goals {
     private static Spread indexRatio(Results results, String ours, String other) {
         double ratio = Results.get(results.sizes, ours).indexBytesPerRow()
                 / Results.get(results.sizes, other).indexBytesPerRow();
-        return new Spread(ratio, ratio, ratio);
+        return Spread.of(List.of(ratio));
     }
 
     private static Target noOther(Results results) {

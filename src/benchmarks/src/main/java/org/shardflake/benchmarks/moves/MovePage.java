@@ -70,7 +70,8 @@ final class MovePage {
         DumpComparison dumps = results.dumps();
         page.section("Beside dump and restore")
                 .paragraph("""
-                %s of %s MiB, indexes not counted, from one server to the other and back, in %d interleaved rounds. The move is
+                %s of %s MiB, indexes not counted, from one server to the other and back, in %d interleaved rounds after one that
+                is not counted, in which the servers make the files of their write-ahead logs. The move is
                 `shardflake move run`: it copies, follows, cuts over, compares both copies and removes the source's. Dump and
                 restore copy the same rows into a new database of the same server, and compare and remove nothing; what is
                 written meanwhile they would not have. Ratios are of the times of one round: the median, and in parentheses the

@@ -41,6 +41,6 @@ record Results(
     }
 
     private static Target atMost(String what, double most, double millis) {
-        return Target.atMost(what, most, "ms", new Spread(millis, millis, millis));
+        return Target.atMost(what, most, "ms", Spread.of(List.of(millis)));
     }
 }
