@@ -11,21 +11,21 @@ AS $$
  */
 DECLARE
     v_schema name := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = table_name);
-    v_shard integer;
+    v_fenced boolean;
 BEGIN
     IF v_schema !~ '^shard_[0-9]{4}$' IS NOT FALSE THEN
         RAISE EXCEPTION 'table % is not in the schema of a shard', table_name
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = 'Create the table in a schema made by shardflake.create_shard, shard_0007 for instance.';
     END IF;
-    v_shard := right(v_schema, 4)::integer;
-    IF EXISTS (SELECT FROM shardflake.fences(v_shard) WHERE target = table_name AND present) THEN
+    IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_name AND tgfoid = 'shardflake.fence_write'::regproc) THEN
         RETURN;
     END IF;
+    v_fenced := shardflake.is_fenced(right(v_schema, 4)::integer);
     EXECUTE format(
         'CREATE TRIGGER shardflake_fence BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s
          FOR EACH STATEMENT EXECUTE FUNCTION shardflake.fence_write()', table_name);
-    IF NOT EXISTS (SELECT FROM shardflake.fences(v_shard) WHERE target <> table_name AND fenced) THEN
+    IF NOT v_fenced THEN
         EXECUTE format('ALTER TABLE %s DISABLE TRIGGER shardflake_fence', table_name);
     END IF;
 END

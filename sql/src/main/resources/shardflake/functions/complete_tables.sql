@@ -4,13 +4,13 @@
 CREATE OR REPLACE FUNCTION shardflake.complete_tables(shard integer) RETURNS integer
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
+    SET plan_cache_mode = force_generic_plan -- or it would be planned for each shard, which takes longer than to run it
 AS $$
 /*
  * A column that is the whole primary key, bigint, and filled by nothing else is taken to be an id. One that
  * references another table has its values from there.
  */
 DECLARE
-    v_schema regnamespace := to_regnamespace(shardflake.shard_schema(shard));
     v_table record;
     v_completed integer := 0;
 BEGIN
@@ -21,10 +21,11 @@ BEGIN
                    AS needs_ids,
                NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgfoid = 'shardflake.fence_write'::regproc)
                    AS needs_fence
-          FROM pg_class c
+          FROM shardflake.relations(shard) relation
+          JOIN pg_class c ON c.oid = relation
           LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p'
           LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[1] AND cardinality(k.conkey) = 1
-         WHERE c.relnamespace = v_schema AND c.relkind IN ('r', 'p')
+         WHERE c.relkind IN ('r', 'p')
          ORDER BY c.relname COLLATE "C"
     LOOP
         IF v_table.key IS NULL THEN

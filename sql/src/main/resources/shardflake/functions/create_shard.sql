@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION shardflake.create_shard(shard integer) RETURNS text
 AS $$
 /*
  * The wrappers are LANGUAGE sql with a parsed body: PostgreSQL inlines them, their names are resolved
- * here and now, and DROP FUNCTION refuses to take shardflake.next_id from under them.
+ * here and now, and DROP FUNCTION refuses to take shardflake.draw_id from under them.
  */
 DECLARE
     v_schema text;
@@ -25,10 +25,10 @@ BEGIN
     v_sequence := shardflake.create_id_sequence(v_schema, 'id_seq');
     EXECUTE format(
         'CREATE FUNCTION %I.next_id(sequence regclass) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL UNSAFE
-         RETURN shardflake.next_id(%s, sequence)', v_schema, shard);
+         RETURN shardflake.draw_id(%s, sequence)', v_schema, shard);
     EXECUTE format(
         'CREATE FUNCTION %I.next_id() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL UNSAFE
-         RETURN shardflake.next_id(%s, %L::regclass)', v_schema, shard, v_sequence);
+         RETURN shardflake.draw_id(%s, %L::regclass)', v_schema, shard, v_sequence);
     EXECUTE format('COMMENT ON SCHEMA %I IS %L', v_schema, format('Shardflake: logical shard %s', shard));
     RETURN v_schema;
 END

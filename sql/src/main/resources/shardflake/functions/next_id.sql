@@ -1,7 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/next_id.sql
 
 --changeset shardflake:next_id runOnChange:true splitStatements:false stripComments:false
-CREATE OR REPLACE FUNCTION shardflake.next_id(shard integer, sequence regclass) RETURNS bigint
+CREATE OR REPLACE FUNCTION shardflake.draw_id(shard integer, sequence regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
 /*
@@ -30,7 +30,14 @@ BEGIN
 END
 $$;
 
+COMMENT ON FUNCTION shardflake.draw_id(integer, regclass) IS
+'Internal: what next_id does. It has a name of its own because PostgreSQL looks a name up among all functions that have it, and each shard has two next_id';
+
+CREATE OR REPLACE FUNCTION shardflake.next_id(shard integer, sequence regclass) RETURNS bigint
+    LANGUAGE sql VOLATILE PARALLEL UNSAFE
+    RETURN shardflake.draw_id(shard, sequence);
+
 COMMENT ON FUNCTION shardflake.next_id(integer, regclass) IS
 'A new id: 41 bits of milliseconds since the epoch, 13 bits of shard (0..8191), 10 bits of sequence. Never repeats and always increases for one sequence. The sequence must be in the shard''s schema, which is checked when it lags the clock and not for every id; needs USAGE on both. Errors: 22023 for a shard out of range or a sequence of another schema, SF001 when the shard is fenced, SF002 when the clock is outside the time that ids can hold';
 
---rollback DROP FUNCTION shardflake.next_id(integer, regclass);
+--rollback DROP FUNCTION shardflake.next_id(integer, regclass); DROP FUNCTION shardflake.draw_id(integer, regclass);

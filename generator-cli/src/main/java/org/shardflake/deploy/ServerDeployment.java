@@ -15,14 +15,7 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
-import java.util.Queue;
 import java.util.Set;
-import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
@@ -142,7 +135,9 @@ final class ServerDeployment implements AutoCloseable {
      */
     Collection<ShardFailure> run(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        return inParallel(pending(), (run, plan) -> run.deploy(plan), preconditions, done, stop);
+        Collection<ShardFailure> failures = workers(preconditions, done, stop).deploy(pending());
+        makeDurable();
+        return failures;
     }
 
     /**
@@ -157,10 +152,19 @@ final class ServerDeployment implements AutoCloseable {
             IntConsumer done,
             AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        return inParallel(
-                shardsWithHistory(),
-                (run, shard) -> run.undo(shard, latest(changeSets, count, shard)),
-                preconditions,
+        Collection<ShardFailure> failures = workers(preconditions, done, stop)
+                .each(shardsWithHistory(), (run, shard) -> run.undo(shard, latest(changeSets, count, shard)));
+        makeDurable();
+        return failures;
+    }
+
+    private ShardWorkers workers(Preconditions preconditions, IntConsumer done, AtomicBoolean stop) {
+        String now = String.valueOf(System.currentTimeMillis());
+        String deployment = now.substring(now.length() - 10);
+        return new ShardWorkers(
+                target,
+                settings,
+                connection -> new ShardRun(connection, target.server(), settings, preconditions, deployment, lastOrder),
                 done,
                 stop);
     }
@@ -179,72 +183,6 @@ final class ServerDeployment implements AutoCloseable {
         had.removeIf(changeSet -> !history.getOrDefault(shard, Map.of()).containsKey(changeSet.key()));
         Collections.reverse(had);
         return had.subList(0, Math.min(count, had.size()));
-    }
-
-    @FunctionalInterface
-    private interface ShardTask<S> {
-        Optional<ShardFailure> run(ShardRun run, S shard) throws SQLException, InterruptedException;
-    }
-
-    private <S> Collection<ShardFailure> inParallel(
-            List<S> shards, ShardTask<S> task, Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
-            throws SQLException, InterruptedException {
-        Queue<S> waiting = new ConcurrentLinkedQueue<>(shards);
-        Queue<ShardFailure> failures = new ConcurrentLinkedQueue<>();
-        String now = String.valueOf(System.currentTimeMillis());
-        String deployment = now.substring(now.length() - 10);
-        ExecutorService threads = Executors.newFixedThreadPool(settings.connections());
-        try {
-            List<Future<?>> workers = new ArrayList<>();
-            for (int i = 0; i < Math.min(settings.connections(), shards.size()); i++) {
-                workers.add(threads.submit(() -> {
-                    try (Connection connection = target.connect()) {
-                        ShardRun run = new ShardRun(
-                                connection, target.server(), settings, preconditions, deployment, lastOrder);
-                        work(run, waiting, task, failures, done, stop);
-                    }
-                    return true;
-                }));
-            }
-            for (Future<?> worker : workers) {
-                await(worker);
-            }
-        } finally {
-            threads.shutdownNow();
-        }
-        makeDurable();
-        return failures;
-    }
-
-    private <S> void work(
-            ShardRun run,
-            Queue<S> waiting,
-            ShardTask<S> task,
-            Queue<ShardFailure> failures,
-            IntConsumer done,
-            AtomicBoolean stop)
-            throws SQLException, InterruptedException {
-        S shard = waiting.poll();
-        while (shard != null && !stop.get() && !Thread.currentThread().isInterrupted()) {
-            Optional<ShardFailure> failure = task.run(run, shard);
-            failure.ifPresent(failures::add);
-            if (failure.isPresent() && settings.stopAtFailure()) {
-                stop.set(true);
-            }
-            done.accept(1);
-            shard = waiting.poll();
-        }
-    }
-
-    private static void await(Future<?> worker) throws SQLException, InterruptedException {
-        try {
-            worker.get();
-        } catch (ExecutionException e) {
-            if (e.getCause() instanceof SQLException sql) {
-                throw sql;
-            }
-            throw new IllegalStateException("a deployment failed", e.getCause());
-        }
     }
 
     /** The shards' commits did not wait for the disk; this one does, and all before it with it. */

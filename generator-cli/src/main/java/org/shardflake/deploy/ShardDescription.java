@@ -23,7 +23,10 @@ import org.shardflake.Sharding;
  */
 final class ShardDescription {
 
-    /** Whether a fence is up is no matter of the schema, and which id comes next neither. */
+    /**
+     * Whether a fence is up is no matter of the schema, and which id comes next neither. A shard's own {@code next_id} once called
+     * the library's, which now calls {@code draw_id} as they do.
+     */
     private static final String LINES = """
             WITH shard AS (SELECT oid, nspname AS name, right(nspname, 4)::integer AS number, nspacl AS acl
                              FROM pg_namespace WHERE nspname = ANY (?)),
@@ -70,7 +73,7 @@ final class ShardDescription {
                 SELECT n.number AS shard,
                        kind,
                        replace(object, n.name || '.', '') AS object,
-                       regexp_replace(replace(replace(definition, n.name || '.', ''), n.name, '@'), 'next_id\\(' || n.number || ',', 'next_id(@,') AS definition
+                       regexp_replace(replace(replace(definition, n.name || '.', ''), n.name, '@'), '(next|draw)_id\\(' || n.number || ',', 'draw_id(@,') AS definition
                   FROM line JOIN shard n ON n.oid = line.schema
             )
             """;

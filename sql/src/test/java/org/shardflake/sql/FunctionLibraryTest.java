@@ -197,7 +197,7 @@ class FunctionLibraryTest {
         String surface = queryString(connection, SURFACE);
 
         assertThatThrownBy(this::rollBackEverything)
-                .hasMessageContaining("function shard_0007.next_id() depends on function shardflake.next_id");
+                .hasMessageContaining("function shard_0007.next_id() depends on function shardflake.draw_id");
         assertThat(queryString(connection, SURFACE)).isEqualTo(surface);
     }
 

@@ -5,6 +5,7 @@
 package org.shardflake.benchmarks.deploys;
 
 import java.sql.Connection;
+import java.util.ArrayList;
 import java.util.List;
 import org.shardflake.benchmarks.installation.CommandStart;
 import org.shardflake.benchmarks.installation.Installation;
@@ -15,13 +16,20 @@ import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresServer;
 
-/** All that is measured about deployments, from starting servers to writing the page. */
-public final class DeployComparison {
+/**
+ * All that is measured about deployments, from starting servers to writing the page.
+ *
+ * <p>Databases are dropped when all is measured: for some minutes after thousands of files were deleted, ext4 takes several times as
+ * long to create one.
+ */
+public final class DeployComparison implements AutoCloseable {
 
     private final PostgresCluster cluster;
     private final Sizes sizes;
     private final Results results = new Results();
+    private final List<AutoCloseable> databases = new ArrayList<>();
 
     private DeployComparison(PostgresCluster cluster, Sizes sizes) {
         this.cluster = cluster;
@@ -35,7 +43,10 @@ public final class DeployComparison {
         try (PostgresCluster cluster = Installation.startServers(sizes.mostServers());
                 Connection connection = cluster.server(0).connect()) {
             Spread start = CommandStart.seconds(sizes.rounds());
-            Results results = new DeployComparison(cluster, sizes).measure();
+            Results results;
+            try (DeployComparison comparison = new DeployComparison(cluster, sizes)) {
+                results = comparison.measure();
+            }
             results.targets(sizes.base()).forEach(System.out::println);
             new DeployPage(results, sizes, start)
                     .write(Machine.describe(connection), sizing)
@@ -59,29 +70,47 @@ public final class DeployComparison {
 
     /** The loop is all in this JVM, which is not to be slow at first for that. */
     private void warmUp() throws Exception {
-        try (LiquibaseLoop loop = new LiquibaseLoop(cluster.servers(), sizes.sample(), "looped")) {
-            for (Step step : Step.values()) {
-                loop.deploy(step.changelog());
-            }
+        LiquibaseLoop loop = loop(cluster.servers(), sizes.sample());
+        for (Step step : Step.values()) {
+            loop.deploy(step.changelog());
         }
+    }
+
+    private LiquibaseLoop loop(List<PostgresServer> servers, int schemas) throws Exception {
+        LiquibaseLoop loop = new LiquibaseLoop(servers, schemas, "looped_" + databases.size());
+        databases.add(loop);
+        return loop;
+    }
+
+    private Installation installation(Sizes.Case where) throws Exception {
+        Installation installation =
+                Installation.spread(cluster, "deployed_" + databases.size(), where.servers(), where.shards());
+        databases.add(installation);
+        return installation;
     }
 
     private void measure(Sizes.Case where, int round) throws Exception {
         System.out.printf("%s, round %d%n", where, round + 1);
         int sample = Math.min(sizes.sample(), where.shards());
-        try (Installation installation = Installation.spread(cluster, "deployed", where.servers(), where.shards());
-                LiquibaseLoop loop = new LiquibaseLoop(installation.servers(), sample, "looped")) {
-            for (Step step : Step.values()) {
-                double[] seconds = new double[2];
-                for (int turn : Rounds.order(List.of(0, 1), round)) {
-                    installation.checkpoint();
-                    seconds[turn] = turn == 0 ? installation.deploy(step.changelog()) : loop.deploy(step.changelog());
-                }
-                double whole = seconds[1] * where.shards() / sample;
-                results.add(where, step, seconds[0], whole);
-                System.out.printf(
-                        "    %-26s %s s, loop %s s%n", step.label(), Figures.number(seconds[0]), Figures.number(whole));
+        Installation installation = installation(where);
+        LiquibaseLoop loop = loop(installation.servers(), sample);
+        for (Step step : Step.values()) {
+            double[] seconds = new double[2];
+            for (int turn : Rounds.order(List.of(0, 1), round)) {
+                installation.checkpoint();
+                seconds[turn] = turn == 0 ? installation.deploy(step.changelog()) : loop.deploy(step.changelog());
             }
+            double whole = seconds[1] * where.shards() / sample;
+            results.add(where, step, seconds[0], whole);
+            System.out.printf(
+                    "    %-26s %s s, loop %s s%n", step.label(), Figures.number(seconds[0]), Figures.number(whole));
+        }
+    }
+
+    @Override
+    public void close() throws Exception {
+        for (AutoCloseable database : databases) {
+            database.close();
         }
     }
 }

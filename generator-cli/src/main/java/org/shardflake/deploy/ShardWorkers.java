@@ -1,0 +1,145 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.function.IntConsumer;
+
+/** Works on shards of one server over several connections, until all are done or a failure stops the rest. For one piece of work. */
+final class ShardWorkers {
+
+    /** More make it no quicker, and are undone together when one of them fails. */
+    private static final int MOST_TOGETHER = 10;
+
+    private final DeployTarget target;
+    private final DeploySettings settings;
+    private final Function<Connection, ShardRun> runs;
+    private final IntConsumer done;
+    private final AtomicBoolean stop;
+    private final Queue<ShardFailure> failures = new ConcurrentLinkedQueue<>();
+
+    /**
+     * Begins nothing yet.
+     *
+     * @param runs makes what works over a connection
+     * @param done told how many shards were done since it was last told
+     * @param stop set when the rest is not to be begun, by a failure here or elsewhere
+     */
+    ShardWorkers(
+            DeployTarget target,
+            DeploySettings settings,
+            Function<Connection, ShardRun> runs,
+            IntConsumer done,
+            AtomicBoolean stop) {
+        this.target = target;
+        this.settings = settings;
+        this.runs = runs;
+        this.done = done;
+        this.stop = stop;
+    }
+
+    /** What is done with one shard, which is of no concern to the others. */
+    @FunctionalInterface
+    interface ShardTask<S> {
+        Optional<ShardFailure> run(ShardRun run, S shard) throws SQLException, InterruptedException;
+    }
+
+    /** What is done with several shards at once. Returns whether it was done; if not, they are taken one by one. */
+    @FunctionalInterface
+    private interface BatchTask<S> {
+        boolean run(ShardRun run, List<S> shards) throws SQLException;
+    }
+
+    /** Deploys what shards need. */
+    Collection<ShardFailure> deploy(List<ShardPlan> plans) throws SQLException, InterruptedException {
+        int share = plans.size() / settings.connections();
+        return inParallel(
+                ShardPlan.batches(plans, Math.min(share, MOST_TOGETHER)),
+                (run, batch) -> batch.size() > 1 && run.createTogether(batch),
+                ShardRun::deploy);
+    }
+
+    /** Does something to each shard. */
+    <S> Collection<ShardFailure> each(List<S> shards, ShardTask<S> task) throws SQLException, InterruptedException {
+        return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, task);
+    }
+
+    private <S> Collection<ShardFailure> inParallel(List<List<S>> batches, BatchTask<S> together, ShardTask<S> task)
+            throws SQLException, InterruptedException {
+        Queue<List<S>> waiting = new ConcurrentLinkedQueue<>(batches);
+        ExecutorService threads = Executors.newFixedThreadPool(settings.connections());
+        try {
+            List<Future<?>> workers = new ArrayList<>();
+            for (int i = 0; i < Math.min(settings.connections(), batches.size()); i++) {
+                workers.add(threads.submit(() -> {
+                    try (Connection connection = target.connect()) {
+                        work(runs.apply(connection), waiting, together, task);
+                    }
+                    return true;
+                }));
+            }
+            for (Future<?> worker : workers) {
+                await(worker);
+            }
+        } finally {
+            threads.shutdownNow();
+        }
+        return failures;
+    }
+
+    private <S> void work(ShardRun run, Queue<List<S>> waiting, BatchTask<S> together, ShardTask<S> task)
+            throws SQLException, InterruptedException {
+        for (List<S> batch = waiting.poll(); batch != null && !isStopped(); batch = waiting.poll()) {
+            if (together.run(run, batch)) {
+                done.accept(batch.size());
+            } else {
+                oneByOne(run, batch, task);
+            }
+        }
+    }
+
+    private <S> void oneByOne(ShardRun run, List<S> shards, ShardTask<S> task)
+            throws SQLException, InterruptedException {
+        for (S shard : shards) {
+            if (isStopped()) {
+                return;
+            }
+            Optional<ShardFailure> failure = task.run(run, shard);
+            failure.ifPresent(failures::add);
+            if (failure.isPresent() && settings.stopAtFailure()) {
+                stop.set(true);
+            }
+            done.accept(1);
+        }
+    }
+
+    private boolean isStopped() {
+        return stop.get() || Thread.currentThread().isInterrupted();
+    }
+
+    private static void await(Future<?> worker) throws SQLException, InterruptedException {
+        try {
+            worker.get();
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException sql) {
+                throw sql;
+            }
+            throw new IllegalStateException("a deployment failed", e.getCause());
+        }
+    }
+}
