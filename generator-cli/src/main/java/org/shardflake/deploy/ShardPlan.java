@@ -4,7 +4,6 @@
  */
 package org.shardflake.deploy;
 
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -15,9 +14,6 @@ import java.util.List;
  */
 record ShardPlan(int shard, boolean create, List<Step> steps) {
 
-    /** A transaction with many more would need a larger max_locks_per_transaction than PostgreSQL has by default. */
-    private static final int MOST_STATEMENTS = 100;
-
     /**
      * A changeset to deploy.
      *
@@ -27,17 +23,13 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
     record Step(ShardChangeSet changeSet, int position, boolean again) {}
 
     /**
-     * Plans that can be carried out in one transaction each: shards still to be created some together, all others, which may be
-     * in use, one by one.
+     * Plans by the transactions that carry them out: shards still to be created some together, all others, which may be in use, one
+     * by one.
      */
-    static List<List<ShardPlan>> batches(List<ShardPlan> plans, int atMost) {
+    static List<List<ShardPlan>> batches(List<ShardPlan> plans, int connections) {
         List<ShardPlan> together = plans.stream().filter(ShardPlan::canShare).toList();
-        int statements = together.stream().mapToInt(ShardPlan::statements).max().orElse(1);
-        int size = Math.max(1, Math.min(atMost, MOST_STATEMENTS / statements));
-        List<List<ShardPlan>> batches = new ArrayList<>();
-        for (int from = 0; from < together.size(); from += size) {
-            batches.add(together.subList(from, Math.min(from + size, together.size())));
-        }
+        int statements = together.stream().mapToInt(ShardPlan::statements).max().orElse(0);
+        List<List<ShardPlan>> batches = CreationBatches.of(together, statements, connections);
         plans.stream().filter(plan -> !plan.canShare()).forEach(plan -> batches.add(List.of(plan)));
         return batches;
     }
@@ -49,10 +41,8 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
                         .allMatch(changeSet -> changeSet.inTransaction() && !changeSet.hasPreconditions());
     }
 
-    /** How many statements it takes, with the one that creates the shard. */
     private int statements() {
-        return 1
-                + steps.stream().mapToInt(step -> step.changeSet().sql().size()).sum();
+        return steps.stream().mapToInt(step -> step.changeSet().sql().size()).sum();
     }
 
     boolean isEmpty() {

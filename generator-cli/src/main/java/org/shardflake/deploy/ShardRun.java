@@ -58,8 +58,7 @@ final class ShardRun {
     }
 
     /**
-     * Creates shards in one transaction. That is quicker than one by one: for each schema that a transaction creates, PostgreSQL
-     * plans anew what functions it had planned.
+     * Creates shards in one transaction.
      *
      * @return whether it did; if not, they are as they were, and one by one shows why
      */

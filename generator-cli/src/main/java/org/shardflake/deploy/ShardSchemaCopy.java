@@ -58,36 +58,56 @@ public final class ShardSchemaCopy {
         }
         ShardHistory.create(target);
         copyRecordedSql();
+        Map<Integer, List<String>> missing = new TreeMap<>();
         for (int shard : shards.stream().toArray()) {
             if (hasSchema(target, shard)) {
                 execute("SELECT shardflake.fence_shard(%d)".formatted(shard));
             } else {
-                create(shard);
+                missing.put(shard, deployedSql(shard));
             }
+        }
+        int statements = missing.values().stream().mapToInt(List::size).max().orElse(0);
+        for (List<Integer> some : CreationBatches.of(List.copyOf(missing.keySet()), statements, 1)) {
+            create(some, missing);
         }
     }
 
-    private void create(int shard) throws SQLException {
+    private void create(List<Integer> shards, Map<Integer, List<String>> deployedSql) throws SQLException {
         List<String> statements = new ArrayList<>();
-        statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
-        statements.add("SET LOCAL search_path = %s, public".formatted(Sharding.schema(shard)));
+        shards.forEach(shard -> statements.add("SELECT shardflake.create_shard(%d)".formatted(shard)));
         statements.add("SET LOCAL synchronous_commit = off");
-        statements.addAll(deployedSql(shard));
-        statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
-        statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard));
+        for (int shard : shards) {
+            statements.add("SET LOCAL search_path = %s, public".formatted(Sharding.schema(shard)));
+            statements.addAll(deployedSql.getOrDefault(shard, List.of()));
+            statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
+            statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard));
+        }
         target.setAutoCommit(false);
         try {
             execute(String.join(";\n", statements));
-            copyHistory(shard);
+            for (int shard : shards) {
+                copyHistory(shard);
+            }
             target.commit();
         } catch (SQLException e) {
             target.rollback();
-            throw new DeployException(
-                    "cannot deploy to shard %d on the target what it has had on the source: %s"
-                            .formatted(shard, e.getMessage()),
-                    e);
+            createOneByOne(shards, deployedSql, e);
         } finally {
             target.setAutoCommit(true);
+        }
+    }
+
+    /** Creates those that can be created, up to the one that cannot. */
+    private void createOneByOne(List<Integer> shards, Map<Integer, List<String>> deployedSql, SQLException failure)
+            throws SQLException {
+        if (shards.size() == 1) {
+            throw new DeployException(
+                    "cannot deploy to shard %d on the target what it has had on the source: %s"
+                            .formatted(shards.get(0), failure.getMessage()),
+                    failure);
+        }
+        for (int shard : shards) {
+            create(List.of(shard), deployedSql);
         }
     }
 

@@ -23,9 +23,6 @@ import java.util.function.IntConsumer;
 /** Works on shards of one server over several connections, until all are done or a failure stops the rest. For one piece of work. */
 final class ShardWorkers {
 
-    /** More make it no quicker, and are undone together when one of them fails. */
-    private static final int MOST_TOGETHER = 10;
-
     private final DeployTarget target;
     private final DeploySettings settings;
     private final Function<Connection, ShardRun> runs;
@@ -67,9 +64,8 @@ final class ShardWorkers {
 
     /** Deploys what shards need. */
     Collection<ShardFailure> deploy(List<ShardPlan> plans) throws SQLException, InterruptedException {
-        int share = plans.size() / settings.connections();
         return inParallel(
-                ShardPlan.batches(plans, Math.min(share, MOST_TOGETHER)),
+                ShardPlan.batches(plans, settings.connections()),
                 (run, batch) -> batch.size() > 1 && run.createTogether(batch),
                 ShardRun::deploy);
     }

@@ -116,7 +116,7 @@ final class ShardCopy implements AutoCloseable {
             Sql.execute(
                     target,
                     checkClaim
-                            + "SET LOCAL session_replication_role = replica; SET LOCAL synchronous_commit = off; SET LOCAL maintenance_work_mem = '256MB'");
+                            + "SET LOCAL session_replication_role = replica; SET synchronous_commit = off; SET LOCAL maintenance_work_mem = '256MB'");
             if (!tables.isEmpty()) {
                 Sql.execute(target, "TRUNCATE " + String.join(", ", tables));
             }
@@ -127,15 +127,16 @@ final class ShardCopy implements AutoCloseable {
             for (String build : builds) {
                 build(shard, build);
             }
-            for (String table : tables) {
-                Sql.execute(target, "ANALYZE " + table);
-            }
             target.commit();
         } catch (SQLException | RuntimeException e) {
             rollback(e);
             throw e;
         }
         target.setAutoCommit(true);
+        if (!tables.isEmpty()) {
+            // After the commit, without which autovacuum would soon do it again.
+            Sql.execute(target, "ANALYZE " + String.join(", ", tables));
+        }
     }
 
     private void build(int shard, String statement) throws SQLException {

@@ -149,6 +149,33 @@ class SchemaDeployerTest {
     }
 
     @Test
+    void createsShardsTogetherAndTheOthersWhenOneFails() throws Exception {
+        Path failing = fixture.photos(
+                "<changeSet id='here' author='ann'><sql splitStatements='false'>DO $$ BEGIN IF current_schema() = 'shard_0007' THEN RAISE 'not here'; END IF; END $$</sql></changeSet>");
+
+        DeployReport report = fixture.deploy(failing);
+
+        assertThat(report.failures()).singleElement().satisfies(failure -> {
+            assertThat(failure.shard()).isEqualTo(7);
+            assertThat(failure.changeSet()).isEqualTo("app.xml::here::ann");
+            assertThat(failure.error()).contains("not here");
+        });
+        assertThat(report.servers())
+                .containsExactly(new ServerReport("db1", 6, 6, 0, 0), new ServerReport("db2", 6, 5, 0, 1));
+        assertThat(transactionsThatCreated(0)).as("on db1, by two connections").isEqualTo("2");
+        assertThat(transactionsThatCreated(1))
+                .as("on db2, two of three one by one")
+                .isEqualTo("3");
+        assertThat(fixture.text(1, "SELECT to_regnamespace('shard_0007')")).isEqualTo("null");
+        assertThat(fixture.history(7)).isZero();
+    }
+
+    private String transactionsThatCreated(int shard) throws SQLException {
+        return fixture.text(
+                shard, "SELECT count(DISTINCT xmin::text) FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$'");
+    }
+
+    @Test
     void refusesAnEditedChangesetBeforeItChangesAnything() throws Exception {
         fixture.deploy(fixture.photos());
         Path edited = fixture.write(

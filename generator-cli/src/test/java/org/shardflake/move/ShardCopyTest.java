@@ -125,6 +125,9 @@ class ShardCopyTest {
 
         assertThat(definitions()).isEqualTo(before);
         assertThat(Sql.number(target, "SELECT count(*) FROM shard_0007.photo")).isEqualTo(2000);
+        assertThat(Sql.number(
+                        target, "SELECT reltuples::bigint FROM pg_class WHERE oid = 'shard_0007.photo'::regclass"))
+                .isEqualTo(2000);
         // Depended upon, with a comment, with an option, or an exclusion constraint.
         assertThat(Sql.list(target, KEPT, row -> row.getString(1), oids))
                 .containsExactly("Place key", "album_pkey", "photo_id_excl", "title");
