@@ -33,6 +33,7 @@ $$;
 COMMENT ON FUNCTION shardflake.draw_id(integer, regclass) IS
 'Internal: what next_id does. It has a name of its own because PostgreSQL looks a name up among all functions that have it, and each shard has two next_id';
 
+-- Beside draw_id, so that a rollback that cannot drop that leaves this too.
 CREATE OR REPLACE FUNCTION shardflake.next_id(shard integer, sequence regclass) RETURNS bigint
     LANGUAGE sql VOLATILE PARALLEL UNSAFE
     RETURN shardflake.draw_id(shard, sequence);

@@ -11,7 +11,7 @@ BEGIN
                   HINT = 'Call next_ids more than once for more ids.';
     END IF;
     FOR v_drawn IN 1..count LOOP
-        RETURN NEXT shardflake.draw_id(shard, sequence);
+        RETURN NEXT shardflake.next_id(shard, sequence);
     END LOOP;
 END
 $$;

@@ -6,34 +6,58 @@ package org.shardflake.deploy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
+import java.util.regex.Pattern;
 
 /**
- * Shards that are created in one transaction. That is quicker than one by one: for each schema that a transaction creates, PostgreSQL
- * plans anew what functions it had planned.
+ * Shards that are created in one transaction, all schemas before the first table: each new schema makes PostgreSQL plan anew what
+ * functions had planned.
  */
 final class CreationBatches {
 
     /** More make it no quicker, and are undone together when one of them fails. */
     private static final int MOST_SHARDS = 10;
 
-    /** A transaction with many more would need a larger max_locks_per_transaction than PostgreSQL has by default. */
+    /** Leaves room in PostgreSQL's table of locks, by default 6,400, for some connections, and for statements that create much. */
     private static final int MOST_STATEMENTS = 100;
+
+    /** What would last to the end of the transaction, and so reach the next shard. */
+    private static final Pattern LASTING = Pattern.compile(
+            "(?:^|;|\\bBEGIN\\b)\\s*(?:SET|RESET)\\b|\\bset_config\\b|\\bTEMP(?:ORARY)?\\b", Pattern.CASE_INSENSITIVE);
 
     private CreationBatches() {}
 
     /**
-     * Divides shards that are to be created, in order.
+     * Divides shards that are to be created.
      *
-     * @param statements that one of them takes at most
+     * @param sql of a shard
      * @param connections over which they are to be spread
      */
-    static <S> List<List<S>> of(List<S> shards, int statements, int connections) {
-        int fit = MOST_STATEMENTS / Math.max(1, statements);
-        int size = Math.max(1, Math.min(Math.min(fit, MOST_SHARDS), shards.size() / connections));
+    static <S> List<List<S>> of(List<S> shards, Function<S, List<String>> sql, int connections) {
+        List<S> together = new ArrayList<>();
         List<List<S>> batches = new ArrayList<>();
-        for (int from = 0; from < shards.size(); from += size) {
-            batches.add(shards.subList(from, Math.min(from + size, shards.size())));
+        int most = 1;
+        for (S shard : shards) {
+            List<String> statements = sql.apply(shard);
+            if (statements.stream()
+                    .anyMatch(statement -> LASTING.matcher(statement).find())) {
+                batches.add(List.of(shard));
+            } else {
+                together.add(shard);
+                most = Math.max(most, count(statements));
+            }
+        }
+        int size = Math.max(1, Math.min(Math.min(MOST_STATEMENTS / most, MOST_SHARDS), together.size() / connections));
+        for (int from = 0; from < together.size(); from += size) {
+            batches.add(together.subList(from, Math.min(from + size, together.size())));
         }
         return batches;
+    }
+
+    /** How many statements there are, also where Liquibase was told not to split a text. */
+    private static int count(List<String> statements) {
+        return statements.stream()
+                .mapToInt(statement -> statement.split(";").length)
+                .sum();
     }
 }

@@ -18,7 +18,7 @@ import java.util.Map;
  * @param lockTimeout how long a statement waits for a lock before its shard is tried again later
  * @param statementTimeout how long a statement may run
  * @param tries how often a shard is tried that another session's locks keep from being changed: 1 or more
- * @param connections how many shards of a server are changed at a time: 1 or more
+ * @param connections how many shards of a server that exist are changed at a time: 1 or more
  * @param stopAtFailure whether the first shard that fails ends the deployment
  */
 public record DeploySettings(

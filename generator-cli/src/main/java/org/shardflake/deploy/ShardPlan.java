@@ -27,9 +27,8 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
      * by one.
      */
     static List<List<ShardPlan>> batches(List<ShardPlan> plans, int connections) {
-        List<ShardPlan> together = plans.stream().filter(ShardPlan::canShare).toList();
-        int statements = together.stream().mapToInt(ShardPlan::statements).max().orElse(0);
-        List<List<ShardPlan>> batches = CreationBatches.of(together, statements, connections);
+        List<List<ShardPlan>> batches =
+                CreationBatches.of(plans.stream().filter(ShardPlan::canShare).toList(), ShardPlan::sql, connections);
         plans.stream().filter(plan -> !plan.canShare()).forEach(plan -> batches.add(List.of(plan)));
         return batches;
     }
@@ -41,8 +40,8 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
                         .allMatch(changeSet -> changeSet.inTransaction() && !changeSet.hasPreconditions());
     }
 
-    private int statements() {
-        return steps.stream().mapToInt(step -> step.changeSet().sql().size()).sum();
+    private List<String> sql() {
+        return steps.stream().flatMap(step -> step.changeSet().sql().stream()).toList();
     }
 
     boolean isEmpty() {

@@ -20,7 +20,7 @@ import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardPlan.Step;
 
 /**
- * Deploys to one shard at a time over one connection. For one thread.
+ * Deploys to one shard at a time, or to some that it creates together, over one connection. For one thread.
  *
  * <p>Statements that can share a transaction do, and are sent in one message. When one fails, the shard is tried again
  * statement by statement, to find out which.
@@ -66,7 +66,7 @@ final class ShardRun {
         Statements statements = new Statements(plans.get(0).shard(), false);
         try {
             connection.setAutoCommit(false);
-            for (ShardPlan plan : plans) {
+            for (ShardPlan plan : plans) { // before any table, as CreationBatches has it
                 create(statements, plan.shard());
             }
             for (ShardPlan plan : plans) {

@@ -11,6 +11,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -59,26 +60,30 @@ public final class ShardSchemaCopy {
         ShardHistory.create(target);
         copyRecordedSql();
         Map<Integer, List<String>> missing = new TreeMap<>();
+        Map<List<String>, List<String>> kept = new HashMap<>(); // nearly always one for all shards
         for (int shard : shards.stream().toArray()) {
             if (hasSchema(target, shard)) {
                 execute("SELECT shardflake.fence_shard(%d)".formatted(shard));
             } else {
-                missing.put(shard, deployedSql(shard));
+                missing.put(shard, kept.computeIfAbsent(deployedSql(shard), same -> same));
             }
         }
-        int statements = missing.values().stream().mapToInt(List::size).max().orElse(0);
-        for (List<Integer> some : CreationBatches.of(List.copyOf(missing.keySet()), statements, 1)) {
+        for (List<Integer> some :
+                CreationBatches.of(List.copyOf(missing.keySet()), shard -> missing.getOrDefault(shard, List.of()), 1)) {
             create(some, missing);
         }
     }
 
     private void create(List<Integer> shards, Map<Integer, List<String>> deployedSql) throws SQLException {
         List<String> statements = new ArrayList<>();
+        // All schemas before any table, as CreationBatches has it.
         shards.forEach(shard -> statements.add("SELECT shardflake.create_shard(%d)".formatted(shard)));
         statements.add("SET LOCAL synchronous_commit = off");
         for (int shard : shards) {
             statements.add("SET LOCAL search_path = %s, public".formatted(Sharding.schema(shard)));
-            statements.addAll(deployedSql.getOrDefault(shard, List.of()));
+            deployedSql
+                    .getOrDefault(shard, List.of())
+                    .forEach(sql -> statements.add(ShardChangeSet.forShard(sql, Sharding.schema(shard))));
             statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
             statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard));
         }
@@ -91,26 +96,21 @@ public final class ShardSchemaCopy {
             target.commit();
         } catch (SQLException e) {
             target.rollback();
-            createOneByOne(shards, deployedSql, e);
+            if (shards.size() == 1) {
+                throw new DeployException(
+                        "cannot deploy to shard %d on the target what it has had on the source: %s"
+                                .formatted(shards.get(0), e.getMessage()),
+                        e);
+            }
+            for (int shard : shards) { // which finds out whose failure it was
+                create(List.of(shard), deployedSql);
+            }
         } finally {
             target.setAutoCommit(true);
         }
     }
 
-    /** Creates those that can be created, up to the one that cannot. */
-    private void createOneByOne(List<Integer> shards, Map<Integer, List<String>> deployedSql, SQLException failure)
-            throws SQLException {
-        if (shards.size() == 1) {
-            throw new DeployException(
-                    "cannot deploy to shard %d on the target what it has had on the source: %s"
-                            .formatted(shards.get(0), failure.getMessage()),
-                    failure);
-        }
-        for (int shard : shards) {
-            create(List.of(shard), deployedSql);
-        }
-    }
-
+    /** Of a shard's history, with the template for the name of its schema. */
     private List<String> deployedSql(int shard) throws SQLException {
         List<String> statements = new ArrayList<>();
         try (PreparedStatement history = source.prepareStatement(HISTORY)) {
@@ -128,8 +128,7 @@ public final class ShardSchemaCopy {
                     }
                     for (String statement : (String[]) sql.getArray()) {
                         // Nobody else uses the tables yet.
-                        statements.add(ShardChangeSet.forShard(
-                                CONCURRENTLY.matcher(statement).replaceFirst("$1"), Sharding.schema(shard)));
+                        statements.add(CONCURRENTLY.matcher(statement).replaceFirst("$1"));
                     }
                 }
             }

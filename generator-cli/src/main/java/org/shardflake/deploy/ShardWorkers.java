@@ -29,6 +29,7 @@ final class ShardWorkers {
     private final IntConsumer done;
     private final AtomicBoolean stop;
     private final Queue<ShardFailure> failures = new ConcurrentLinkedQueue<>();
+    private volatile boolean together = true;
 
     /**
      * Begins nothing yet.
@@ -64,10 +65,19 @@ final class ShardWorkers {
 
     /** Deploys what shards need. */
     Collection<ShardFailure> deploy(List<ShardPlan> plans) throws SQLException, InterruptedException {
-        return inParallel(
-                ShardPlan.batches(plans, settings.connections()),
-                (run, batch) -> batch.size() > 1 && run.createTogether(batch),
-                ShardRun::deploy);
+        return inParallel(ShardPlan.batches(plans, settings.connections()), this::createTogether, ShardRun::deploy);
+    }
+
+    /** Once that has failed, it may well fail again, and is not tried any more. */
+    private boolean createTogether(ShardRun run, List<ShardPlan> batch) throws SQLException {
+        if (batch.size() == 1 || !together) {
+            return false;
+        }
+        boolean created = run.createTogether(batch);
+        if (!created) {
+            together = false;
+        }
+        return created;
     }
 
     /** Does something to each shard. */
@@ -75,7 +85,7 @@ final class ShardWorkers {
         return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, task);
     }
 
-    private <S> Collection<ShardFailure> inParallel(List<List<S>> batches, BatchTask<S> together, ShardTask<S> task)
+    private <S> Collection<ShardFailure> inParallel(List<List<S>> batches, BatchTask<S> batchTask, ShardTask<S> task)
             throws SQLException, InterruptedException {
         Queue<List<S>> waiting = new ConcurrentLinkedQueue<>(batches);
         ExecutorService threads = Executors.newFixedThreadPool(settings.connections());
@@ -84,7 +94,7 @@ final class ShardWorkers {
             for (int i = 0; i < Math.min(settings.connections(), batches.size()); i++) {
                 workers.add(threads.submit(() -> {
                     try (Connection connection = target.connect()) {
-                        work(runs.apply(connection), waiting, together, task);
+                        work(runs.apply(connection), waiting, batchTask, task);
                     }
                     return true;
                 }));
@@ -98,10 +108,10 @@ final class ShardWorkers {
         return failures;
     }
 
-    private <S> void work(ShardRun run, Queue<List<S>> waiting, BatchTask<S> together, ShardTask<S> task)
+    private <S> void work(ShardRun run, Queue<List<S>> waiting, BatchTask<S> batchTask, ShardTask<S> task)
             throws SQLException, InterruptedException {
         for (List<S> batch = waiting.poll(); batch != null && !isStopped(); batch = waiting.poll()) {
-            if (together.run(run, batch)) {
+            if (batchTask.run(run, batch)) {
                 done.accept(batch.size());
             } else {
                 oneByOne(run, batch, task);

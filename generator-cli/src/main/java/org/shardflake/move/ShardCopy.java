@@ -112,7 +112,8 @@ final class ShardCopy implements AutoCloseable {
     void copy(int shard, long bytes, List<String> tables, String checkClaim) throws SQLException {
         target.setAutoCommit(false);
         try {
-            // As for replication: fences and other triggers do not fire, those of foreign keys among them.
+            // As for replication: fences and other triggers do not fire, those of foreign keys among them. The second
+            // setting is for ANALYZE too.
             Sql.execute(
                     target,
                     checkClaim

@@ -13,23 +13,18 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.deploy.ShardPlan.Step;
 
 class ShardPlanTest {
 
     private static ShardPlan plan(int shard, boolean create, int statements, boolean transaction, boolean asks) {
+        return plan(shard, create, Collections.nCopies(statements, "SELECT 1"), transaction, asks);
+    }
+
+    private static ShardPlan plan(int shard, boolean create, List<String> sql, boolean transaction, boolean asks) {
         ShardChangeSet changeSet = new ShardChangeSet(
-                "1",
-                "ann",
-                "app.sql",
-                "9:0",
-                "sql",
-                Collections.nCopies(statements, "SELECT 1"),
-                Optional.empty(),
-                transaction,
-                false,
-                false,
-                asks);
+                "1", "ann", "app.sql", "9:0", "sql", sql, Optional.empty(), transaction, false, false, asks);
         return new ShardPlan(shard, create, List.of(new Step(changeSet, 1, false)));
     }
 
@@ -63,6 +58,42 @@ class ShardPlanTest {
                 plan(5, true, 1, true, false));
 
         assertThat(batches(plans, 1)).containsExactly(List.of(1, 5), List.of(2), List.of(3), List.of(4));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "SET LOCAL ROLE app",
+                "reset role",
+                "SELECT 1; SET default_tablespace = fast",
+                "DO $$ BEGIN SET LOCAL ROLE app; END $$",
+                "SELECT set_config('role', 'app', true)",
+                "CREATE TEMP TABLE seen (id bigint) ON COMMIT DROP"
+            })
+    void whatLastsToTheEndOfATransactionGoesAlone(String sql) {
+        List<ShardPlan> plans =
+                List.of(plan(1, true, List.of("SELECT 1", sql), true, false), plan(2, true, List.of(sql), true, false));
+
+        assertThat(batches(plans, 1)).containsExactly(List.of(1), List.of(2));
+    }
+
+    @Test
+    void otherSettingsAreNoReasonToGoAlone() {
+        List<String> sql = List.of(
+                "ALTER TABLE photo ALTER COLUMN title SET DEFAULT 'none'", "UPDATE photo SET title = 'the attempt'");
+
+        assertThat(batches(List.of(plan(1, true, sql, true, false), plan(2, true, sql, true, false)), 1))
+                .containsExactly(List.of(1, 2));
+    }
+
+    @Test
+    void countsStatementsThatLiquibaseDidNotSplit() {
+        List<String> sql = List.of("CREATE TABLE t (id bigint PRIMARY KEY);".repeat(50));
+        List<ShardPlan> plans = IntStream.range(0, 4)
+                .mapToObj(shard -> plan(shard, true, sql, true, false))
+                .toList();
+
+        assertThat(batches(plans, 1)).containsExactly(List.of(0, 1), List.of(2, 3));
     }
 
     @Test

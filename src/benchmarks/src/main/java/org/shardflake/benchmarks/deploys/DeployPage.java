@@ -128,7 +128,7 @@ final class DeployPage {
                                         .formatted(start),
                                 "The loop calls Liquibase in one JVM that goes on from round to round, with a connection and a history for each schema, one after the other and by turns on the servers. It is measured on %d schemas (or all, if there are fewer), in databases that have no others, and its time is multiplied; so it neither pays for Java's start nor for many schemas in one database."
                                         .formatted(sizes.sample()),
-                                "A checkpoint is made before each turn. After each `schema deploy` the tables on all servers are counted. Databases are dropped at the very end, since some file systems, ext4 among them, are slower at creating files for minutes after many were deleted.",
+                                "A checkpoint is made before each turn. After each `schema deploy` the tables on all servers are counted. Databases are dropped at the very end, since some file systems, ext4 among them, are slower at creating files for minutes after many were deleted; so servers have more of them from round to round.",
                                 "All servers are on the local machine: more of them share its cores and its disk, and nothing here depends on a network.",
                                 "Left out: shards and servers grow each by itself; a changelog with more tables, and other settings of `--parallel`, were not measured."));
     }

@@ -59,9 +59,10 @@ final class Results {
     List<Target> targets(Sizes.Case base) {
         List<Target> targets = new ArrayList<>();
         for (Step step : Step.values()) {
-            targets.add(Target.atMost(step.label(), step.goalSeconds(), "s", deploy(base, step)));
-            targets.add(
-                    Target.atLeast(step.label() + ", times as fast as the loop", TIMES_AS_FAST, "", times(base, step)));
+            String what = "%s, %,d shards".formatted(step.label(), base.shards());
+            targets.add(Target.atMost(what, step.goalSeconds(), "s", deploy(base, step)));
+            targets.add(Target.atLeast(
+                    what + ", times as fast as a loop of Liquibase", TIMES_AS_FAST, "", times(base, step)));
         }
         return targets;
     }
