@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import java.sql.SQLException;
+import java.util.List;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
@@ -27,15 +28,24 @@ final class CleanUp {
         listener.reached(MoveStep.REVERSE_DROPPED);
         session.forward().drop();
         listener.reached(MoveStep.FORWARD_DROPPED);
+        for (MoveSide side : sides()) {
+            Sql.execute(side.control(), "SET synchronous_commit = off");
+        }
         for (MoveShard shard : move.shards()) {
             MoveSide other = shard.server().equals(move.source()) ? session.target() : session.source();
             dropCopy(shard, other);
         }
-        for (MoveSide side : new MoveSide[] {session.source(), session.target()}) {
+        for (MoveSide side : sides()) {
+            // A commit that waits for the disk, and so for all drops before it.
+            Sql.execute(side.control(), "RESET synchronous_commit");
             Sql.call(side.control(), "DELETE FROM shardflake.move_claim WHERE move = ?", move.tag());
         }
         listener.reached(MoveStep.CLEANED);
         session.lease().end(move.phase() == MovePhase.COMPLETING ? "move completed" : "move cancelled");
+    }
+
+    private List<MoveSide> sides() {
+        return List.of(session.source(), session.target());
     }
 
     /** The copy on the server that the catalog does not name, which must be closed: an open one would be the wrong one. */

@@ -24,6 +24,11 @@ final class Preparation {
 
     private static final Duration CAUGHT_UP = Duration.ofMillis(500);
 
+    /** What a function library is: its history with its checksums, and its epoch, for good and in use. */
+    private static final String LIBRARY = """
+            SELECT concat_ws(' ', (SELECT string_agg(concat_ws(' ', id, md5sum), ' ' ORDER BY id) FROM shardflake.databasechangelog),
+                             (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())""";
+
     private final MoveSession session;
     private final MoveSettings settings;
     private final MoveListener listener;
@@ -51,7 +56,7 @@ final class Preparation {
 
     private void prepare() throws SQLException {
         ShardSet shards = session.move().shardSet();
-        FunctionLibrary.deploy(session.target().control(), epochMillis());
+        deployLibrary();
         claimTarget();
         createSchema(shards);
 
@@ -85,8 +90,17 @@ final class Preparation {
         return SchemaLock.take(side.control(), side.name(), settings.patience());
     }
 
-    private long epochMillis() throws SQLException {
-        return Sql.number(session.source().control(), "SELECT shardflake.epoch_ms()");
+    /** Unless the target has the source's, with which the shards do now; Liquibase takes half a second to find that out. */
+    private void deployLibrary() throws SQLException {
+        Connection from = session.source().control();
+        Connection to = session.target().control();
+        if (!hasHistory(from) || !hasHistory(to) || !Sql.text(from, LIBRARY).equals(Sql.text(to, LIBRARY))) {
+            FunctionLibrary.deploy(to, Sql.number(from, "SELECT shardflake.epoch_ms()"));
+        }
+    }
+
+    private static boolean hasHistory(Connection connection) throws SQLException {
+        return Sql.isTrue(connection, "SELECT to_regclass('shardflake.databasechangelog') IS NOT NULL");
     }
 
     /** The library may have been missing when the move was taken up. */
