@@ -146,6 +146,19 @@ class MoverTest {
     }
 
     @Test
+    void bringsTheTargetsFunctionLibraryUpToDate() throws SQLException {
+        shards.execute(
+                "db2",
+                "DROP FUNCTION shardflake.complete_tables(integer); UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'complete_tables'");
+
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+
+        assertThat(shards.number("db2", "SELECT count(*) FROM pg_proc WHERE proname = 'complete_tables'"))
+                .isOne();
+        mover.cancel(move.id());
+    }
+
+    @Test
     void cancelLeavesTheSourceAsItWas() throws SQLException {
         ShardSet moving = ShardSet.parse("0-7");
         Move move = mover.follow(mover.create("db1", "db2", moving, "").id());
