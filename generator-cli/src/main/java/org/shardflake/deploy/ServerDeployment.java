@@ -21,6 +21,7 @@ import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.deploy.ShardPlan.Step;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
 /** The deployment of one server: what its shards need, and the doing of it. Holds the server's deploy lock until closed. */
@@ -136,7 +137,7 @@ final class ServerDeployment implements AutoCloseable {
     Collection<ShardFailure> run(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
             throws SQLException, InterruptedException {
         Collection<ShardFailure> failures = workers(preconditions, done, stop).deploy(pending());
-        makeDurable();
+        Sql.awaitDisk(control); // the shards' commits did not wait for it
         return failures;
     }
 
@@ -154,7 +155,7 @@ final class ServerDeployment implements AutoCloseable {
             throws SQLException, InterruptedException {
         Collection<ShardFailure> failures = workers(preconditions, done, stop)
                 .each(shardsWithHistory(), (run, shard) -> run.undo(shard, latest(changeSets, count, shard)));
-        makeDurable();
+        Sql.awaitDisk(control); // the shards' commits did not wait for it
         return failures;
     }
 
@@ -183,13 +184,6 @@ final class ServerDeployment implements AutoCloseable {
         had.removeIf(changeSet -> !history.getOrDefault(shard, Map.of()).containsKey(changeSet.key()));
         Collections.reverse(had);
         return had.subList(0, Math.min(count, had.size()));
-    }
-
-    /** The shards' commits did not wait for the disk; this one does, and all before it with it. */
-    private void makeDurable() throws SQLException {
-        try (Statement statement = control.createStatement()) {
-            statement.execute("SET synchronous_commit = on; SELECT pg_current_xact_id(); RESET synchronous_commit");
-        }
     }
 
     /** What a shard's schema is now, by shard, without its name. */

@@ -57,6 +57,15 @@ public final class Sql {
         }
     }
 
+    /**
+     * Waits until all that was committed on the server before is on its disk, also what did not wait for that.
+     *
+     * @param connection in auto-commit mode
+     */
+    public static void awaitDisk(Connection connection) throws SQLException {
+        execute(connection, "BEGIN; SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id(); COMMIT");
+    }
+
     public static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.setEscapeProcessing(false);

@@ -200,6 +200,7 @@ final class Cutover implements AutoCloseable {
                 }
                 Duration pause = Duration.ofNanos(System.nanoTime() - start);
                 listener.reached(MoveStep.OPENED);
+                Sql.awaitDisk(carrying.subscriber().control());
                 session.lease().paused(shard.shard(), pause);
                 listener.cutOver(shard.shard(), carrying.subscriber().name(), pause, count);
                 comparisons.compare(comparison);
@@ -335,8 +336,10 @@ final class Cutover implements AutoCloseable {
                     carrying.subscriber().checkClaim()
                             + OpenShard.prepareSql(shard.shard(), sequenceNames, sequenceValues)
                             + back.addSql(tables)
-                            // What is left when the map has changed has to be done, however long it takes.
-                            + "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0");
+                            // What is left when the map has changed has to be done, however long it takes, and writers
+                            // are
+                            // not to wait for its disk: run() does.
+                            + "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = off");
         }
 
         private ShardPhase phaseAfter() {

@@ -29,6 +29,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.sql.FunctionLibrary;
 
 /** Moves without load, step by step. */
 class MoverTest {
@@ -147,6 +148,9 @@ class MoverTest {
 
     @Test
     void bringsTheTargetsFunctionLibraryUpToDate() throws SQLException {
+        try (Connection db2 = shards.database("db2").connect()) {
+            FunctionLibrary.deploy(db2);
+        }
         shards.execute(
                 "db2",
                 "DROP FUNCTION shardflake.complete_tables(integer); UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'complete_tables'");
