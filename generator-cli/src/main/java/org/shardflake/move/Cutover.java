@@ -17,7 +17,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
-import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
 
@@ -44,7 +43,7 @@ final class Cutover implements AutoCloseable {
               FROM pg_locks l JOIN pg_stat_activity a USING (pid)
              WHERE l.locktype = 'relation' AND l.granted AND l.mode <> 'AccessShareLock' AND l.mode <> 'RowShareLock'
                AND a.backend_type = 'client backend' AND l.pid <> pg_backend_pid()
-               AND l.relation IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(?))
+               AND l.relation IN (SELECT shardflake.relations(?))
             """;
 
     private final MoveSession session;
@@ -143,7 +142,7 @@ final class Cutover implements AutoCloseable {
         Duration close = settings.pause().dividedBy(4);
         String problem = null;
         while (System.nanoTime() - end < 0) {
-            long oldest = Sql.number(carrying.publisher().control(), OLDEST_WRITER, Sharding.schema(shard.shard()));
+            long oldest = Sql.number(carrying.publisher().control(), OLDEST_WRITER, shard.shard());
             if (oldest > LONG_TRANSACTION.toMillis()) {
                 problem = "a transaction has been writing to it for %d ms".formatted(oldest);
                 Pause.millis(50);
@@ -336,9 +335,8 @@ final class Cutover implements AutoCloseable {
                     carrying.subscriber().checkClaim()
                             + OpenShard.prepareSql(shard.shard(), sequenceNames, sequenceValues)
                             + back.addSql(tables)
-                            // What is left when the map has changed has to be done, however long it takes, and writers
-                            // are
-                            // not to wait for its disk: run() does.
+                            // What is left when the map has changed has to be done, however long it takes. run()
+                            // waits for the disk, not writers.
                             + "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = off");
         }
 

@@ -11,7 +11,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.shardflake.ShardSet;
-import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -140,8 +139,8 @@ final class MoveSide implements AutoCloseable {
         Sql.call(control, """
                 SELECT pg_cancel_backend(a.pid) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
                  WHERE a.backend_type = 'autovacuum worker' AND l.locktype = 'relation' AND l.granted
-                   AND l.relation IN (SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace(?))
-                """, Sharding.schema(shard));
+                   AND l.relation IN (SELECT shardflake.relations(?))
+                """, shard);
     }
 
     @Override
