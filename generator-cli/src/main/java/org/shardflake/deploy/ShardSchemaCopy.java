@@ -59,39 +59,44 @@ public final class ShardSchemaCopy {
         }
         ShardHistory.create(target);
         copyRecordedSql();
-        Map<Integer, List<String>> missing = new TreeMap<>();
+        List<NewShard> missing = new ArrayList<>();
         Map<List<String>, List<String>> kept = new HashMap<>(); // nearly always one for all shards
         for (int shard : shards.stream().toArray()) {
             if (hasSchema(target, shard)) {
                 execute("SELECT shardflake.fence_shard(%d)".formatted(shard));
             } else {
-                missing.put(shard, kept.computeIfAbsent(deployedSql(shard), same -> same));
+                missing.add(new NewShard(shard, kept.computeIfAbsent(deployedSql(shard), same -> same)));
             }
         }
-        for (List<Integer> some :
-                CreationBatches.of(List.copyOf(missing.keySet()), shard -> missing.getOrDefault(shard, List.of()), 1)) {
-            create(some, missing);
+        for (List<NewShard> some : CreationBatches.of(missing, NewShard::sql, 1)) {
+            create(some);
         }
     }
 
-    private void create(List<Integer> shards, Map<Integer, List<String>> deployedSql) throws SQLException {
+    /**
+     * A shard that is to be created.
+     *
+     * @param sql of its history, with the template for the name of its schema
+     */
+    private record NewShard(int number, List<String> sql) {}
+
+    private void create(List<NewShard> shards) throws SQLException {
         List<String> statements = new ArrayList<>();
         // All schemas before any table, as CreationBatches has it.
-        shards.forEach(shard -> statements.add("SELECT shardflake.create_shard(%d)".formatted(shard)));
+        shards.forEach(shard -> statements.add("SELECT shardflake.create_shard(%d)".formatted(shard.number())));
         statements.add("SET LOCAL synchronous_commit = off");
-        for (int shard : shards) {
-            statements.add("SET LOCAL search_path = %s, public".formatted(Sharding.schema(shard)));
-            deployedSql
-                    .getOrDefault(shard, List.of())
-                    .forEach(sql -> statements.add(ShardChangeSet.forShard(sql, Sharding.schema(shard))));
-            statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
-            statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard));
+        for (NewShard shard : shards) {
+            String schema = Sharding.schema(shard.number());
+            statements.add("SET LOCAL search_path = %s, public".formatted(schema));
+            shard.sql().forEach(sql -> statements.add(ShardChangeSet.forShard(sql, schema)));
+            statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard.number()));
+            statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard.number()));
         }
         target.setAutoCommit(false);
         try {
             execute(String.join(";\n", statements));
-            for (int shard : shards) {
-                copyHistory(shard);
+            for (NewShard shard : shards) {
+                copyHistory(shard.number());
             }
             target.commit();
         } catch (SQLException e) {
@@ -99,18 +104,17 @@ public final class ShardSchemaCopy {
             if (shards.size() == 1) {
                 throw new DeployException(
                         "cannot deploy to shard %d on the target what it has had on the source: %s"
-                                .formatted(shards.get(0), e.getMessage()),
+                                .formatted(shards.get(0).number(), e.getMessage()),
                         e);
             }
-            for (int shard : shards) { // which finds out whose failure it was
-                create(List.of(shard), deployedSql);
+            for (NewShard shard : shards) { // which finds out whose failure it was
+                create(List.of(shard));
             }
         } finally {
             target.setAutoCommit(true);
         }
     }
 
-    /** Of a shard's history, with the template for the name of its schema. */
     private List<String> deployedSql(int shard) throws SQLException {
         List<String> statements = new ArrayList<>();
         try (PreparedStatement history = source.prepareStatement(HISTORY)) {

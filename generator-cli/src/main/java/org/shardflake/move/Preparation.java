@@ -24,10 +24,13 @@ final class Preparation {
 
     private static final Duration CAUGHT_UP = Duration.ofMillis(500);
 
-    /** What a function library is: its history with its checksums, and its epoch, for good and in use. */
-    private static final String LIBRARY = """
-            SELECT concat_ws(' ', (SELECT string_agg(concat_ws(' ', id, md5sum), ' ' ORDER BY id) FROM shardflake.databasechangelog),
-                             (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())""";
+    /** Of the function library, with its checksums. */
+    private static final String HISTORY =
+            "SELECT concat_ws(' ', string_agg(concat_ws(' ', id, md5sum), ' ' ORDER BY id)) FROM shardflake.databasechangelog";
+
+    /** The one that is recorded for good, and the one in use. */
+    private static final String EPOCHS =
+            "SELECT concat_ws(' ', (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())";
 
     private final MoveSession session;
     private final MoveSettings settings;
@@ -94,9 +97,15 @@ final class Preparation {
     private void deployLibrary() throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
-        if (!hasHistory(from) || !hasHistory(to) || !Sql.text(from, LIBRARY).equals(Sql.text(to, LIBRARY))) {
+        // In this order: what was interrupted has a history before it has an epoch.
+        if (!hasHistory(from) || !hasHistory(to) || !areEqual(HISTORY) || !areEqual(EPOCHS)) {
             FunctionLibrary.deploy(to, Sql.number(from, "SELECT shardflake.epoch_ms()"));
         }
+    }
+
+    private boolean areEqual(String sql) throws SQLException {
+        return Sql.text(session.source().control(), sql)
+                .equals(Sql.text(session.target().control(), sql));
     }
 
     private static boolean hasHistory(Connection connection) throws SQLException {

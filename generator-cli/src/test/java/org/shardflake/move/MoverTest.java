@@ -163,6 +163,22 @@ class MoverTest {
     }
 
     @Test
+    void deploysTheFunctionLibraryWhereThatWasInterruptedAtItsBeginning() throws SQLException {
+        try (Connection db2 = shards.database("db2").connect()) {
+            FunctionLibrary.deploy(db2);
+        }
+        shards.execute(
+                "db2",
+                "CREATE TABLE public.databasechangelog (LIKE shardflake.databasechangelog); DROP SCHEMA shardflake CASCADE; CREATE SCHEMA shardflake; ALTER TABLE public.databasechangelog SET SCHEMA shardflake");
+
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
+
+        assertThat(shards.number("db2", "SELECT shardflake.epoch_ms()"))
+                .isEqualTo(FunctionLibrary.DEFAULT_EPOCH_MILLIS);
+        mover.cancel(move.id());
+    }
+
+    @Test
     void cancelLeavesTheSourceAsItWas() throws SQLException {
         ShardSet moving = ShardSet.parse("0-7");
         Move move = mover.follow(mover.create("db1", "db2", moving, "").id());
