@@ -6,6 +6,7 @@ package org.shardflake.router;
 
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardPlacement;
 import org.shardflake.router.RouterListener.RetryReason;
 
@@ -21,6 +22,7 @@ final class Retry {
     private final long start = System.nanoTime();
     private long pauseMillis = FIRST_PAUSE_MILLIS;
     private int tries = 1;
+    private @Nullable ShardPlacement refused;
 
     Retry(RetryPolicy policy, MapSource maps, RouterListener listener) {
         this.policy = policy;
@@ -100,6 +102,11 @@ final class Retry {
 
     /** Goes on at once when the shard has moved; else waits a little, since the fence may also be lifted without a move. */
     private void awaitMove(ShardPlacement tried, long version) {
+        if (!tried.equals(refused)) {
+            // A server that the map has just named opens the shard within a moment.
+            refused = tried;
+            pauseMillis = FIRST_PAUSE_MILLIS;
+        }
         if (hasMoved(tried)) {
             return;
         }

@@ -9,7 +9,7 @@ import java.time.Duration;
 /**
  * How long a router goes on with work that a server refused because the shard is moving.
  *
- * <p>Between tries it waits for the new map, 2 ms at first and at most 100 ms. Immutable.
+ * <p>Between tries it waits for the new map, 2 ms at first and at most 100 ms, and at another server 2 ms at first again. Immutable.
  *
  * @param maxTries how often the work is run at most, the first time included: 1 or more
  * @param deadline how long after the first try another one may begin
