@@ -75,10 +75,14 @@ final class CatalogMapSource implements MapSource {
         this.listener = new MapListener(this, url, pollInterval);
     }
 
-    /** Begins to follow the catalog. */
-    void start(Consumer<ShardMap> changed) {
+    /**
+     * Begins to follow the catalog.
+     *
+     * @param onPoll run now and then while nothing changes; it must not throw
+     */
+    void start(Consumer<ShardMap> changed, Runnable onPoll) {
         onChange = changed;
-        listener.start();
+        listener.start(onPoll);
     }
 
     private static PGSimpleDataSource source(ServerUrl url) {

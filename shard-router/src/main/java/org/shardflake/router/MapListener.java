@@ -37,6 +37,7 @@ final class MapListener implements AutoCloseable {
     private final Thread poller = thread("shardflake-map-poll", this::poll);
     private final Thread listener = thread("shardflake-map-listen", this::listen);
     private volatile @Nullable Connection listening;
+    private volatile Runnable onPoll = () -> {};
     private volatile boolean closed;
 
     MapListener(MapSource maps, ServerUrl url, Duration pollInterval) {
@@ -51,7 +52,9 @@ final class MapListener implements AutoCloseable {
         return thread;
     }
 
-    void start() {
+    /** @param polled run after each interval in which nobody asked for a refresh; it must not throw */
+    void start(Runnable polled) {
+        onPoll = polled;
         poller.start();
         listener.start();
     }
@@ -63,11 +66,13 @@ final class MapListener implements AutoCloseable {
     private void poll() {
         try {
             while (!closed) {
-                if (wake.tryAcquire(pollInterval.toMillis(), TimeUnit.MILLISECONDS)) {
-                    wake.drainPermits();
-                }
+                boolean isAsked = wake.tryAcquire(pollInterval.toMillis(), TimeUnit.MILLISECONDS);
+                wake.drainPermits();
                 if (!closed) {
                     maps.refresh();
+                }
+                if (!closed && !isAsked) {
+                    onPoll.run();
                 }
             }
         } catch (InterruptedException e) {

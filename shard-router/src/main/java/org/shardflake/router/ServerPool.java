@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The connections to one server: a pool for its primary and, where its URL names several hosts, one for its replicas,
- * each made on first use. Thread-safe.
+ * made on first use or by {@link #open}. Thread-safe.
  */
 final class ServerPool {
 
@@ -48,6 +48,15 @@ final class ServerPool {
 
     Server server() {
         return server;
+    }
+
+    /** Begins to connect to the primary, in the background. What is in the way, its first user is told. */
+    void open() {
+        try {
+            pool(Access.WRITE);
+        } catch (RuntimeException e) {
+            LOG.debug("the pool of server {} could not be opened before its use", server.name(), e);
+        }
     }
 
     /** Whether connections made for one of these servers are good for the other. */

@@ -37,8 +37,8 @@ import org.shardflake.Sharding;
  * }</pre>
  *
  * <p>One for an application; thread-safe, also for virtual threads. It keeps a pool of connections per server, made on
- * first use, and follows the catalog's shard map; when the catalog is down it goes on with the map it has. Whoever built
- * it closes it.
+ * first use or else some seconds after the server has come into the map, and follows the catalog's shard map; when the
+ * catalog is down it goes on with the map it has. Whoever built it closes it.
  *
  * <p>When a shard moves, its old server refuses writes. Work given to {@link #write} is then run again on the new one, so
  * the application does not notice. A read sees the map's server: until this router has heard of a move, which takes
@@ -415,6 +415,11 @@ public final class ShardRouter implements AutoCloseable {
             changingRoutes.unlock();
         }
         listener.mapChanged(map);
+    }
+
+    /** So that the first writers of a server, as after a cutover, do not wait for connections. */
+    void openPools() {
+        routes.pools().forEach(ServerPool::open);
     }
 
     private void drain(ServerPool pool) {

@@ -176,7 +176,7 @@ public final class ShardRouterBuilder {
         }
         CatalogMapSource maps = new CatalogMapSource(Objects.requireNonNull(catalog), pollInterval, cacheFile);
         ShardRouter router = new ShardRouter(maps, pools, retryPolicy, listener, drainTimeout, executor);
-        maps.start(router::mapChanged);
+        maps.start(router::mapChanged, router::openPools);
         return started(router);
     }
 

@@ -471,6 +471,13 @@ class ShardRouterIT {
         }
     }
 
+    @Test
+    void connectsToAServerBeforeTheFirstShardIsThere() throws SQLException {
+        try (ShardRouter router = router().pollInterval(Duration.ofMillis(200)).build()) {
+            await().atMost(SOON).until(() -> connections(1) > 0 && connections(2) > 0);
+        }
+    }
+
     private static long connections(int server) throws SQLException {
         return shards.number(
                 server,
