@@ -149,14 +149,11 @@ public record Rows(String name, String columns, String key, String hash) {
         return hashes;
     }
 
-    /** What sets two connections up to compare what they see. */
-    public static List<Connection> prepare(List<Connection> connections) throws SQLException {
-        for (Connection connection : connections) {
-            Sql.execute(connection, SETTINGS);
-            connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-            connection.setReadOnly(true);
-            connection.setAutoCommit(false);
-        }
-        return connections;
+    /** Sets a connection up to be compared with another one by what both see. */
+    public static void prepare(Connection connection) throws SQLException {
+        Sql.execute(connection, SETTINGS);
+        connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        connection.setReadOnly(true);
+        connection.setAutoCommit(false);
     }
 }

@@ -76,7 +76,7 @@ final class ShardRun {
             connection.commit();
             return true;
         } catch (SQLException e) {
-            rollback();
+            rollBackAfter(e);
             return false;
         }
     }
@@ -151,7 +151,7 @@ final class ShardRun {
                 connection.commit();
                 return Optional.empty();
             } catch (SQLException e) {
-                rollback();
+                rollBackAfter(e);
                 if (IN_THE_WAY.contains(String.valueOf(e.getSQLState())) && tried < settings.tries()) {
                     pause(tried);
                 } else if (!stepwise) {
@@ -160,7 +160,7 @@ final class ShardRun {
                     return Optional.of(statements.failure(String.valueOf(e.getMessage())));
                 }
             } catch (DeployException e) {
-                rollback();
+                rollBackAfter(e);
                 return Optional.of(statements.failure(String.valueOf(e.getMessage())));
             }
         }
@@ -267,9 +267,15 @@ final class ShardRun {
         }
     }
 
-    private void rollback() throws SQLException {
-        connection.rollback();
-        connection.setAutoCommit(true);
+    /** Throws the failure itself where nothing can be rolled back any more, since it has ended the session. */
+    private <X extends Exception> void rollBackAfter(X failure) throws X {
+        try {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+            throw failure;
+        }
     }
 
     private static void pause(int tried) throws InterruptedException {

@@ -6,11 +6,12 @@ package org.shardflake.deploy;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -88,24 +89,32 @@ final class ShardWorkers {
     private <S> Collection<ShardFailure> inParallel(List<List<S>> batches, BatchTask<S> batchTask, ShardTask<S> task)
             throws SQLException, InterruptedException {
         Queue<List<S>> waiting = new ConcurrentLinkedQueue<>(batches);
+        Callable<Boolean> work = () -> {
+            work(waiting, batchTask, task);
+            return true;
+        };
         ExecutorService threads = Executors.newFixedThreadPool(settings.connections());
         try {
-            List<Future<?>> workers = new ArrayList<>();
-            for (int i = 0; i < Math.min(settings.connections(), batches.size()); i++) {
-                workers.add(threads.submit(() -> {
-                    try (Connection connection = target.connect()) {
-                        work(runs.apply(connection), waiting, batchTask, task);
-                    }
-                    return true;
-                }));
-            }
-            for (Future<?> worker : workers) {
+            // It returns when all have ended, after a failure too: the server's deploy lock is given back next.
+            List<Future<Boolean>> workers =
+                    threads.invokeAll(Collections.nCopies(Math.min(settings.connections(), batches.size()), work));
+            for (Future<Boolean> worker : workers) {
                 await(worker);
             }
         } finally {
             threads.shutdownNow();
         }
         return failures;
+    }
+
+    private <S> void work(Queue<List<S>> waiting, BatchTask<S> batchTask, ShardTask<S> task)
+            throws SQLException, InterruptedException {
+        try (Connection connection = target.connect()) {
+            work(runs.apply(connection), waiting, batchTask, task);
+        } catch (SQLException | RuntimeException e) {
+            waiting.clear(); // for the other workers, too
+            throw e;
+        }
     }
 
     private <S> void work(ShardRun run, Queue<List<S>> waiting, BatchTask<S> batchTask, ShardTask<S> task)

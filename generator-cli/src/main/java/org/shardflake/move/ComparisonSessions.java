@@ -14,13 +14,22 @@ import org.shardflake.jdbc.Sql;
 record ComparisonSessions(Connection first, Connection second) implements AutoCloseable {
 
     static ComparisonSessions open(MoveSide one, MoveSide other) throws SQLException {
-        Connection first = one.connect();
+        Connection first = open(one);
         try {
-            ComparisonSessions opened = new ComparisonSessions(first, other.connect());
-            Rows.prepare(List.of(opened.first, opened.second));
-            return opened;
+            return new ComparisonSessions(first, open(other));
         } catch (SQLException e) {
             first.close();
+            throw e;
+        }
+    }
+
+    private static Connection open(MoveSide side) throws SQLException {
+        Connection connection = side.connect();
+        try {
+            Rows.prepare(connection);
+            return connection;
+        } catch (SQLException e) {
+            connection.close();
             throw e;
         }
     }

@@ -6,6 +6,7 @@ package org.shardflake.deploy;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import java.nio.file.Path;
@@ -15,6 +16,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -367,6 +369,25 @@ class SchemaDeployerTest {
             assertThat(deploying.get().isComplete()).isTrue();
             thread.shutdown();
         }
+    }
+
+    @Test
+    void aDeploymentThatFailsEndsWhenNoSessionOfItWorksAnyMore() throws Exception {
+        fixture.deploy(fixture.photos());
+        Path more = fixture.photos("<changeSet id='sleep' author='ann'><sql>SELECT pg_sleep(3)</sql></changeSet>");
+        String sleepers = " FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+        ExecutorService thread = Executors.newSingleThreadExecutor();
+        Future<DeployReport> deploying =
+                thread.submit(() -> fixture.deploy(more, fixture.targets().subList(0, 1), fixture.settings()));
+        await().until(() -> fixture.text(0, "SELECT count(*)" + sleepers).equals("2"));
+
+        fixture.execute(0, "SELECT pg_terminate_backend(min(pid))" + sleepers);
+
+        assertThatExceptionOfType(ExecutionException.class)
+                .isThrownBy(deploying::get)
+                .withMessageContaining("terminating connection");
+        assertThat(fixture.text(0, "SELECT count(*)" + sleepers)).isEqualTo("0");
+        thread.shutdown();
     }
 
     @Test
