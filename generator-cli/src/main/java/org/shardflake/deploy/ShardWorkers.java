@@ -65,7 +65,7 @@ final class ShardWorkers {
     }
 
     /** Deploys what shards need. */
-    Collection<ShardFailure> deploy(List<ShardPlan> plans) throws SQLException, InterruptedException {
+    Collection<ShardFailure> deploy(List<ShardPlan> plans) throws InterruptedException {
         return inParallel(ShardPlan.batches(plans, settings.connections()), this::createTogether, ShardRun::deploy);
     }
 
@@ -82,12 +82,12 @@ final class ShardWorkers {
     }
 
     /** Does something to each shard. */
-    <S> Collection<ShardFailure> each(List<S> shards, ShardTask<S> task) throws SQLException, InterruptedException {
+    <S> Collection<ShardFailure> each(List<S> shards, ShardTask<S> task) throws InterruptedException {
         return inParallel(shards.stream().map(List::of).toList(), (run, batch) -> false, task);
     }
 
     private <S> Collection<ShardFailure> inParallel(List<List<S>> batches, BatchTask<S> batchTask, ShardTask<S> task)
-            throws SQLException, InterruptedException {
+            throws InterruptedException {
         Queue<List<S>> waiting = new ConcurrentLinkedQueue<>(batches);
         Callable<Boolean> work = () -> {
             work(waiting, batchTask, task);
@@ -108,12 +108,16 @@ final class ShardWorkers {
     }
 
     private <S> void work(Queue<List<S>> waiting, BatchTask<S> batchTask, ShardTask<S> task)
-            throws SQLException, InterruptedException {
+            throws InterruptedException {
         try (Connection connection = target.connect()) {
             work(runs.apply(connection), waiting, batchTask, task);
-        } catch (SQLException | RuntimeException e) {
-            waiting.clear(); // for the other workers, too
-            throw e;
+        } catch (SQLException e) {
+            throw new DeployException(
+                    "the deployment on server %s ended early; schema status shows what its shards have: %s"
+                            .formatted(target.server(), e.getMessage()),
+                    e);
+        } finally {
+            waiting.clear(); // So that the other workers end, too, if this one has failed.
         }
     }
 
@@ -147,12 +151,12 @@ final class ShardWorkers {
         return stop.get() || Thread.currentThread().isInterrupted();
     }
 
-    private static void await(Future<?> worker) throws SQLException, InterruptedException {
+    private static void await(Future<?> worker) throws InterruptedException {
         try {
             worker.get();
         } catch (ExecutionException e) {
-            if (e.getCause() instanceof SQLException sql) {
-                throw sql;
+            if (e.getCause() instanceof DeployException failure) {
+                throw failure;
             }
             throw new IllegalStateException("a deployment failed", e.getCause());
         }
