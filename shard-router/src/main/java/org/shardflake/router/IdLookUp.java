@@ -29,24 +29,23 @@ final class IdLookUp<T> {
     }
 
     /** The rows by id. */
-    Map<Long, T> read(Connection connection, List<Integer> shards, long end) throws SQLException {
+    Map<Long, T> read(CancellableConnection connection, List<Integer> shards) throws SQLException {
         String sql = shards.stream().map(this::arm).collect(Collectors.joining(" UNION ALL "));
-        return query.isColumnsOfATable() ? readOnce(connection, sql, end) : readPrepared(connection, sql, shards, end);
+        return connection.run(() -> query.isColumnsOfATable()
+                ? readOnce(connection.connection(), sql)
+                : readPrepared(connection.connection(), sql, shards));
     }
 
     /** Hardly the same ids again: as a prepared statement it would push a useful one out of the driver's cache. */
-    private Map<Long, T> readOnce(Connection connection, String sql, long end) throws SQLException {
+    private Map<Long, T> readOnce(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            statement.setQueryTimeout(ManyShards.secondsUntil(end));
             return rows(statement.executeQuery(sql));
         }
     }
 
-    private Map<Long, T> readPrepared(Connection connection, String sql, List<Integer> shards, long end)
-            throws SQLException {
+    private Map<Long, T> readPrepared(Connection connection, String sql, List<Integer> shards) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.unwrap(PGStatement.class).setPrepareThreshold(0);
-            statement.setQueryTimeout(ManyShards.secondsUntil(end));
             int position = 1;
             for (int arm = 0; arm < shards.size(); arm++) {
                 for (@Nullable Object value : query.parameters()) {

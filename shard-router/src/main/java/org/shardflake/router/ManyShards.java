@@ -6,7 +6,6 @@ package org.shardflake.router;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -37,15 +36,17 @@ final class ManyShards implements AutoCloseable {
     private final ShardRouter router;
     private final ExecutorService executor;
     private final boolean ownsExecutor;
+    private final StatementTexts texts = new StatementTexts();
 
     ManyShards(ShardRouter router, @Nullable ExecutorService executor) {
         this.router = router;
         this.ownsExecutor = executor == null;
-        this.executor = executor != null ? executor : Executors.newCachedThreadPool(ManyShards::daemon);
+        this.executor =
+                executor != null ? executor : Executors.newCachedThreadPool(work -> daemon(work, "shardflake-read"));
     }
 
-    private static Thread daemon(Runnable work) {
-        Thread thread = new Thread(work, "shardflake-read");
+    private static Thread daemon(Runnable work, String name) {
+        Thread thread = new Thread(work, name);
         thread.setDaemon(true);
         return thread;
     }
@@ -79,7 +80,7 @@ final class ManyShards implements AutoCloseable {
         }
         List<Integer> all =
                 IntStream.range(0, router.map().sharding().shardCount()).boxed().toList();
-        NewestRows<T> newest = new NewestRows<>(query, before, limit);
+        NewestRows<T> newest = new NewestRows<>(texts, query, before, limit);
         readShards(all, query, newest::read);
         return newest.inOrder();
     }
@@ -87,7 +88,7 @@ final class ManyShards implements AutoCloseable {
     /** Reads some shards of one server. */
     @FunctionalInterface
     private interface ServerRead<R> {
-        R run(Connection connection, List<Integer> shards, long end) throws SQLException;
+        R run(CancellableConnection connection, List<Integer> shards) throws SQLException;
     }
 
     /** Reads shards, a task per server; those that moved meanwhile are read again where they are now. */
@@ -102,16 +103,17 @@ final class ManyShards implements AutoCloseable {
             left.forEach(shard -> shardsByPool
                     .computeIfAbsent(routes.pool(shard), pool -> new ArrayList<>())
                     .add(shard));
+            RunningReads reads = new RunningReads();
             Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
             shardsByPool.forEach((pool, some) -> running.put(pool, executor.submit(() -> {
                 try (Connection connection = pool.connection(query.access())) {
-                    return read.run(connection, some, end);
+                    return read.run(new CancellableConnection(connection, pool, query.access(), reads), some);
                 }
             })));
             try {
                 left = collect(running, shardsByPool, routes, query, end, retry, results);
             } finally {
-                running.values().forEach(task -> task.cancel(true));
+                giveUp(running.values(), reads);
             }
         }
         return results;
@@ -148,17 +150,13 @@ final class ManyShards implements AutoCloseable {
         return moved;
     }
 
-    /**
-     * What is left of the time, in whole seconds, as statements take it.
-     *
-     * @throws SQLTimeoutException if none is left
-     */
-    static int secondsUntil(long end) throws SQLTimeoutException {
-        long left = end - System.nanoTime();
-        if (left <= 0) {
-            throw new SQLTimeoutException("the deadline has passed", "57014");
+    /** What has not ended, by the deadline or when another server failed. Nobody waits for that, as a server may not answer. */
+    private static void giveUp(Collection<? extends Future<?>> tasks, RunningReads reads) {
+        if (tasks.stream().allMatch(Future::isDone)) {
+            return;
         }
-        return (int) Math.ceil(left / 1e9);
+        tasks.forEach(task -> task.cancel(true)); // One may still wait for a connection.
+        daemon(reads::cancel, "shardflake-cancel").start();
     }
 
     private static RuntimeException asServerFailure(ServerPool pool, Exception failure) {

@@ -35,34 +35,36 @@ final class NewestRows<T> {
 
     private record Row<T>(long id, T value) {}
 
+    private final StatementTexts texts;
     private final ShardQuery<T> query;
     private final long before;
     private final int limit;
     private final ReentrantLock lock = new ReentrantLock();
     private final PriorityQueue<Row<T>> newest = new PriorityQueue<>(Comparator.comparingLong(Row<T>::id));
 
-    NewestRows(ShardQuery<T> query, long before, int limit) {
+    NewestRows(StatementTexts texts, ShardQuery<T> query, long before, int limit) {
+        this.texts = texts;
         this.query = query;
         this.before = before;
         this.limit = limit;
     }
 
     /** Reads some shards of one server; returns how many statements that took. */
-    int read(Connection connection, List<Integer> shards, long end) throws SQLException {
+    int read(CancellableConnection connection, List<Integer> shards) throws SQLException {
         int statements = 0;
         for (int from = 0; from < shards.size(); from += SHARDS_A_STATEMENT) {
             List<Integer> some = shards.subList(from, Math.min(from + SHARDS_A_STATEMENT, shards.size()));
-            add(readSome(connection, some, end));
+            add(connection.run(() -> readSome(connection.connection(), some)));
             statements++;
         }
         return statements;
     }
 
-    private List<Row<T>> readSome(Connection connection, List<Integer> shards, long end) throws SQLException {
-        String sql = text(shards);
+    private List<Row<T>> readSome(Connection connection, List<Integer> shards) throws SQLException {
+        String sql = texts.get(
+                new StatementTexts.Key(query.template(), query.isColumnsOfATable(), limit, shards), () -> text(shards));
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             prepareOnServer(statement.unwrap(PGStatement.class));
-            statement.setQueryTimeout(ManyShards.secondsUntil(end));
             bind(statement, query.isColumnsOfATable() ? 1 : shards.size());
             List<Row<T>> rows = new ArrayList<>();
             try (ResultSet row = statement.executeQuery()) {

@@ -9,44 +9,56 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /** Reads that can be cancelled all at once. Thread-safe. */
 final class RunningReads {
 
     private final ReentrantLock lock = new ReentrantLock();
-    private final Set<ShardTransaction> running = new HashSet<>();
+    private final Set<Runnable> running = new HashSet<>();
     private volatile boolean cancelled;
 
     boolean isCancelled() {
         return cancelled;
     }
 
-    <T, X extends Exception> T run(ShardTransaction tx, ShardWork<T, X> work) throws X {
-        enter(tx);
+    @FunctionalInterface
+    interface Read<T extends @Nullable Object, X extends Exception> {
+        T run() throws X;
+    }
+
+    /**
+     * Runs a read.
+     *
+     * @param cancel what cancels it, in another thread
+     * @throws CancellationException if all were cancelled before
+     */
+    <T extends @Nullable Object, X extends Exception> T run(Runnable cancel, Read<T, X> read) throws X {
+        enter(cancel);
         try {
-            return work.run(tx);
+            return read.run();
         } finally {
-            leave(tx);
+            leave(cancel);
         }
     }
 
-    private void enter(ShardTransaction tx) {
+    private void enter(Runnable cancel) {
         lock.lock();
         try {
             if (cancelled) {
                 throw new CancellationException("the read over many shards was given up");
             }
-            running.add(tx);
+            running.add(cancel);
         } finally {
             lock.unlock();
         }
     }
 
     /** Waits for a cancel that is being sent, so that it cannot reach whoever uses the connection next. */
-    private void leave(ShardTransaction tx) {
+    private void leave(Runnable cancel) {
         lock.lock();
         try {
-            running.remove(tx);
+            running.remove(cancel);
         } finally {
             lock.unlock();
         }
@@ -67,7 +79,7 @@ final class RunningReads {
     /** All at once: a server that does not answer keeps each waiting. */
     private void cancelAll() {
         List<Thread> cancelling = running.stream()
-                .map(tx -> new Thread(tx::cancel, "shardflake-cancel"))
+                .map(cancel -> new Thread(cancel, "shardflake-cancel"))
                 .toList();
         cancelling.forEach(Thread::start);
         try {

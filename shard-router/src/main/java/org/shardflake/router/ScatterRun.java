@@ -103,7 +103,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
             return new ShardResult.Failure<>(shard, ScatterException.ofShard(shard, server(shard), down));
         }
         try {
-            T value = router.inTransaction(shard, Access.READ, tx -> running.run(tx, work));
+            T value = router.inTransaction(shard, Access.READ, tx -> running.run(tx::cancel, () -> work.run(tx)));
             return new ShardResult.Value<>(shard, value);
         } catch (Throwable e) {
             if (e instanceof ServerUnavailableException gone) {

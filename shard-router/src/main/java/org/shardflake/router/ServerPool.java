@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
 import org.postgresql.PGProperty;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
@@ -191,9 +192,16 @@ final class ServerPool {
                         settings.size());
     }
 
-    /** Takes a connection out of the pool for good once it is given back. */
-    void evict(Connection connection, Access access) {
-        pool(access).evictConnection(connection);
+    /** Cancels the statement that runs on a connection now; for another thread. Given back, the connection is closed. */
+    void cancel(Connection connection, Access access) {
+        try {
+            connection.unwrap(PGConnection.class).cancelQuery();
+            // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger
+            // too.
+            pool(access).evictConnection(connection);
+        } catch (SQLException e) {
+            // A server that cannot be reached to cancel will not go on for long either.
+        }
     }
 
     /** Closes the pools once their connections were given back, or after the time given. Blocks until then. */

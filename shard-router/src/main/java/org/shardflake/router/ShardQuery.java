@@ -96,6 +96,11 @@ public final class ShardQuery<T> {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, Access.REPLICA_READ);
     }
 
+    /** The query with the placeholder for the schema. */
+    String template() {
+        return sql;
+    }
+
     String sql(String schema) {
         return sql.replace(ShardTransaction.SCHEMA_PLACEHOLDER, schema);
     }

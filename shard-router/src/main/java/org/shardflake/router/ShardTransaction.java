@@ -6,7 +6,6 @@ package org.shardflake.router;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import org.postgresql.PGConnection;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
 import org.shardflake.ShardKey;
@@ -118,13 +117,6 @@ public final class ShardTransaction {
 
     /** Cancels the statement that runs now; for another thread. The connection is not used again. */
     void cancel() {
-        try {
-            pooled.unwrap(PGConnection.class).cancelQuery();
-            // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger
-            // too.
-            pool.evict(pooled, access);
-        } catch (SQLException e) {
-            // A server that cannot be reached to cancel will not go on for long either.
-        }
+        pool.cancel(pooled, access);
     }
 }

@@ -162,6 +162,18 @@ class ManyShardsTest {
     }
 
     @Test
+    void cancelsWhatOtherServersDoWhenOneFails() {
+        ShardQuery<String> fails = ShardQuery.of(
+                "SELECT id, title, CASE '${shard.schema}' WHEN 'shard_0000' THEN (1 / (id - id))::text ELSE pg_sleep(8)::text END FROM ${shard.schema}.photo",
+                row -> row.getString("title"));
+
+        assertThatExceptionOfType(ScatterException.class)
+                .isThrownBy(() -> router.fetch(ids, fails))
+                .withMessageContaining("division by zero");
+        await().atMost(Duration.ofSeconds(5)).until(() -> running(0) + running(1) == 0);
+    }
+
+    @Test
     void scattersOverAllShards() {
         try (Stream<ShardResult<Long>> results =
                 router.scatter(Scatter.allShards(), tx -> Photos.count(tx, tx.shard()))) {
