@@ -199,8 +199,8 @@ final class ServerPool {
             // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger
             // too.
             pool(access).evictConnection(connection);
-        } catch (SQLException e) {
-            // A server that cannot be reached to cancel will not go on for long either.
+        } catch (SQLException | PoolClosedException e) {
+            // A server that cannot be reached to cancel will not go on for long either, nor will one that has left the map.
         }
     }
 
