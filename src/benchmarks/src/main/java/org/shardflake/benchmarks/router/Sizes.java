@@ -25,7 +25,7 @@ record Sizes(
                 Integer.getInteger("router.rows", 100),
                 Integer.getInteger("router.pool", 16),
                 Integer.getInteger("router.warmups", 2),
-                Integer.getInteger("router.rounds", 9),
+                Integer.getInteger("router.rounds", 5),
                 Double.parseDouble(System.getProperty("router.seconds", "1")),
                 Integer.getInteger("router.starts", 5),
                 Arrays.stream(System.getProperty("router.threads", "1,16").split(","))
