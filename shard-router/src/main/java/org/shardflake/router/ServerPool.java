@@ -200,7 +200,7 @@ final class ServerPool {
             // too.
             pool(access).evictConnection(connection);
         } catch (SQLException | PoolClosedException e) {
-            // A server that cannot be reached to cancel will not go on for long either, nor will one that has left the map.
+            // A server that cannot be reached, or has left the map, will not go on for long either.
         }
     }
 
