@@ -148,14 +148,8 @@ class MoverTest {
 
     @Test
     void bringsTheTargetsFunctionLibraryUpToDate() throws SQLException {
-        try (Connection db2 = shards.database("db2").connect()) {
-            FunctionLibrary.deploy(db2);
-        }
-        shards.execute(
-                "db2",
+        Move move = followOntoLibrary(
                 "DROP FUNCTION shardflake.complete_tables(integer); UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'complete_tables'");
-
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
 
         assertThat(shards.number("db2", "SELECT count(*) FROM pg_proc WHERE proname = 'complete_tables'"))
                 .isOne();
@@ -164,18 +158,21 @@ class MoverTest {
 
     @Test
     void deploysTheFunctionLibraryWhereThatWasInterruptedAtItsBeginning() throws SQLException {
-        try (Connection db2 = shards.database("db2").connect()) {
-            FunctionLibrary.deploy(db2);
-        }
-        shards.execute(
-                "db2",
+        Move move = followOntoLibrary(
                 "CREATE TABLE public.databasechangelog (LIKE shardflake.databasechangelog); DROP SCHEMA shardflake CASCADE; CREATE SCHEMA shardflake; ALTER TABLE public.databasechangelog SET SCHEMA shardflake");
-
-        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
 
         assertThat(shards.number("db2", "SELECT shardflake.epoch_ms()"))
                 .isEqualTo(FunctionLibrary.DEFAULT_EPOCH_MILLIS);
         mover.cancel(move.id());
+    }
+
+    /** Follows a shard onto a server whose function library this was done to. */
+    private Move followOntoLibrary(String damage) throws SQLException {
+        try (Connection db2 = shards.database("db2").connect()) {
+            FunctionLibrary.deploy(db2);
+        }
+        shards.execute("db2", damage);
+        return mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
     }
 
     @Test

@@ -192,7 +192,7 @@ final class ServerPool {
                         settings.size());
     }
 
-    /** Cancels the statement that runs on a connection now; for another thread. Given back, the connection is closed. */
+    /** Cancels the statement that runs on a connection now, and closes the connection; for another thread. */
     void cancel(Connection connection, Access access) {
         try {
             connection.unwrap(PGConnection.class).cancelQuery();

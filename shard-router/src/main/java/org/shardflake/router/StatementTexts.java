@@ -37,23 +37,13 @@ final class StatementTexts {
     String get(Key key, Supplier<String> write) {
         lock.lock();
         try {
-            String kept = texts.get(key);
-            if (kept != null) {
-                return kept;
-            }
-        } finally {
-            lock.unlock();
-        }
-        String written = write.get();
-        lock.lock();
-        try {
-            texts.put(key, written);
+            String text = texts.computeIfAbsent(key, missing -> write.get());
             if (texts.size() > MOST) {
                 texts.remove(texts.keySet().iterator().next());
             }
+            return text;
         } finally {
             lock.unlock();
         }
-        return written;
     }
 }
