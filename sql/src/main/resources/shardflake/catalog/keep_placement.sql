@@ -12,7 +12,8 @@ BEGIN
         RAISE EXCEPTION 'shard % cannot become shard %', OLD.shard, NEW.shard
             USING ERRCODE = 'SF010', HINT = 'Its number is in the ids of its rows. To move it, update its server.';
     END IF;
-    IF NEW.epoch NOT IN (OLD.epoch, v_epoch) THEN
+    -- More than by one when a catalog that was restored catches up with what servers know.
+    IF NEW.epoch NOT IN (OLD.epoch, v_epoch) AND (NEW.epoch < v_epoch OR current_setting('shardflake.catch_up', true) IS DISTINCT FROM 'on') THEN
         RAISE EXCEPTION 'epoch % of shard % cannot become %', OLD.epoch, OLD.shard, NEW.epoch
             USING ERRCODE = 'SF010', HINT = 'Leave the epoch alone: it goes up by one when the server changes.';
     END IF;
@@ -25,7 +26,7 @@ BEGIN
                   HINT = format('Wait for move %s to end, or cancel it: shardflake move status.',
                                 (SELECT m.move FROM shardflake_catalog.move_shard m WHERE m.shard = OLD.shard));
     END IF;
-    NEW.epoch := v_epoch;
+    NEW.epoch := GREATEST(NEW.epoch, v_epoch);
     RETURN NEW;
 END
 $$;

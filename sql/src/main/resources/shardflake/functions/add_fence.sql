@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/add_fence.sql
 
 --changeset shardflake:add_fence runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.add_fence(table_name regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -22,12 +23,7 @@ BEGIN
         RETURN;
     END IF;
     v_fenced := shardflake.is_fenced(right(v_schema, 4)::integer);
-    EXECUTE format(
-        'CREATE TRIGGER shardflake_fence BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s
-         FOR EACH STATEMENT EXECUTE FUNCTION shardflake.fence_write()', table_name);
-    IF NOT v_fenced THEN
-        EXECUTE format('ALTER TABLE %s DISABLE TRIGGER shardflake_fence', table_name);
-    END IF;
+    PERFORM shardflake.set_fence(table_name, v_fenced);
 END
 $$;
 

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/add_id_sequence.sql
 
 --changeset shardflake:add_id_sequence runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.add_id_sequence(table_name regclass, column_name name DEFAULT 'id') RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -9,6 +10,7 @@ DECLARE
     v_table pg_class;
     v_schema name;
     v_type regtype;
+    v_name text;
     v_sequence regclass;
 BEGIN
     SELECT * INTO v_table FROM pg_class WHERE oid = table_name;
@@ -26,15 +28,28 @@ BEGIN
                   HINT = 'Pass the name of a bigint column as the second argument, or change the type of this one.';
     END IF;
 
-    v_sequence := shardflake.create_id_sequence(v_schema, left(v_table.relname, 58 - length(column_name)) || '_' || column_name || '_seq');
+    v_name := left(v_table.relname, 58 - length(column_name)) || '_' || column_name || '_seq';
+    -- Cut to fit, it can be the name of another table's. A name for these two alone then, the same in every shard.
+    IF octet_length(v_name) > 63 OR length(v_name) < length(v_table.relname) + length(column_name) + 5 THEN
+        v_sequence := to_regclass(format('%I.%I', v_schema, v_name::name));
+        IF v_sequence IS NOT NULL AND NOT EXISTS (
+            SELECT FROM pg_depend WHERE objid = v_sequence AND classid = 'pg_class'::regclass AND refobjid = table_name)
+        THEN
+            v_name := left(v_table.relname, 6) || '_' || md5(v_table.relname || '.' || column_name) || '_seq';
+        END IF;
+    END IF;
+    v_sequence := shardflake.create_id_sequence(v_schema, v_name::name);
     EXECUTE format('ALTER SEQUENCE %s OWNED BY %s.%I', v_sequence, table_name, column_name);
     EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT %I.next_id(%L::regclass)', table_name, column_name, v_schema, v_sequence);
+    IF shardflake.adds_checks() THEN
+        PERFORM shardflake.add_check(table_name, column_name);
+    END IF;
     RETURN v_sequence;
 END
 $$;
 
 COMMENT ON FUNCTION shardflake.add_id_sequence(regclass, name) IS
-'Gives a table of a shard its own sequence, owned by the column, and the DEFAULT that makes its ids: next_id(sequence). Returns the sequence. Errors: 22023 for a table outside a shard, 42804 for a column that is not bigint, 42P07 when the sequence is there already';
+'Gives a table of a shard its own sequence, owned by the column, and the DEFAULT that makes its ids: next_id(sequence), and the check that keeps ids of other shards out. Returns the sequence. Errors: 22023 for a table outside a shard, 42804 for a column that is not bigint, 42P07 when the sequence is there already';
 
 REVOKE EXECUTE ON FUNCTION shardflake.add_id_sequence(regclass, name) FROM PUBLIC;
 

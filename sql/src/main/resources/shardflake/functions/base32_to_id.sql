@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/base32_to_id.sql
 
 --changeset shardflake:base32_to_id runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.base32_to_id(base32 text) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/complete_tables.sql
 
 --changeset shardflake:complete_tables runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.complete_tables(shard integer) RETURNS integer
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -8,23 +9,28 @@ CREATE OR REPLACE FUNCTION shardflake.complete_tables(shard integer) RETURNS int
 AS $$
 /*
  * A column that is the whole primary key, bigint, and filled by nothing else is taken to be an id. One that
- * references another table has its values from there.
+ * references another table has its values from there, and the uid from the application.
  */
 DECLARE
     v_table record;
-    v_completed integer := 0;
+    v_uid_column name := (SELECT column_name FROM shardflake.uid_column);
+    v_new regclass[] := '{}';
 BEGIN
+    PERFORM shardflake.refuse_relatives(shard);
     FOR v_table IN
         SELECT c.oid::regclass AS target, k.conkey AS key, a.attname AS id,
                a.atttypid = 'bigint'::regtype AND NOT a.atthasdef AND a.attidentity = '' AND NOT c.relispartition
                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND k.conkey[1] = ANY (f.conkey))
-                   AS needs_ids,
-               NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgfoid = 'shardflake.fence_write'::regproc)
-                   AS needs_fence
+                   AND a.attname IS DISTINCT FROM v_uid_column AS needs_ids,
+               t.oid AS fence, t.oid IS NULL AS needs_fence,
+               t.tgenabled = 'D' AND t.tgnargs = 0 OR t.tgenabled <> 'D' AND t.tgargs = 'down\000' AS has_odd_fence, -- see fence_write
+               c.relreplident IN ('d', 'i') AND NOT (x.indimmediate AND x.indisvalid AND x.indisready) AS lacks_identity
           FROM shardflake.relations(shard) relation
           JOIN pg_class c ON c.oid = relation
           LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p'
           LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[1] AND cardinality(k.conkey) = 1
+          LEFT JOIN pg_trigger t ON t.tgrelid = c.oid AND t.tgfoid = 'shardflake.fence_write'::regproc
+          LEFT JOIN pg_index x ON x.indrelid = c.oid AND CASE c.relreplident WHEN 'i' THEN x.indisreplident ELSE x.indisprimary END
          WHERE c.relkind IN ('r', 'p')
          ORDER BY c.relname COLLATE "C"
     LOOP
@@ -33,20 +39,35 @@ BEGIN
                 USING ERRCODE = 'invalid_table_definition',
                       HINT = 'Add one: without it the rows of a shard can be neither replicated to another server nor compared.';
         END IF;
+        IF v_table.lacks_identity THEN
+            RAISE EXCEPTION 'the primary key of table % is deferrable, or its index is not valid', v_table.target
+                USING ERRCODE = 'invalid_table_definition',
+                      HINT = 'Make it NOT DEFERRABLE: PostgreSQL replicates no UPDATE and no DELETE by such a key, so the shard could not be moved.';
+        END IF;
         IF v_table.needs_ids THEN
             PERFORM shardflake.add_id_sequence(v_table.target, v_table.id);
         END IF;
         IF v_table.needs_fence THEN
             PERFORM shardflake.add_fence(v_table.target);
-            v_completed := v_completed + 1;
+            v_new := v_new || v_table.target;
+        ELSIF v_table.has_odd_fence THEN
+            EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', v_table.target);
+            -- Unless it has gone up meanwhile. This function sees the latest definition, whatever the snapshot.
+            IF pg_get_triggerdef(v_table.fence) NOT LIKE '%(''up'')' THEN
+                PERFORM shardflake.set_fence(v_table.target, false);
+            END IF;
         END IF;
     END LOOP;
-    RETURN v_completed;
+    IF cardinality(v_new) > 0 AND shardflake.adds_checks() THEN
+        PERFORM shardflake.add_check(c.target, c.column_name, c.shard_count)
+           FROM shardflake.checks(shard) c WHERE c.target = ANY (v_new) AND NOT c.present;
+    END IF;
+    RETURN cardinality(v_new);
 END
 $$;
 
 COMMENT ON FUNCTION shardflake.complete_tables(integer) IS
-'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), and a fence. Returns how many tables were new. Errors: 42P16 for a table without a primary key';
+'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), a fence, and, if they are new, the checks that keep ids and uids of other shards out. Returns how many tables were new. Errors: 42P16 for a table without a primary key that replication can go by, and for one with a parent or child outside the shard';
 
 REVOKE EXECUTE ON FUNCTION shardflake.complete_tables(integer) FROM PUBLIC;
 

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/create_shard.sql
 
 --changeset shardflake:create_shard runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.create_shard(shard integer) RETURNS text
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -22,6 +23,10 @@ BEGIN
     END IF;
 
     EXECUTE format('CREATE SCHEMA %I', v_schema);
+    -- What is remembered is of one that was here before.
+    IF has_table_privilege('shardflake.placement', 'DELETE') THEN
+        DELETE FROM shardflake.placement p WHERE p.shard = create_shard.shard;
+    END IF;
     v_sequence := shardflake.create_id_sequence(v_schema, 'id_seq');
     EXECUTE format(
         'CREATE FUNCTION %I.next_id(sequence regclass) RETURNS bigint LANGUAGE sql VOLATILE PARALLEL UNSAFE

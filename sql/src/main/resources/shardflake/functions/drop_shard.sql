@@ -1,13 +1,14 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/drop_shard.sql
 
 --changeset shardflake:drop_shard runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.drop_shard(shard integer, force boolean DEFAULT false) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     v_schema text;
-    v_table regclass;
+    v_table record;
     v_has_rows boolean;
 BEGIN
     PERFORM shardflake.check_shard(shard);
@@ -19,23 +20,30 @@ BEGIN
     END IF;
     IF NOT force THEN
         FOR v_table IN
-            SELECT oid FROM pg_class WHERE relnamespace = v_schema::regnamespace AND relkind IN ('r', 'p', 'm') ORDER BY relname
+            SELECT oid::regclass AS target, relkind FROM pg_class
+             WHERE relnamespace = v_schema::regnamespace AND relkind IN ('r', 'p', 'm') AND relispopulated ORDER BY relname
         LOOP
-            EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', v_table);
-            EXECUTE format('SELECT EXISTS (SELECT FROM %s)', v_table) INTO v_has_rows;
+            IF v_table.relkind <> 'm' THEN -- which has no rows of its own, and cannot be locked
+                EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', v_table.target);
+            END IF;
+            EXECUTE format('SELECT EXISTS (SELECT FROM %s)', v_table.target) INTO v_has_rows;
             IF v_has_rows THEN
-                RAISE EXCEPTION 'shard % is not empty: table % has rows', shard, v_table
+                RAISE EXCEPTION 'shard % is not empty: table % has rows', shard, v_table.target
                     USING ERRCODE = 'dependent_objects_still_exist',
                           HINT = format('To drop the shard with all its rows: SELECT shardflake.drop_shard(%s, force => true).', shard);
             END IF;
         END LOOP;
     END IF;
     EXECUTE format('DROP SCHEMA %I CASCADE', v_schema);
+    -- Its history goes with it, or a shard created anew would be taken to have had these changesets.
+    IF has_table_privilege(to_regclass('shardflake_deploy.databasechangelog'), 'DELETE') THEN
+        EXECUTE format('DELETE FROM shardflake_deploy.databasechangelog WHERE starts_with(filename, %L)', v_schema || '/');
+    END IF;
 END
 $$;
 
 COMMENT ON FUNCTION shardflake.drop_shard(integer, boolean) IS
-'Drops the schema of a shard and everything in it; refuses while a table has rows, unless force is true. Errors: 22023 for a shard out of range, 3F000 when it is not here, 2BP01 when a table has rows';
+'Drops the schema of a shard and everything in it, and the lines of its history; refuses while a table has rows, unless force is true. Errors: 22023 for a shard out of range, 3F000 when it is not here, 2BP01 when a table has rows';
 
 REVOKE EXECUTE ON FUNCTION shardflake.drop_shard(integer, boolean) FROM PUBLIC;
 

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/fence_shard.sql
 
 --changeset shardflake:fence_shard runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.fence_shard(shard integer) RETURNS integer
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/id_to_public.sql
 
 --changeset shardflake:id_to_public runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.id_to_public(id bigint, key bytea) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/is_fenced.sql
 
 --changeset shardflake:is_fenced runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.is_fenced(shard integer) RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/key_hash.sql
 
 --changeset shardflake:key_hash runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.key_hash(key text) RETURNS bigint
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN ('x' || encode(substr(sha256(convert_to(key, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint;

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/next_id.sql
 
 --changeset shardflake:next_id runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.draw_id(shard integer, sequence regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$
@@ -23,15 +24,17 @@ BEGIN
     ELSE
         v_ticks := shardflake.draw_cold(shard, sequence);
     END IF;
-    IF shardflake.is_stopped(v_ticks) THEN
-        PERFORM shardflake.refuse_draw(shard, sequence);
-    END IF;
+    WHILE shardflake.is_stopped(v_ticks) LOOP -- fenced, or moved forward by another at this moment
+        v_ticks := shardflake.draw_cold(shard, sequence);
+    END LOOP;
     RETURN shardflake.compose_id(v_ticks, shard);
 END
 $$;
 
 COMMENT ON FUNCTION shardflake.draw_id(integer, regclass) IS
 'Internal: what next_id does. It has a name of its own because PostgreSQL looks a name up among all functions that have it, and each shard has two next_id';
+
+DROP FUNCTION IF EXISTS shardflake.refuse_draw(integer, regclass); -- as it was in earlier snapshots
 
 -- Beside draw_id, so that a rollback that cannot drop that leaves this too.
 CREATE OR REPLACE FUNCTION shardflake.next_id(shard integer, sequence regclass) RETURNS bigint

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/next_id_of_shard.sql
 
 --changeset shardflake:next_id_of_shard runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.next_id(shard integer) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$

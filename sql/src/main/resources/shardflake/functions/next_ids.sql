@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/next_ids.sql
 
 --changeset shardflake:next_ids runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.next_ids(shard integer, sequence regclass, count integer) RETURNS SETOF bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS $$

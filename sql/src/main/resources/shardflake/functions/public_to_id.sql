@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/public_to_id.sql
 
 --changeset shardflake:public_to_id runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.public_to_id(public_id text, key bytea) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp

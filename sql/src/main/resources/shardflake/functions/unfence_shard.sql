@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/functions/unfence_shard.sql
 
 --changeset shardflake:unfence_shard runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.unfence_shard(shard integer) RETURNS integer
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp

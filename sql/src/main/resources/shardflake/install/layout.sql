@@ -1,8 +1,10 @@
 --liquibase formatted sql logicalFilePath:shardflake/install/layout.sql
 
 --changeset shardflake:layout splitStatements:false stripComments:false
+--validCheckSum 1:any
 --preconditions onFail:MARK_RAN
 --precondition-sql-check expectedResult:0 SELECT count(*) FROM pg_catalog.pg_class WHERE relname = 'layout' AND relnamespace = 'shardflake'::regnamespace
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE TABLE shardflake.layout (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     epoch_ms bigint NOT NULL CHECK (epoch_ms BETWEEN 0 AND 8639999999999),

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/check_shard.sql
 
 --changeset shardflake:check_shard runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.check_shard(shard integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$

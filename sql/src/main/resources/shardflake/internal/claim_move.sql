@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/claim_move.sql
 
 --changeset shardflake:claim_move runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.claim_move(move text, claim bigint) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -21,6 +22,7 @@ REVOKE EXECUTE ON FUNCTION shardflake.claim_move(text, bigint) FROM PUBLIC;
 --rollback DROP FUNCTION shardflake.claim_move(text, bigint);
 
 --changeset shardflake:check_claim runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.check_claim(move text, claim bigint) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/create_id_sequence.sql
 
 --changeset shardflake:create_id_sequence runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.create_id_sequence(schema_name text, sequence_name text) RETURNS regclass
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -11,7 +12,9 @@ AS $$
  */
 DECLARE
     v_sequence regclass;
-    v_owner name := (SELECT proowner::regrole::name FROM pg_proc WHERE oid = 'shardflake.advance_sequence(integer, regclass)'::regprocedure);
+    v_owner name := ( -- not by ::regprocedure, which needs USAGE on the schema
+        SELECT p.proowner::regrole::name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+         WHERE p.proname = 'advance_sequence' AND n.nspname = 'shardflake_internal');
 BEGIN
     EXECUTE format('CREATE SEQUENCE %I.%I AS bigint MINVALUE -1125899906842624 MAXVALUE 1125899906842623 START 0 CACHE 1 NO CYCLE', schema_name, sequence_name);
     v_sequence := format('%I.%I', schema_name, sequence_name)::regclass;

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/fence_tables.sql
 
 --changeset shardflake:fence_tables runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.fence_tables(shard integer, fenced boolean) RETURNS integer
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -14,14 +15,16 @@ BEGIN
         RAISE EXCEPTION 'shard % is not on this server: schema % is missing', shard, shardflake.shard_schema(shard)
             USING ERRCODE = 'invalid_schema_name', HINT = 'Look the server of the shard up in the shard map.';
     END IF;
+    IF fenced THEN
+        PERFORM shardflake.refuse_relatives(shard);
+    END IF;
     FOR v_table IN SELECT * FROM shardflake.fences(shard) LOOP
         IF NOT v_table.present THEN
             RAISE EXCEPTION 'table % has no fence', v_table.target
                 USING ERRCODE = 'object_not_in_prerequisite_state',
                       HINT = format('Add it first: SELECT shardflake.add_fence(%L).', v_table.target);
         END IF;
-        -- ENABLE, not ENABLE ALWAYS: logical replication is to pass.
-        EXECUTE format('ALTER TABLE %s %s TRIGGER shardflake_fence', v_table.target, CASE WHEN fenced THEN 'ENABLE' ELSE 'DISABLE' END);
+        PERFORM shardflake.set_fence(v_table.target, fenced);
         v_tables := v_tables + 1;
     END LOOP;
     RETURN v_tables;
@@ -36,6 +39,7 @@ REVOKE EXECUTE ON FUNCTION shardflake.fence_tables(integer, boolean) FROM PUBLIC
 --rollback DROP FUNCTION shardflake.fence_tables(integer, boolean);
 
 --changeset shardflake:fence_ids runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.fence_ids(shard integer, fenced boolean) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp

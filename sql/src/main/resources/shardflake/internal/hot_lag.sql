@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/hot_lag.sql
 
 --changeset shardflake:hot_lag runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.hot_lag() RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN 3072::bigint;

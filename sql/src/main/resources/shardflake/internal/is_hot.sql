@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/is_hot.sql
 
 --changeset shardflake:is_hot runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.is_hot(last_value bigint) RETURNS boolean
     LANGUAGE sql VOLATILE PARALLEL SAFE
     -- 2^50 - 1025: the last millisecond is drawn under the lock, where its end is an error that explains itself

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/is_stopped.sql
 
 --changeset shardflake:is_stopped runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.is_stopped(ticks bigint) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ticks < 0;

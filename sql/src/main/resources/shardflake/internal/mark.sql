@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/mark.sql
 
 --changeset shardflake:mark runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.mark(stream text) RETURNS bigint
     LANGUAGE sql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/now_ticks.sql
 
 --changeset shardflake:now_ticks runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.now_ticks() RETURNS bigint
     LANGUAGE sql VOLATILE PARALLEL SAFE
     RETURN (shardflake.clock_ms() - shardflake.epoch_ms()) << 10;

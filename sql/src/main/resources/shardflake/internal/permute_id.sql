@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/permute_id.sql
 
 --changeset shardflake:permute_id runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.permute_id(id bigint, key bytea, backwards boolean) RETURNS bigint
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     SET search_path = pg_catalog, pg_temp

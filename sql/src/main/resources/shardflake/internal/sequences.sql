@@ -1,6 +1,7 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/sequences.sql
 
 --changeset shardflake:sequences runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.sequences(shard integer) RETURNS TABLE (target regclass, sequence_name name, makes_ids boolean)
     LANGUAGE sql STABLE PARALLEL SAFE ROWS 20 -- not 1000, for which indexes would not be used
     SET search_path = pg_catalog, pg_temp

@@ -1,6 +1,28 @@
 --liquibase formatted sql logicalFilePath:shardflake/internal/stop_ids.sql
 
+--changeset shardflake:lock_ids runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
+CREATE OR REPLACE FUNCTION shardflake.lock_ids(sequence regclass) RETURNS void
+    LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM shardflake.await_lock(sequence);
+EXCEPTION
+    WHEN lock_not_available THEN
+        PERFORM shardflake.refuse_wait(sequence);
+END
+$$;
+
+COMMENT ON FUNCTION shardflake.lock_ids(regclass) IS
+'Internal: takes the lock of a sequence until the transaction ends, or says who has it. Error: 55P03';
+
+REVOKE EXECUTE ON FUNCTION shardflake.lock_ids(regclass) FROM PUBLIC;
+
+--rollback DROP FUNCTION shardflake.lock_ids(regclass);
+
 --changeset shardflake:stop_ids runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.stop_ids(sequence regclass) RETURNS bigint
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -9,23 +31,22 @@ AS $$
  * A stopped sequence is below 0 by 2^50, and next_id makes no id of what nextval gives there. Like any setval this is not
  * undone by a rollback; start_ids undoes it. Nothing is lost with it, since the sequence itself says where it was.
  *
- * Numbers drawn between the look and setval are allowed for by the time that took, at 1024 a millisecond,
- * and 4096 for a burst.
+ * Numbers drawn between the look and setval, by next_id or by others, are allowed for by the time that took, see move_to_clock,
+ * and 4096 for a burst. What is drawn afterwards is below 0 and no id.
  */
 DECLARE
     c_stopped CONSTANT bigint := -1125899906842624; -- -2^50
     c_last_tick CONSTANT bigint := 1125899906842623;
-    v_before bigint := shardflake.now_ticks();
     v_last bigint;
 BEGIN
     -- Draws that lag the clock wait for this lock, as for each other: see advance_sequence.
-    PERFORM pg_advisory_xact_lock((1397115979::bigint << 32) | sequence::oid::bigint);
-    v_last := COALESCE(pg_sequence_last_value(sequence), 0);
+    PERFORM shardflake.lock_ids(sequence);
+    v_last := COALESCE(pg_sequence_last_value(sequence), nextval(sequence)); -- not called: new, restarted, or see move_to_clock
     IF v_last < 0 THEN
         RETURN v_last - c_stopped;
     END IF;
-    PERFORM setval(sequence, c_stopped + v_last);
-    v_last := LEAST(v_last + GREATEST(shardflake.now_ticks() - v_before, 0) + 4096, c_last_tick);
+    v_last := 0 - shardflake.draws_now() + setval(sequence, c_stopped + pg_sequence_last_value(sequence)) + shardflake.draws_now();
+    v_last := LEAST(v_last - c_stopped + 4096, c_last_tick);
     PERFORM setval(sequence, c_stopped + v_last);
     RETURN v_last;
 END
@@ -39,6 +60,7 @@ REVOKE EXECUTE ON FUNCTION shardflake.stop_ids(regclass) FROM PUBLIC;
 --rollback DROP FUNCTION shardflake.stop_ids(regclass);
 
 --changeset shardflake:start_ids runOnChange:true splitStatements:false stripComments:false
+SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.start_ids(sequence regclass) RETURNS void
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
@@ -47,7 +69,7 @@ DECLARE
     c_stopped CONSTANT bigint := -1125899906842624; -- -2^50
     v_last bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock((1397115979::bigint << 32) | sequence::oid::bigint);
+    PERFORM shardflake.lock_ids(sequence);
     v_last := pg_sequence_last_value(sequence);
     IF v_last < 0 THEN
         PERFORM setval(sequence, v_last - c_stopped);

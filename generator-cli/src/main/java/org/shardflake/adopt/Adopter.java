@@ -183,13 +183,24 @@ public final class Adopter implements AutoCloseable {
         if (begun.isEmpty()) {
             refuseFilled();
         }
+        List<String> warnings = new ArrayList<>(checks.warnings());
+        foreignIds()
+                .ifPresent(id -> warnings.add(
+                        "the shards' check of %s, that it says its shard, is lifted for %s, since old ids do not"
+                                .formatted(id.name(), into)));
         return new AdoptPlan(
                 table.name(),
                 into,
                 map.sharding().shardCount(),
                 table.estimatedRows(),
                 shardColumns.stream().map(Column::name).toList(),
-                checks.warnings());
+                warnings);
+    }
+
+    private Optional<Column> foreignIds() throws SQLException {
+        List<String> checked = servers.all().get(0).checkedColumns();
+        checks.checkUid(checked);
+        return checks.idThatIsNotOfItsShard(connection, checked, keyExpression.of("t"));
     }
 
     private void refuseFilled() throws SQLException {
@@ -338,6 +349,10 @@ public final class Adopter implements AutoCloseable {
 
     private Adoption beginOrGoOn() throws SQLException {
         plan();
+        Optional<Column> foreignIds = foreignIds();
+        if (foreignIds.isPresent()) {
+            servers.onAll(server -> server.liftIdCheck(foreignIds.get()));
+        }
         for (ShardTables server : servers.all()) {
             server.prepare(shardColumns);
         }

@@ -4,12 +4,18 @@
  */
 package org.shardflake.adopt;
 
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
 /**
  * A column of a table.
  *
  * @param name not quoted
  * @param quoted as it is written in SQL
  * @param type with its length or precision
+ * @param ownType the type without its schema, if that is the table's own, and so another type in each shard
+ * @param labels the values of an enum, or of what an array or a domain is made of
+ * @param attributes the attributes of a composite type, likewise
  * @param identity of the type, the same in every schema that has one of its name
  * @param domain whether the type is a domain
  * @param generated whether its value follows from other columns
@@ -20,11 +26,29 @@ record Column(
         String name,
         String quoted,
         String type,
+        @Nullable String ownType,
+        List<String> labels,
+        List<String> attributes,
         String identity,
         boolean domain,
         boolean generated,
         boolean notNull,
         boolean filled) {
+
+    /** Whether values are kept as text until it is known which table they go to, or whether that takes them. */
+    boolean stagedAsText() {
+        return domain || ownType != null;
+    }
+
+    /** The type in a table of another schema. */
+    String typeIn(String schema) {
+        return ownType == null ? type : schema + "." + ownType;
+    }
+
+    /** The type, for people. */
+    String shortType() {
+        return ownType == null ? type : ownType;
+    }
 
     /** Whether a row can be written without it. */
     boolean mayBeLeftOut() {

@@ -80,6 +80,33 @@ final class ShardTables implements AutoCloseable {
                 table);
     }
 
+    /** The columns that checks hold to their shard, in the first shard: they are the same in all. */
+    List<String> checkedColumns() throws SQLException {
+        return Sql.list(
+                connection,
+                """
+                SELECT a.attname FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ALL (k.conkey)
+                 WHERE k.conrelid = ?::regclass AND k.contype = 'c' AND cardinality(k.conkey) = 1
+                   AND k.conname = left(a.attname, 54) || '_of_shard'
+                """,
+                row -> row.getString(1),
+                table(shards.stream().findFirst().orElseThrow()));
+    }
+
+    /** Lets ids in that do not say their shard. The constraint stays, so that nobody adds another and moves carry it. */
+    void liftIdCheck(Column id) throws SQLException {
+        List<String> statements = Sql.list(connection, """
+                SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %2$I CHECK (true)', k.conrelid::regclass, k.conname)
+                  FROM unnest(?::text[]) s JOIN pg_constraint k ON k.conrelid = to_regclass(s || '.' || ?)
+                 WHERE k.conname = left(?, 54) || '_of_shard' AND pg_get_constraintdef(k.oid) <> 'CHECK (true)'
+                """, row -> row.getString(1), shards, table, id.name());
+        Sql.execute(connection, "SET lock_timeout = '10s'");
+        for (String sql : statements) {
+            Sql.execute(connection, sql);
+        }
+        Sql.execute(connection, "RESET lock_timeout");
+    }
+
     /** The shards whose table has rows. */
     List<Integer> filled() throws SQLException {
         List<Integer> filled = new ArrayList<>();
@@ -92,10 +119,13 @@ final class ShardTables implements AutoCloseable {
         return filled;
     }
 
-    /** Makes the temporary table that rows come into. A domain may refuse the nulls of a row that is only a primary key. */
+    /**
+     * Makes the temporary table that rows come into. A domain may refuse the nulls of a row that is only a primary key, and a type of
+     * the shards' own is another one in each of them.
+     */
     void prepare(List<Column> columns) throws SQLException {
         String names = columns.stream()
-                .map(column -> column.domain() ? "NULL::text AS " + column.quoted() : column.quoted())
+                .map(column -> column.stagedAsText() ? "NULL::text AS " + column.quoted() : column.quoted())
                 .collect(joining(", "));
         Sql.execute(connection, """
                 CREATE TEMP TABLE shardflake_stage AS
@@ -190,18 +220,20 @@ final class ShardTables implements AutoCloseable {
 
     private String mergeOf(int shard, List<Column> columns, List<Column> primaryKey) {
         String names = columns.stream().map(Column::quoted).collect(joining(", "));
-        String values = columns.stream()
-                .map(column -> column.domain() ? column.quoted() + "::" + column.type() : column.quoted())
-                .collect(joining(", "));
+        String values =
+                columns.stream().map(column -> staged(column, "", shard)).collect(joining(", "));
         String same = primaryKey.stream()
-                .map(column -> column.domain()
-                        ? "t.%1$s = s.%1$s::%2$s".formatted(column.quoted(), column.type())
-                        : "t.%1$s = s.%1$s".formatted(column.quoted()))
+                .map(column -> "t.%s = %s".formatted(column.quoted(), staged(column, "s.", shard)))
                 .collect(joining(" AND "));
         return """
                 DELETE FROM %1$s t USING %2$s s WHERE s.shardflake_shard = %3$d AND %4$s;
                 INSERT INTO %1$s (%5$s) OVERRIDING SYSTEM VALUE SELECT %6$s FROM %2$s WHERE shardflake_shard = %3$d AND NOT shardflake_gone
                 """.formatted(table(shard), STAGE, shard, same, names, values);
+    }
+
+    private static String staged(Column column, String row, int shard) {
+        String value = row + column.quoted();
+        return column.stagedAsText() ? value + "::" + column.typeIn(Sharding.schema(shard)) : value;
     }
 
     /** Forgets what was staged and not merged, after a failure. */

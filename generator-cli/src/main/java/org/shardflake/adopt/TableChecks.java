@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.shardflake.IdLayout;
 import org.shardflake.jdbc.Sql;
 
@@ -49,8 +50,11 @@ final class TableChecks {
                 throw schemaDiffers("it has no column " + column.name());
             }
             if (!target.generated() && !target.takes(column)) {
-                throw schemaDiffers(
-                        "its column %s is of type %s, not %s".formatted(column.name(), target.type(), column.type()));
+                throw schemaDiffers("its column %s is of type %s, not %s"
+                        .formatted(column.name(), target.shortType(), column.shortType()));
+            }
+            if (!target.generated()) {
+                checkMakeup(column, target);
             }
         }
         for (Column column : shard.columns()) {
@@ -61,6 +65,27 @@ final class TableChecks {
         if (!shard.primaryKey().equals(old.primaryKey())) {
             throw schemaDiffers("its primary key is (%s), not (%s)"
                     .formatted(String.join(", ", shard.primaryKey()), String.join(", ", old.primaryKey())));
+        }
+    }
+
+    /** Types of one name may be made of other things in each database. */
+    private void checkMakeup(Column column, Column target) {
+        if (!target.identity().equals(column.identity())) {
+            return;
+        }
+        for (String label : column.labels()) {
+            if (!target.labels().contains(label)) {
+                throw schemaDiffers("its column %s is of type %s, which has no '%s'"
+                        .formatted(column.name(), target.shortType(), label));
+            }
+        }
+        if (!target.attributes().equals(column.attributes())) {
+            throw schemaDiffers("its column %s is of type %s, with other attributes: (%s), not (%s)"
+                    .formatted(
+                            column.name(),
+                            target.shortType(),
+                            String.join(", ", target.attributes()),
+                            String.join(", ", column.attributes())));
         }
     }
 
@@ -115,6 +140,40 @@ final class TableChecks {
                     "begin an installation whose ids count from an earlier moment: shardflake init --epoch %s or before"
                             .formatted(epoch.toString().substring(0, 10) + "T00:00:00Z"));
         }
+    }
+
+    /** The uid that the shards' tables are held to has to be the one that rows are brought by. */
+    void checkUid(List<String> checkedColumns) {
+        for (String column : checkedColumns) {
+            if (!column.equals(key.name()) && !isNewId(column)) {
+                throw new AdoptRefusedException(
+                        "%s takes rows of its shard by %s only, and the key is %s"
+                                .formatted(shard.name(), column, key.name()),
+                        "adopt it with --key %s, or drop the check %s_of_shard in all shards"
+                                .formatted(column, column));
+            }
+        }
+    }
+
+    private boolean isNewId(String column) {
+        return shard.newIds() && shard.primaryKey().equals(List.of(column));
+    }
+
+    /**
+     * The id, if the shards' tables are held to it and there are old ids that do not say their shard.
+     *
+     * @param shardOfRow the shard of row {@code t} of the old table
+     */
+    Optional<Column> idThatIsNotOfItsShard(Connection connection, List<String> checkedColumns, String shardOfRow)
+            throws SQLException {
+        Optional<String> checked = checkedColumns.stream().filter(this::isNewId).findFirst();
+        if (checked.isEmpty()) {
+            return Optional.empty();
+        }
+        Column id = old.column(checked.get()).orElseThrow();
+        String sql = "SELECT EXISTS (SELECT FROM ONLY %s t WHERE t.%s::bigint >> 10 & 8191 <> %s)"
+                .formatted(old.name(), id.quoted(), shardOfRow);
+        return Sql.isTrue(connection, sql) ? Optional.of(id) : Optional.empty();
     }
 
     /** What will be different for the application. */

@@ -42,10 +42,16 @@ record TableFacts(
 
     private static final String COLUMNS = """
             SELECT a.attname, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
+                   CASE WHEN t.typnamespace = c.relnamespace
+                        THEN CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN quote_ident(p.typname) || '[]' ELSE quote_ident(t.typname) END END,
+                   ARRAY(SELECT e.enumlabel::text FROM pg_enum e WHERE e.enumtypid = p.oid ORDER BY e.enumsortorder),
+                   ARRAY(SELECT f.attname || ' ' || ft.typname FROM pg_attribute f JOIN pg_type ft ON ft.oid = f.atttypid
+                          WHERE f.attrelid = p.typrelid AND p.typrelid <> 0 AND f.attnum > 0 AND NOT f.attisdropped ORDER BY f.attnum),
                    CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN format_type(a.atttypid, a.atttypmod)
                         ELSE t.typname || ' ' || a.atttypmod END,
                    t.typtype = 'd', a.attgenerated <> '', a.attnotnull, a.atthasdef OR a.attidentity <> ''
-              FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+              FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
+              JOIN pg_type p ON p.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
              WHERE a.attrelid = CAST(? AS oid) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
             """;
 
@@ -95,10 +101,13 @@ record TableFacts(
                         row.getString(2),
                         row.getString(3),
                         row.getString(4),
-                        row.getBoolean(5),
-                        row.getBoolean(6),
-                        row.getBoolean(7),
-                        row.getBoolean(8)),
+                        List.of((String[]) row.getArray(5).getArray()),
+                        List.of((String[]) row.getArray(6).getArray()),
+                        row.getString(7),
+                        row.getBoolean(8),
+                        row.getBoolean(9),
+                        row.getBoolean(10),
+                        row.getBoolean(11)),
                 table);
     }
 

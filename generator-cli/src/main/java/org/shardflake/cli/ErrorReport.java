@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -21,11 +22,16 @@ import org.shardflake.adopt.RowsDifferException;
 import org.shardflake.catalog.CatalogConflictException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.CatalogRuleException;
+import org.shardflake.cli.server.ServerFailure;
 import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.deploy.DeployRefusedException;
 import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.MoveRefusedException;
 import org.shardflake.rebalance.RebalanceRefusedException;
+import org.shardflake.server.NoAnswerException;
+import org.shardflake.server.StandbyException;
+import org.shardflake.sql.DeploymentException;
+import org.shardflake.sql.NewerVersionException;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
 import picocli.CommandLine.IExecutionExceptionHandler;
@@ -39,6 +45,9 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
 
     /** Lines of a server's message that are said elsewhere, or not at all: a row may hold what is secret. */
     private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ");
+
+    private static final String SILENT =
+            "see whether the machine and its disks work; when the server answers again, run the same command again";
 
     private final PrintWriter err;
     private final Ansi ansi;
@@ -87,8 +96,23 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (e instanceof CliException cli) {
             return print(cli.exitCode(), String.valueOf(e.getMessage()), cli.hint(), e);
         }
+        Optional<NoAnswerException> silent = NoAnswerException.in(e);
+        if (silent.isPresent()) {
+            return print(ExitCodes.FAILURE, silent.get().explain(String.valueOf(e.getMessage()), e), SILENT, e);
+        }
+        if (isOfStandby(e)) {
+            String message = withoutHint(String.valueOf(e.getMessage()));
+            return print(ExitCodes.PRECONDITION, message, ServerFailure.PRIMARY_NEEDED, e);
+        }
         if (e instanceof ShardflakeException) {
             return explainOurs(e);
+        }
+        if (e instanceof NewerVersionException) {
+            String message = String.valueOf(e.getMessage());
+            return print(ExitCodes.PRECONDITION, message, "use the newer shardflake that deployed it", e);
+        }
+        if (e instanceof DeploymentException) {
+            return print(ExitCodes.FAILURE, withoutHint(String.valueOf(e.getMessage())), null, e);
         }
         if (e instanceof SQLException) {
             String message = withoutHint(String.valueOf(e.getMessage())).replaceFirst("^(ERROR|FATAL): ", "");
@@ -99,6 +123,15 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         }
         String hint = stacktrace.getAsBoolean() ? null : "run it again with --stacktrace and report what it shows";
         return print(ExitCodes.FAILURE, "unexpected: " + e, hint, e);
+    }
+
+    private static boolean isOfStandby(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof StandbyException) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private int explainOurs(Exception e) {

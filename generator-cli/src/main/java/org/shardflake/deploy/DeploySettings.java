@@ -20,6 +20,8 @@ import java.util.Map;
  * @param tries how often a shard is tried that another session's locks keep from being changed: 1 or more
  * @param connections how many shards of a server that exist are changed at a time: 1 or more
  * @param stopAtFailure whether the first shard that fails ends the deployment
+ * @param allowPublic whether changesets may name schema {@code public}
+ * @param checks which checks keep rows of other shards out of new tables
  */
 public record DeploySettings(
         Path searchPath,
@@ -30,12 +32,24 @@ public record DeploySettings(
         Duration statementTimeout,
         int tries,
         int connections,
-        boolean stopAtFailure) {
+        boolean stopAtFailure,
+        boolean allowPublic,
+        RowChecks checks) {
 
-    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; goes on after a failure. */
+    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; goes on after a failure, and refuses {@code public}. */
     public static DeploySettings defaults(Path searchPath) {
         return new DeploySettings(
-                searchPath, "", "", Map.of(), Duration.ofSeconds(1), Duration.ofMinutes(5), 10, 2, false);
+                searchPath,
+                "",
+                "",
+                Map.of(),
+                Duration.ofSeconds(1),
+                Duration.ofMinutes(5),
+                10,
+                2,
+                false,
+                false,
+                RowChecks.RECORDED);
     }
 
     public DeploySettings {
@@ -43,5 +57,21 @@ public record DeploySettings(
             throw new IllegalArgumentException(
                     "tries are %d and connections %d, allowed: 1 or more".formatted(tries, connections));
         }
+    }
+
+    /** These settings, with changesets that may name schema {@code public} or not. */
+    public DeploySettings withPublic(boolean allowed) {
+        return new DeploySettings(
+                searchPath,
+                contexts,
+                labels,
+                parameters,
+                lockTimeout,
+                statementTimeout,
+                tries,
+                connections,
+                stopAtFailure,
+                allowed,
+                checks);
     }
 }

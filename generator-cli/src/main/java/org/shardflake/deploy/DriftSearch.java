@@ -11,6 +11,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** Finds shards whose schema differs from that of most of their peers. */
@@ -22,15 +23,41 @@ final class DriftSearch {
     private record Found(DeployTarget target, int shard, String fingerprint) {}
 
     private final List<Found> shards = new ArrayList<>();
+    private final Map<DeployTarget, Integer> versions = new HashMap<>();
 
-    /** Adds the shards of a server. */
-    void add(DeployTarget target, Map<Integer, String> fingerprints) {
+    /** Adds the shards of a server; from any thread. */
+    void add(DeployTarget target, Connection connection) throws SQLException {
+        int version = connection.getMetaData().getDatabaseMajorVersion();
+        Map<Integer, String> fingerprints = ShardDescription.fingerprints(connection, target.shards(), false);
+        synchronized (this) {
+            versions.put(target, version);
+            add(target, fingerprints);
+        }
+    }
+
+    private void add(DeployTarget target, Map<Integer, String> fingerprints) {
         target.shards().stream()
                 .forEach(shard -> shards.add(new Found(target, shard, fingerprints.getOrDefault(shard, ""))));
     }
 
+    private boolean isAcrossVersions() {
+        return Set.copyOf(versions.values()).size() > 1;
+    }
+
+    private void readAcrossVersions() throws SQLException {
+        shards.clear();
+        for (DeployTarget target : versions.keySet()) {
+            try (Connection connection = target.connect()) {
+                add(target, ShardDescription.fingerprints(connection, target.shards(), true));
+            }
+        }
+    }
+
     /** The shards that differ, with what differs in the first of them. */
-    List<ShardDrift> find() throws SQLException {
+    synchronized List<ShardDrift> find() throws SQLException {
+        if (isAcrossVersions()) {
+            readAcrossVersions();
+        }
         Map<String, Integer> counts = new HashMap<>();
         shards.forEach(shard -> counts.merge(shard.fingerprint(), 1, Integer::sum));
         if (counts.size() < 2) {
@@ -60,9 +87,9 @@ final class DriftSearch {
         return drifts;
     }
 
-    private static Map<String, String> describe(Found shard) throws SQLException {
+    private Map<String, String> describe(Found shard) throws SQLException {
         try (Connection connection = shard.target().connect()) {
-            return ShardDescription.describe(connection, shard.shard());
+            return ShardDescription.describe(connection, shard.shard(), isAcrossVersions());
         }
     }
 
@@ -79,11 +106,15 @@ final class DriftSearch {
             if (here == null) {
                 differences.add(object + " is missing");
             } else if (there == null) {
-                differences.add("%s is not %s: %s".formatted(object, where, here));
+                differences.add("%s is not %s: %s".formatted(object, where, shown(here)));
             } else if (!there.equals(here)) {
-                differences.add("%s is %s, %s %s".formatted(object, here, where, there));
+                differences.add("%s is %s, %s %s".formatted(object, shown(here), where, shown(there)));
             }
         }
         return differences;
+    }
+
+    private static String shown(String definition) {
+        return definition.isEmpty() ? "plain" : definition;
     }
 }

@@ -9,6 +9,9 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -17,8 +20,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 import org.shardflake.IdLayout;
+import org.shardflake.ShardSet;
 import org.shardflake.deploy.DeployReport.ServerReport;
+import org.shardflake.server.ServerUrl;
 
 /**
  * Deploys one Liquibase changelog to the shards of several servers, all servers at once.
@@ -28,24 +34,25 @@ import org.shardflake.deploy.DeployReport.ServerReport;
 public final class SchemaDeployer implements AutoCloseable {
 
     private final ShardChangelog changelog;
+    private final DeploySettings settings;
     private final List<ShardChangeSet> changeSets;
     private final List<ServerDeployment> deployments = new ArrayList<>();
 
-    private SchemaDeployer(ShardChangelog changelog) {
+    private SchemaDeployer(ShardChangelog changelog, DeploySettings settings) {
         this.changelog = changelog;
+        this.settings = settings;
         this.changeSets = changelog.read();
     }
 
     /**
-     * Reads the changelog, connects to the servers, brings the function library there up to date, and finds out what every
-     * shard needs.
+     * Reads the changelog, connects to the servers, and finds out what every shard needs. Changes nothing.
      *
-     * @throws DeployException if that is not possible, or a changeset was edited after a shard had it; no shard was changed
+     * @throws DeployException if that is not possible, or a changeset was edited after a shard had it
      */
     public static SchemaDeployer prepare(
             Path changelog, List<DeployTarget> targets, IdLayout layout, DeploySettings settings)
             throws SQLException, InterruptedException {
-        SchemaDeployer deployer = new SchemaDeployer(ShardChangelog.open(changelog, settings));
+        SchemaDeployer deployer = new SchemaDeployer(ShardChangelog.open(changelog, settings), settings);
         try {
             deployer.deployments.addAll(inParallel(targets.stream()
                     .<Callable<ServerDeployment>>map(
@@ -70,6 +77,59 @@ public final class SchemaDeployer implements AutoCloseable {
         }
     }
 
+    /**
+     * Refuses to create shards that may have rows elsewhere, or had rows that are gone. The servers' deploy locks are held, so no
+     * other deployment or move creates them meanwhile.
+     *
+     * @param servers all of the shard map, by name
+     * @param recreate shards whose rows are known to be lost
+     * @throws DeployRefusedException if a shard is on another server, or was here before; no shard was changed
+     */
+    public void checkCreation(Map<String, ServerUrl> servers, ShardSet recreate) {
+        NewShards shards = new NewShards(servers, recreate);
+        for (ServerDeployment deployment : deployments) {
+            shards.check(deployment.target().server(), deployment.missing(), deployment.gone());
+        }
+    }
+
+    /**
+     * Refuses changesets with SQL that does not belong into a shard; {@link #deploy} does so itself. Those that all shards have had
+     * are done, whatever is in them.
+     *
+     * @throws DeployRefusedException if one names a shard or {@code public}, ends its transaction, or changes the search_path
+     */
+    public void check() {
+        Set<ShardChangeSet> pending = deployments.stream()
+                .flatMap(deployment -> deployment.pending().stream())
+                .flatMap(plan -> plan.steps().stream())
+                .map(ShardPlan.Step::changeSet)
+                .collect(Collectors.toSet());
+        changeSets.stream().filter(pending::contains).forEach(changeSet -> {
+            check(changeSet, changeSet.sql());
+            check(changeSet, changeSet.rollbackSql().orElse(List.of()));
+        });
+    }
+
+    /** A rollback may have been edited since: it is no part of the checksum. */
+    private void checkRollBack(int count) {
+        Set<ShardChangeSet> undone = deployments.stream()
+                .flatMap(deployment -> deployment.shardsWithHistory().stream()
+                        .flatMap(shard -> deployment.latest(changeSets, count, shard).stream()))
+                .collect(Collectors.toSet());
+        changeSets.stream()
+                .filter(undone::contains)
+                .forEach(changeSet -> check(changeSet, changeSet.rollbackSql().orElse(List.of())));
+    }
+
+    private void check(ShardChangeSet changeSet, List<String> statements) {
+        for (String sql : statements) {
+            StraySql.find(sql, settings.allowPublic()).ifPresent(stray -> {
+                throw new DeployRefusedException("changeset %s (%s) %s"
+                        .formatted(changeSet.key(), changelog.place(changeSet, sql, stray.at()), stray.what()));
+            });
+        }
+    }
+
     /** How many shards need something. */
     public int pendingShards() {
         return deployments.stream()
@@ -83,17 +143,100 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Deploys what is needed, and reads the result back.
+     * Brings the function library up to date, deploys what is needed, to one shard before all others, and reads the result back.
      *
      * @param done told how many shards were done since it was last told; from several threads
+     * @throws DeployRefusedException as {@link #check} does
+     * @throws ChangelogFailedException if a changeset can be deployed to no shard
      */
     public DeployReport deploy(IntConsumer done) throws SQLException, InterruptedException {
         AtomicBoolean stop = new AtomicBoolean();
         Preconditions preconditions = new Preconditions(changelog);
+        check();
+        begin();
+        settings.checks()
+                .record(deployments.stream().map(ServerDeployment::control).toList());
+        tryFirst(preconditions, done, stop);
         List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
                 .<Callable<Collection<ShardFailure>>>map(deployment -> () -> deployment.run(preconditions, done, stop))
                 .toList());
         return report(failures, deployment -> deployment.pending().size());
+    }
+
+    private void begin() throws SQLException, InterruptedException {
+        String now = String.valueOf(System.currentTimeMillis());
+        String id = now.substring(now.length() - 10);
+        inParallel(deployments.stream()
+                .<Callable<Boolean>>map(deployment -> () -> {
+                    deployment.begin(changeSets, id);
+                    return true;
+                })
+                .toList());
+    }
+
+    /**
+     * Deploys to one shard before the others, so that an error of the changelog is met once. The shard may itself be what is wrong,
+     * changed by hand: so after an error another shard is asked, of another server if there is one.
+     */
+    private void tryFirst(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
+            throws InterruptedException {
+        List<ServerDeployment> begun = deployments.stream()
+                .filter(deployment -> !deployment.pending().isEmpty())
+                .toList();
+        if (begun.isEmpty()) {
+            return;
+        }
+        ServerDeployment one = begun.get(0);
+        ShardPlan first = one.pending().get(0);
+        Optional<ShardFailure> failure = one.runFirst(first, preconditions, done);
+        if (failure.isEmpty()) {
+            return;
+        }
+        if (failure.get().maySpread() && !isDeployed(failure.get().changeSet())) {
+            ServerDeployment other = begun.get(begun.size() - 1);
+            ShardPlan last = other.pending().get(other.pending().size() - 1);
+            if (first.equals(last)) {
+                throw failed(failure.get(), "");
+            }
+            if (other.runFirst(last, preconditions, done)
+                    .filter(failure.get()::isLike)
+                    .isPresent()) {
+                String likewise = " but shard %d of %s, which failed likewise";
+                throw failed(
+                        failure.get(),
+                        likewise.formatted(last.shard(), other.target().server()));
+            }
+        }
+        stop.set(settings.stopAtFailure());
+    }
+
+    /** Whether a changeset can be deployed, since some shard has had it. */
+    private boolean isDeployed(String key) {
+        return changeSets.stream()
+                .filter(changeSet -> changeSet.key().equals(key))
+                .anyMatch(changeSet -> deployments.stream().anyMatch(deployment -> deployment.hasHad(changeSet)));
+    }
+
+    private ChangelogFailedException failed(ShardFailure failure, String butOne) {
+        int position = Math.max(0, failure.position() - 1);
+        String what = changeSets.stream()
+                .filter(changeSet -> changeSet.key().equals(failure.changeSet()))
+                .findFirst()
+                .map(changeSet -> "changeset %s (%s)"
+                        .formatted(changeSet.key(), changelog.place(changeSet, failure.sql(), position)))
+                .orElse("creation");
+        String hint =
+                failure.error().contains("Hint: ") ? "" : "\nHint: mend the changelog and run the same command again";
+        String message = "%s failed on shard %d of %s: %s\nstatement: %s\nno other shard was begun%s%s"
+                .formatted(
+                        what,
+                        failure.shard(),
+                        failure.server(),
+                        failure.error().replaceAll("\\s*Position: \\d+", ""),
+                        failure.sql().replaceAll("\\s+", " "),
+                        butOne,
+                        failure.changeSet().isEmpty() ? "" : hint);
+        return new ChangelogFailedException(message, failure);
     }
 
     /**
@@ -104,6 +247,8 @@ public final class SchemaDeployer implements AutoCloseable {
      */
     public DeployReport rollBack(int count, IntConsumer done) throws SQLException, InterruptedException {
         AtomicBoolean stop = new AtomicBoolean();
+        checkRollBack(count);
+        begin();
         Preconditions preconditions = new Preconditions(changelog);
         List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
                 .<Callable<Collection<ShardFailure>>>map(
@@ -114,6 +259,7 @@ public final class SchemaDeployer implements AutoCloseable {
 
     /** What {@link #rollBack} would do, by server, with the SQL of the first shard that has something to undo. */
     public DeployPreview previewRollBack(int count) {
+        checkRollBack(count);
         return DeployPreview.ofRollBack(deployments, changeSets, count);
     }
 
@@ -139,10 +285,7 @@ public final class SchemaDeployer implements AutoCloseable {
         DriftSearch search = new DriftSearch();
         List<Boolean> read = inParallel(deployments.stream()
                 .<Callable<Boolean>>map(deployment -> () -> {
-                    var fingerprints = deployment.fingerprints();
-                    synchronized (search) {
-                        search.add(deployment.target(), fingerprints);
-                    }
+                    deployment.addTo(search);
                     return true;
                 })
                 .toList());

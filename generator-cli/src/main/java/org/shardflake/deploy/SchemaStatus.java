@@ -7,7 +7,6 @@ package org.shardflake.deploy;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -53,7 +52,7 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
             try (Connection connection = target.connect()) {
                 groups.addAll(groups(target, connection));
                 if (drift) {
-                    search.add(target, ShardDescription.fingerprints(connection, target.shards()));
+                    search.add(target, connection);
                 }
             }
         }
@@ -65,7 +64,7 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
     private static List<Group> groups(DeployTarget target, Connection connection) throws SQLException {
         Map<State, List<Integer>> shardsByState =
                 new TreeMap<>(Comparator.comparingInt(State::changeSets).thenComparing(State::last));
-        String table = hasHistory(connection) ? ShardHistory.TABLE : NO_HISTORY;
+        String table = ShardHistory.exists(connection) ? ShardHistory.TABLE : NO_HISTORY;
         try (var statement = connection.prepareStatement(HISTORY.replace("@", table))) {
             statement.setArray(
                     1,
@@ -88,13 +87,5 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
                 .sorted(Comparator.comparingInt((Group group) -> group.shards().size())
                         .reversed())
                 .toList();
-    }
-
-    private static boolean hasHistory(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet found = statement.executeQuery("SELECT to_regclass('%s')".formatted(ShardHistory.TABLE))) {
-            found.next();
-            return found.getString(1) != null;
-        }
     }
 }

@@ -15,14 +15,18 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
+import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardPlan.Step;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
+import org.shardflake.sql.NewerVersionException;
 
 /** The deployment of one server: what its shards need, and the doing of it. Holds the server's deploy lock until closed. */
 final class ServerDeployment implements AutoCloseable {
@@ -30,33 +34,37 @@ final class ServerDeployment implements AutoCloseable {
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
 
     private final DeployTarget target;
+    private final IdLayout layout;
     private final DeploySettings settings;
     private final Connection control;
+    private final List<ShardPlan> tried = new ArrayList<>();
+    private final Collection<ShardFailure> failures = new ArrayList<>();
     private final List<ShardPlan> plans = new ArrayList<>();
     private final List<String> edited = new ArrayList<>();
+    private final List<Integer> gone = new ArrayList<>();
     private Map<Integer, Map<String, @Nullable String>> history = Map.of();
     private int lastOrder;
+    private String deployment = "";
 
-    private ServerDeployment(DeployTarget target, DeploySettings settings, Connection control) {
+    private ServerDeployment(DeployTarget target, IdLayout layout, DeploySettings settings, Connection control) {
         this.target = target;
+        this.layout = layout;
         this.settings = settings;
         this.control = control;
     }
 
     /**
-     * Connects, brings the function library and the history table up to date, and finds out what each shard needs.
+     * Connects and finds out what each shard needs. Changes nothing on the server.
      *
-     * @throws DeployException if another deployment works on this server
+     * @throws DeployException if another deployment works on this server, or it has another epoch or a newer function library
      */
     static ServerDeployment prepare(
             DeployTarget target, IdLayout layout, List<ShardChangeSet> changeSets, DeploySettings settings)
             throws SQLException {
-        ServerDeployment deployment = new ServerDeployment(target, settings, target.connect());
+        ServerDeployment deployment = new ServerDeployment(target, layout, settings, target.connect());
         try {
             SchemaLock.take(deployment.control, target.server(), LOCK_PATIENCE);
-            FunctionLibrary.deploy(deployment.control, layout.epochMillis());
-            ShardHistory.create(deployment.control);
-            DeployedSql.record(deployment.control, changeSets);
+            deployment.checkLibrary();
             deployment.plan(changeSets);
             return deployment;
         } catch (SQLException | RuntimeException e) {
@@ -65,13 +73,42 @@ final class ServerDeployment implements AutoCloseable {
         }
     }
 
+    private void checkLibrary() throws SQLException {
+        try {
+            FunctionLibrary.check(control, layout.epochMillis());
+        } catch (NewerVersionException e) {
+            throw new DeployRefusedException("server %s: %s\nHint: use the newer shardflake that deployed it"
+                    .formatted(target.server(), e.getMessage()));
+        } catch (DeploymentException e) {
+            throw new DeployRefusedException("server %s: %s".formatted(target.server(), e.getMessage()));
+        }
+    }
+
+    /**
+     * Brings the function library and the history's tables up to date: the first that is changed, when nothing was refused.
+     *
+     * @param deployment what Liquibase calls a run, the same on all servers
+     */
+    void begin(List<ShardChangeSet> changeSets, String deployment) throws SQLException {
+        this.deployment = deployment;
+        FunctionLibrary.deploy(control, layout.epochMillis());
+        ShardHistory.create(control);
+        DeployedSql.record(control, changeSets);
+    }
+
     private void plan(List<ShardChangeSet> changeSets) throws SQLException {
-        history = ShardHistory.read(control);
-        lastOrder = ShardHistory.lastOrder(control);
+        if (ShardHistory.exists(control)) {
+            history = ShardHistory.read(control);
+            lastOrder = ShardHistory.lastOrder(control);
+        }
         Set<Integer> present = presentShards();
         target.shards().stream().forEach(shard -> {
             List<Step> steps = new ArrayList<>();
-            Map<String, @Nullable String> had = history.getOrDefault(shard, Map.of());
+            boolean isPresent = present.contains(shard);
+            if (!isPresent && history.containsKey(shard)) {
+                gone.add(shard);
+            }
+            Map<String, @Nullable String> had = isPresent ? history.getOrDefault(shard, Map.of()) : Map.of();
             for (int i = 0; i < changeSets.size(); i++) {
                 ShardChangeSet changeSet = changeSets.get(i);
                 if (!had.containsKey(changeSet.key())) {
@@ -89,7 +126,7 @@ final class ServerDeployment implements AutoCloseable {
                                             changeSet.checksum()));
                 }
             }
-            plans.add(new ShardPlan(shard, !present.contains(shard), steps));
+            plans.add(new ShardPlan(shard, !isPresent, steps));
         });
     }
 
@@ -119,9 +156,25 @@ final class ServerDeployment implements AutoCloseable {
         return edited;
     }
 
+    /** The shards that are not on this server, and will be created. */
+    ShardSet missing() {
+        return ShardSet.of(
+                plans.stream().filter(ShardPlan::create).map(ShardPlan::shard).toList());
+    }
+
+    /** Those of them that were deployed here before. */
+    ShardSet gone() {
+        return ShardSet.of(gone);
+    }
+
     /** What shards need, in order; those that need nothing left out. */
     List<ShardPlan> pending() {
         return plans.stream().filter(plan -> !plan.isEmpty()).toList();
+    }
+
+    /** The connection that holds the server's deploy lock. */
+    Connection control() {
+        return control;
     }
 
     DeployTarget target() {
@@ -129,16 +182,37 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Deploys what is pending, some shards at a time.
+     * Deploys what is pending, some shards at a time, but for what was {@link #runFirst run first}; returns all failures.
      *
      * @param done told how many shards were done since it was last told
      * @param stop set when the rest is not to be begun, by a failure here or elsewhere
      */
     Collection<ShardFailure> run(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        Collection<ShardFailure> failures = workers(preconditions, done, stop).deploy(pending());
+        List<ShardPlan> rest = new ArrayList<>(pending());
+        rest.removeAll(tried);
+        failures.addAll(workers(preconditions, done, stop).deploy(rest));
         Sql.awaitDisk(control); // the shards' commits did not wait for it
         return failures;
+    }
+
+    /**
+     * Deploys to one of the shards, before {@link #run} does so to the others. Returns how it failed, if it did.
+     *
+     * @param plan one that is pending
+     */
+    Optional<ShardFailure> runFirst(ShardPlan plan, Preconditions preconditions, IntConsumer done)
+            throws InterruptedException {
+        tried.add(plan);
+        Collection<ShardFailure> its =
+                workers(preconditions, done, new AtomicBoolean()).deploy(List.of(plan));
+        failures.addAll(its);
+        return its.stream().findFirst();
+    }
+
+    /** Whether a shard has had a changeset, in this form. */
+    boolean hasHad(ShardChangeSet changeSet) {
+        return history.values().stream().anyMatch(had -> changeSet.checksum().equals(had.get(changeSet.key())));
     }
 
     /**
@@ -160,8 +234,6 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     private ShardWorkers workers(Preconditions preconditions, IntConsumer done, AtomicBoolean stop) {
-        String now = String.valueOf(System.currentTimeMillis());
-        String deployment = now.substring(now.length() - 10);
         return new ShardWorkers(
                 target,
                 settings,
@@ -186,9 +258,9 @@ final class ServerDeployment implements AutoCloseable {
         return had.subList(0, Math.min(count, had.size()));
     }
 
-    /** What a shard's schema is now, by shard, without its name. */
-    Map<Integer, String> fingerprints() throws SQLException {
-        return ShardDescription.fingerprints(control, target.shards());
+    /** Adds what the shards' schemas are now. */
+    void addTo(DriftSearch search) throws SQLException {
+        search.add(target, control);
     }
 
     @Override

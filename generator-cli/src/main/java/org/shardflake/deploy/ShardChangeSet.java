@@ -13,6 +13,7 @@ import java.util.Optional;
  * <p>Tables are not qualified in it, or by {@link #TEMPLATE_SCHEMA}, which stands for the schema of the shard.
  *
  * @param path the changelog file it is in
+ * @param files where its text may be, as they are called below the search path
  * @param checksum Liquibase's, the same for all shards
  * @param sql its statements
  * @param rollbackSql the statements that undo it, none if it cannot be undone
@@ -20,11 +21,13 @@ import java.util.Optional;
  * @param runOnChange whether it runs again when its checksum is another
  * @param runAlways whether it runs at every deployment
  * @param hasPreconditions whether Liquibase must be asked on each shard
+ * @param lasts whether it may leave something in its session, such as a setting, that the next shard must not meet
  */
 record ShardChangeSet(
         String id,
         String author,
         String path,
+        List<String> files,
         String checksum,
         String description,
         List<String> sql,
@@ -32,7 +35,8 @@ record ShardChangeSet(
         boolean inTransaction,
         boolean runOnChange,
         boolean runAlways,
-        boolean hasPreconditions) {
+        boolean hasPreconditions,
+        boolean lasts) {
 
     /** What Liquibase takes for the default schema, and {@code ${shard.schema}} becomes. */
     static final String TEMPLATE_SCHEMA = "shardflake_template_shard";

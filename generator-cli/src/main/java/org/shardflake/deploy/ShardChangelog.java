@@ -5,6 +5,8 @@
 package org.shardflake.deploy;
 
 import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -12,10 +14,15 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import liquibase.ChecksumVersion;
 import liquibase.Contexts;
 import liquibase.LabelExpression;
+import liquibase.change.AbstractSQLChange;
 import liquibase.change.Change;
+import liquibase.change.core.SQLFileChange;
 import liquibase.changelog.ChangeLogParameters;
 import liquibase.changelog.ChangeSet;
 import liquibase.changelog.DatabaseChangeLog;
@@ -58,7 +65,8 @@ final class ShardChangelog implements AutoCloseable {
         Path directory = settings.searchPath().toAbsolutePath().normalize();
         if (!absolute.startsWith(directory)) {
             throw new DeployException(
-                    "changelog %s is not below %s, where includes are looked for".formatted(absolute, directory));
+                    "changelog %s is not below %s, where includes are looked for; name another directory with --search-path"
+                            .formatted(absolute, directory));
         }
         try {
             String file = directory.relativize(absolute).toString().replace('\\', '/');
@@ -159,6 +167,7 @@ final class ShardChangelog implements AutoCloseable {
                     "changeset %s has failOnError=false; a shard is deployed whole or not at all, so leave that out"
                             .formatted(key));
         }
+        String checksum = changeSet.generateCheckSum(ChecksumVersion.latest()).toString();
         List<String> sql = new ArrayList<>();
         for (Change change : changeSet.getChanges()) {
             if (change.generateStatementsVolatile(database)) {
@@ -166,16 +175,18 @@ final class ShardChangelog implements AutoCloseable {
                         "change %s of changeset %s depends on what is in the database, so it cannot be the same for every shard; write it as SQL"
                                 .formatted(change.getSerializedObjectName(), key));
             }
-            sql.addAll(sql(change.generateStatements(database), database));
+            sql.addAll(sql(change, change::generateStatements, database));
         }
+        Optional<List<String>> rollbackSql = rollbackSql(changeSet, database);
         return new ShardChangeSet(
                 changeSet.getId(),
                 changeSet.getAuthor(),
                 changeSet.getFilePath(),
-                changeSet.generateCheckSum(ChecksumVersion.latest()).toString(),
+                files(changeSet),
+                checksum,
                 String.valueOf(changeSet.getDescription()),
                 List.copyOf(sql),
-                rollbackSql(changeSet, database),
+                rollbackSql,
                 changeSet.isRunInTransaction(),
                 changeSet.isRunOnChange(),
                 changeSet.isAlwaysRun(),
@@ -183,7 +194,9 @@ final class ShardChangelog implements AutoCloseable {
                         && !changeSet
                                 .getPreconditions()
                                 .getNestedPreconditions()
-                                .isEmpty());
+                                .isEmpty(),
+                Stream.concat(sql.stream(), rollbackSql.stream().flatMap(List::stream))
+                        .anyMatch(StraySql::lasts));
     }
 
     private static Optional<List<String>> rollbackSql(ChangeSet changeSet, Database database) throws Exception {
@@ -192,7 +205,7 @@ final class ShardChangelog implements AutoCloseable {
             List<Change> given = changeSet.getRollback().getChanges();
             if (!given.isEmpty()) {
                 for (Change change : given) {
-                    sql.addAll(sql(change.generateStatements(database), database));
+                    sql.addAll(sql(change, change::generateStatements, database));
                 }
                 return Optional.of(List.copyOf(sql));
             }
@@ -201,7 +214,8 @@ final class ShardChangelog implements AutoCloseable {
                 if (!changes.get(i).supportsRollback(database)) {
                     return Optional.empty();
                 }
-                sql.addAll(sql(changes.get(i).generateRollbackStatements(database), database));
+                Change change = changes.get(i);
+                sql.addAll(sql(change, change::generateRollbackStatements, database));
             }
             return Optional.of(List.copyOf(sql));
         } catch (RollbackImpossibleException e) {
@@ -209,13 +223,88 @@ final class ShardChangelog implements AutoCloseable {
         }
     }
 
-    private static List<String> sql(SqlStatement[] statements, Database database) {
+    /** How Liquibase makes the statements of a change. */
+    @FunctionalInterface
+    private interface Generation {
+        SqlStatement[] of(Database database) throws RollbackImpossibleException;
+    }
+
+    /**
+     * The SQL of a change. Liquibase, told to cut comments, cuts them out of functions' bodies too, and of all else that it
+     * takes for one: so that is done here.
+     */
+    private static List<String> sql(Change change, Generation generation, Database database)
+            throws RollbackImpossibleException {
+        boolean cutsComments = change instanceof AbstractSQLChange its && Boolean.TRUE.equals(its.isStripComments());
+        if (change instanceof AbstractSQLChange its) {
+            its.setStripComments(false);
+        }
         List<String> sql = new ArrayList<>();
-        for (SqlStatement statement : statements) {
+        for (SqlStatement statement : generation.of(database)) {
             for (Sql one : SqlGeneratorFactory.getInstance().generateSql(statement, database)) {
-                sql.add(one.toSql());
+                sql.add(cutsComments ? SqlTokens.withoutComments(one.toSql()) : one.toSql());
             }
         }
+        sql.removeIf(one -> SqlTokens.of(one).isEmpty());
         return sql;
+    }
+
+    private static List<String> files(ChangeSet changeSet) {
+        List<String> files = new ArrayList<>();
+        for (Change change : changeSet.getChanges()) {
+            if (change instanceof SQLFileChange file) {
+                String directory = Boolean.TRUE.equals(file.isRelativeToChangelogFile())
+                        ? changeSet.getChangeLog().getPhysicalFilePath().replaceFirst("[^/]*$", "")
+                        : "";
+                files.add(directory + file.getPath());
+            }
+        }
+        files.add(changeSet.getChangeLog().getPhysicalFilePath());
+        return List.copyOf(files);
+    }
+
+    /**
+     * Where something in the SQL of a changeset stands, for people: {@code app.sql, line 7}; without a line where the SQL is
+     * Liquibase's own making.
+     *
+     * @param at where in the SQL
+     */
+    String place(ShardChangeSet changeSet, String sql, int at) {
+        for (String name : changeSet.files()) {
+            int line = line(changeSet, text(name), sql, at);
+            if (line > 0) {
+                return "%s, line %d".formatted(name, line);
+            }
+        }
+        return changeSet.files().get(changeSet.files().size() - 1);
+    }
+
+    private static int line(ShardChangeSet changeSet, String text, String sql, int at) {
+        Matcher header = Pattern.compile("(?im)^\\s*--\\s*changeset\\s+\"?%s\"?:\"?%s\"?(\\s|$)"
+                        .formatted(Pattern.quote(changeSet.author()), Pattern.quote(changeSet.id())))
+                .matcher(text);
+        int from = header.find() ? header.start() : 0;
+        int found = text.indexOf(sql, from);
+        if (found >= 0) {
+            return lineOf(text, found + at);
+        }
+        // As it is with parameters or comments in it: the one line may be the same.
+        int start = sql.lastIndexOf('\n', at - 1) + 1;
+        int end = sql.indexOf('\n', at);
+        String its = sql.substring(start, end < 0 ? sql.length() : end).strip();
+        found = its.isEmpty() ? -1 : text.indexOf(its, from);
+        return found < 0 ? 0 : lineOf(text, found);
+    }
+
+    private static int lineOf(String text, int at) {
+        return (int) text.substring(0, at).chars().filter(c -> c == '\n').count() + 1;
+    }
+
+    private String text(String file) {
+        try (InputStream stream = resources.getExisting(file).openInputStream()) {
+            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+        } catch (IOException e) {
+            return ""; // The line is all that is missing then.
+        }
     }
 }

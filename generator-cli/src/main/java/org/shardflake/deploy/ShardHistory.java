@@ -43,14 +43,20 @@ final class ShardHistory {
         DeployedSql.create(connection);
     }
 
+    /** Whether a server has a history: there is none before its first deployment. */
+    static boolean exists(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet found = statement.executeQuery("SELECT to_regclass('%s') IS NOT NULL".formatted(TABLE))) {
+            found.next();
+            return found.getBoolean(1);
+        }
+    }
+
     private static void createHistory(Connection connection) throws SQLException {
+        if (exists(connection)) {
+            return;
+        }
         try (Statement statement = connection.createStatement()) {
-            try (ResultSet found = statement.executeQuery("SELECT to_regclass('%s')".formatted(TABLE))) {
-                found.next();
-                if (found.getString(1) != null) {
-                    return;
-                }
-            }
             statement.execute("CREATE SCHEMA IF NOT EXISTS " + SCHEMA);
         }
         try {

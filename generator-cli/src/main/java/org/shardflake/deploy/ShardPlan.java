@@ -37,7 +37,8 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
         return create
                 && steps.stream()
                         .map(Step::changeSet)
-                        .allMatch(changeSet -> changeSet.inTransaction() && !changeSet.hasPreconditions());
+                        .allMatch(changeSet ->
+                                changeSet.inTransaction() && !changeSet.hasPreconditions() && !changeSet.lasts());
     }
 
     private List<String> sql() {

@@ -16,6 +16,9 @@ import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
+import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardPlan.Step;
 
@@ -41,6 +44,8 @@ final class ShardRun {
     private final Preconditions preconditions;
     private final String deployment;
     private final int firstOrder;
+    private boolean expressionsChecked;
+    private boolean leftSomething;
 
     ShardRun(
             Connection connection,
@@ -55,6 +60,11 @@ final class ShardRun {
         this.preconditions = preconditions;
         this.deployment = deployment;
         this.firstOrder = firstOrder;
+    }
+
+    /** Whether a shard's SQL may have left settings and the like in the session; the next one takes another connection then. */
+    boolean leftSomething() {
+        return leftSomething;
     }
 
     /**
@@ -74,6 +84,7 @@ final class ShardRun {
             }
             statements.flush();
             connection.commit();
+            expressionsChecked = true;
             return true;
         } catch (SQLException e) {
             rollBackAfter(e);
@@ -149,6 +160,7 @@ final class ShardRun {
                 body.addTo(statements);
                 statements.flush();
                 connection.commit();
+                expressionsChecked |= statements.checksExpressions;
                 return Optional.empty();
             } catch (SQLException e) {
                 rollBackAfter(e);
@@ -157,11 +169,11 @@ final class ShardRun {
                 } else if (!stepwise) {
                     stepwise = true;
                 } else {
-                    return Optional.of(statements.failure(String.valueOf(e.getMessage())));
+                    return Optional.of(statements.failure(e));
                 }
             } catch (DeployException e) {
                 rollBackAfter(e);
-                return Optional.of(statements.failure(String.valueOf(e.getMessage())));
+                return Optional.of(statements.failure(e));
             }
         }
     }
@@ -178,6 +190,7 @@ final class ShardRun {
 
     private static void create(Statements statements, int shard) throws SQLException {
         statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
+        statements.add(ShardSchemaCopy.forgetSql(shard)); // of a schema that was dropped by other means than drop_shard
     }
 
     private void run(Statements statements, int shard, List<Step> steps) throws SQLException {
@@ -200,7 +213,13 @@ final class ShardRun {
             statements.add(
                     ShardHistory.recordSql(shard, step.changeSet(), how, firstOrder + step.position(), deployment));
         }
+        if (!settings.checks().wanted()) {
+            statements.add("SET LOCAL shardflake.checks = off");
+        }
         statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
+        if (!expressionsChecked) {
+            statements.checkExpressions(shard);
+        }
     }
 
     /** A changeset that cannot be in a transaction, such as CREATE INDEX CONCURRENTLY. */
@@ -226,7 +245,7 @@ final class ShardRun {
                     deployment));
             return Optional.empty();
         } catch (SQLException e) {
-            return Optional.of(statements.failure(String.valueOf(e.getMessage())));
+            return Optional.of(statements.failure(e));
         } finally {
             reset();
         }
@@ -291,6 +310,7 @@ final class ShardRun {
         private final StringBuilder gathered = new StringBuilder();
         private String changeSet = "";
         private String running = "";
+        private boolean checksExpressions;
 
         private Statements(int shard, boolean stepwise) {
             this.shard = shard;
@@ -298,6 +318,7 @@ final class ShardRun {
         }
 
         void begin(ShardChangeSet next) {
+            leftSomething |= next.lasts();
             changeSet = next.key();
             running = "";
         }
@@ -307,7 +328,21 @@ final class ShardRun {
                 running = sql;
                 execute(sql);
             } else {
-                gathered.append(sql).append(";\n");
+                gathered.append(sql).append("\n;\n"); // the last line may be a comment
+            }
+        }
+
+        /** Of the first shard only, since it is the same for all. */
+        void checkExpressions(int itsShard) throws SQLException {
+            checksExpressions = true;
+            if (!stepwise) {
+                add(EmptySearchPath.checkSql(ShardSet.of(itsShard)));
+                return;
+            }
+            running = "";
+            Optional<String> found = EmptySearchPath.check(connection, ShardSet.of(itsShard));
+            if (found.isPresent()) {
+                throw new DeployException(found.get());
             }
         }
 
@@ -325,8 +360,11 @@ final class ShardRun {
             }
         }
 
-        private ShardFailure failure(String error) {
-            return new ShardFailure(shard, server, changeSet, running, error);
+        private ShardFailure failure(Exception e) {
+            String state = e instanceof SQLException sql && sql.getSQLState() != null ? sql.getSQLState() : "";
+            ServerErrorMessage said = e instanceof PSQLException its ? its.getServerErrorMessage() : null;
+            int position = said == null ? 0 : said.getPosition();
+            return new ShardFailure(shard, server, changeSet, running, String.valueOf(e.getMessage()), state, position);
         }
     }
 }

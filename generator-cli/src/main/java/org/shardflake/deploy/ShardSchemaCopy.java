@@ -11,13 +11,17 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Brings the schema of shards to another server, without rows: deploys there what the shards' history says they have had, and
@@ -30,14 +34,29 @@ public final class ShardSchemaCopy {
 
     private static final String HISTORY = """
             SELECT h.id || ' of ' || substr(h.filename, 12), h.exectype = 'MARK_RAN', c.sql
-              FROM %s h
+              FROM (SELECT DISTINCT ON (filename, id, author) * FROM %s WHERE starts_with(filename, ?)
+                     ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC) h
               LEFT JOIN %s c ON (c.filename, c.id, c.author, c.md5sum) = (substr(h.filename, 12), h.id, h.author, h.md5sum)
-             WHERE starts_with(h.filename, ?)
              ORDER BY h.orderexecuted, h.dateexecuted
             """.formatted(ShardHistory.TABLE, DeployedSql.TABLE);
 
     private static final String COLUMNS =
             "id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, tag, liquibase, contexts, labels, deployment_id";
+
+    private static final String UNCARRIED =
+            ShardDescription.sql("things.sql") + ",\n" + ShardDescription.sql("uncarried.sql");
+    private static final String ROLES = ShardDescription.sql("things.sql") + "\n" + ShardDescription.sql("roles.sql");
+
+    /** A changelog may have made a constraint of that name itself. */
+    private static final String CHECKS = """
+            SELECT format('DO $do$ BEGIN IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = %L::regclass AND conname = %L) THEN ALTER TABLE %s ADD CONSTRAINT %I %s; END IF; END $do$',
+                          format('%I.%I', n.nspname, c.relname), k.conname, format('%I.%I', n.nspname, c.relname), k.conname, pg_get_constraintdef(k.oid))
+              FROM pg_namespace n
+              JOIN pg_constraint k ON k.connamespace = n.oid AND k.contype = 'c' AND k.conislocal AND k.conname LIKE '%\\_of\\_shard'
+              JOIN pg_class c ON c.oid = k.conrelid
+             WHERE n.nspname = ?
+             ORDER BY c.relname, k.conname
+            """;
 
     private final Connection source;
     private final Connection target;
@@ -71,6 +90,64 @@ public final class ShardSchemaCopy {
         for (List<NewShard> some : CreationBatches.of(missing, NewShard::sql, 1)) {
             create(some);
         }
+        for (int shard : unlike(shards)) {
+            Sql.inTransaction(target, () -> carried(shard));
+        }
+    }
+
+    /**
+     * What would be other on the target if shards were created there now: the reasons for which that fails, or the differences,
+     * a list for each shard that has some. Creates shards on the target and rolls that back; of shards that are equal, one. The
+     * target has the source's function library.
+     */
+    public Map<Integer, List<String>> rehearse(ShardSet shards) throws SQLException {
+        Map<Integer, List<String>> differences = new TreeMap<>();
+        if (!exists(source, ShardHistory.TABLE) || !exists(source, DeployedSql.TABLE)) {
+            int first = shards.stream().findFirst().orElseThrow();
+            return Map.of(first, List.of(String.valueOf(unknown(first).getMessage())));
+        }
+        Map<Integer, String> fingerprints = ShardDescription.fingerprints(source, shards, false);
+        Set<List<String>> done = new HashSet<>();
+        for (int shard : shards.stream().toArray()) {
+            try {
+                List<String> sql = deployedSql(shard);
+                List<String> kind = new ArrayList<>(sql);
+                kind.add(String.valueOf(fingerprints.get(shard)));
+                if (done.add(kind)) {
+                    List<String> found = rehearse(new NewShard(shard, sql));
+                    if (!found.isEmpty()) {
+                        differences.put(shard, found);
+                    }
+                }
+            } catch (DeployException e) {
+                differences.put(shard, List.of(String.valueOf(e.getMessage())));
+            }
+        }
+        return differences;
+    }
+
+    private List<String> rehearse(NewShard shard) throws SQLException {
+        target.setAutoCommit(false);
+        try {
+            execute("SET LOCAL lock_timeout = '5s'");
+            execute(creation(List.of(shard)));
+            return carried(shard.number());
+        } catch (SQLException e) {
+            return List.of("cannot be created there: " + Sql.message(e));
+        } finally {
+            target.rollback();
+            target.setAutoCommit(true);
+        }
+    }
+
+    /** Carries what is to be carried, unless the shard itself is other, and returns what differs then. */
+    private List<String> carried(int shard) throws SQLException {
+        List<String> differences = differences(shard);
+        if (differences.isEmpty() || !differences.stream().allMatch(CarriedProperties::has)) {
+            return differences;
+        }
+        new CarriedProperties(source, target).carry(shard);
+        return differences(shard);
     }
 
     /**
@@ -80,22 +157,34 @@ public final class ShardSchemaCopy {
      */
     private record NewShard(int number, List<String> sql) {}
 
-    private void create(List<NewShard> shards) throws SQLException {
+    private String creation(List<NewShard> shards) throws SQLException {
         List<String> statements = new ArrayList<>();
         // All schemas before any table, as CreationBatches has it.
-        shards.forEach(shard -> statements.add("SELECT shardflake.create_shard(%d)".formatted(shard.number())));
+        for (NewShard shard : shards) {
+            statements.add("SELECT shardflake.create_shard(%d)".formatted(shard.number()));
+        }
         statements.add("SET LOCAL synchronous_commit = off");
+        statements.addAll(uidColumn());
         for (NewShard shard : shards) {
             String schema = Sharding.schema(shard.number());
             statements.add("SET LOCAL search_path = %s, public".formatted(schema));
             shard.sql().forEach(sql -> statements.add(ShardChangeSet.forShard(sql, schema)));
+            statements.add("SET LOCAL shardflake.checks = off");
             statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard.number()));
+            statements.addAll(checks(shard.number()));
             statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard.number()));
         }
+        return String.join(";\n", statements);
+    }
+
+    private void create(List<NewShard> shards) throws SQLException {
         target.setAutoCommit(false);
         try {
-            execute(String.join(";\n", statements));
+            execute(creation(shards));
             for (NewShard shard : shards) {
+                // A schema that was dropped by other means than drop_shard has left its lines.
+                execute("SELECT shardflake.record_placement(%d, 0, false); %s"
+                        .formatted(shard.number(), forgetSql(shard.number())));
                 copyHistory(shard.number());
             }
             target.commit();
@@ -151,10 +240,34 @@ public final class ShardSchemaCopy {
 
     private void copyHistory(int shard) throws SQLException {
         copyRows(
-                "SELECT %s FROM %s WHERE starts_with(filename, '%s/')"
+                "SELECT DISTINCT ON (filename, id, author) %s FROM %s WHERE starts_with(filename, '%s/') ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC"
                         .formatted(COLUMNS, ShardHistory.TABLE, Sharding.schema(shard)),
                 "INSERT INTO %s (%s)".formatted(ShardHistory.TABLE, COLUMNS),
                 "");
+    }
+
+    /** What makes the target's tables refuse the rows that the source's do: these checks are not of the changelog. */
+    private List<String> checks(int shard) throws SQLException {
+        List<String> statements = new ArrayList<>();
+        try (PreparedStatement checks = source.prepareStatement(CHECKS)) {
+            checks.setString(1, Sharding.schema(shard));
+            try (ResultSet row = checks.executeQuery()) {
+                while (row.next()) {
+                    statements.add(row.getString(1));
+                }
+            }
+        }
+        return statements;
+    }
+
+    /** By which complete_tables tells a uid from an id. */
+    private List<String> uidColumn() throws SQLException {
+        return exists(source, "shardflake.uid_column")
+                ? Sql.list(
+                        source,
+                        "SELECT format('DO $do$ BEGIN IF to_regclass(''shardflake.uid_column'') IS NOT NULL THEN INSERT INTO shardflake.uid_column (column_name, shard_count) VALUES (%L, %s) ON CONFLICT DO NOTHING; END IF; END $do$', column_name, shard_count) FROM shardflake.uid_column",
+                        row -> row.getString(1))
+                : List.of();
     }
 
     private void copyRecordedSql() throws SQLException {
@@ -193,22 +306,52 @@ public final class ShardSchemaCopy {
         return exists(connection, ShardHistory.TABLE);
     }
 
+    /** What is in the shards on the source that a move can neither compare nor carry. */
+    public List<String> uncarried(ShardSet shards) throws SQLException {
+        return ShardDescription.query(source, UNCARRIED, shards, row -> row.getString(1));
+    }
+
+    /** The roles that own something in the shards or may use it, and are missing on the target. */
+    public List<String> missingRoles(ShardSet shards) throws SQLException {
+        List<String> roles = new ArrayList<>(ShardDescription.query(source, ROLES, shards, row -> row.getString(1)));
+        roles.removeAll(Sql.list(target, "SELECT oid::regrole::text FROM pg_roles", row -> row.getString(1)));
+        return roles;
+    }
+
     /** What differs between the two servers, a list for each shard that differs. */
     public Map<Integer, List<String>> differences(ShardSet shards) throws SQLException {
-        Map<Integer, String> there = ShardDescription.fingerprints(source, shards);
-        Map<Integer, String> here = ShardDescription.fingerprints(target, shards);
         Map<Integer, List<String>> differences = new TreeMap<>();
-        for (int shard : shards.stream().toArray()) {
-            if (!String.valueOf(there.get(shard)).equals(here.get(shard))) {
-                differences.put(
-                        shard,
-                        DriftSearch.differences(
-                                ShardDescription.describe(source, shard),
-                                ShardDescription.describe(target, shard),
-                                "on the source"));
-            }
+        for (int shard : unlike(shards)) {
+            differences.put(shard, differences(shard));
         }
         return differences;
+    }
+
+    private List<Integer> unlike(ShardSet shards) throws SQLException {
+        boolean acrossVersions = isAcrossVersions();
+        Map<Integer, String> there = ShardDescription.fingerprints(source, shards, acrossVersions);
+        Map<Integer, String> here = ShardDescription.fingerprints(target, shards, acrossVersions);
+        return shards.stream()
+                .boxed()
+                .filter(shard -> !String.valueOf(there.get(shard)).equals(here.get(shard)))
+                .toList();
+    }
+
+    /** Of the objects themselves first. */
+    private List<String> differences(int shard) throws SQLException {
+        boolean acrossVersions = isAcrossVersions();
+        return DriftSearch.differences(
+                        ShardDescription.describe(source, shard, acrossVersions),
+                        ShardDescription.describe(target, shard, acrossVersions),
+                        "on the source")
+                .stream()
+                .sorted(Comparator.comparing(CarriedProperties::has))
+                .toList();
+    }
+
+    private boolean isAcrossVersions() throws SQLException {
+        return source.getMetaData().getDatabaseMajorVersion()
+                != target.getMetaData().getDatabaseMajorVersion();
     }
 
     private void execute(String sql) throws SQLException {

@@ -109,8 +109,12 @@ final class ShardWorkers {
 
     private <S> void work(Queue<List<S>> waiting, BatchTask<S> batchTask, ShardTask<S> task)
             throws InterruptedException {
-        try (Connection connection = target.connect()) {
-            work(runs.apply(connection), waiting, batchTask, task);
+        try {
+            while (!waiting.isEmpty() && !isStopped()) {
+                try (Connection connection = target.connect()) {
+                    work(runs.apply(connection), waiting, batchTask, task);
+                }
+            }
         } catch (SQLException e) {
             throw new DeployException(
                     "the deployment on server %s ended early; schema status shows what its shards have: %s"
@@ -123,7 +127,11 @@ final class ShardWorkers {
 
     private <S> void work(ShardRun run, Queue<List<S>> waiting, BatchTask<S> batchTask, ShardTask<S> task)
             throws SQLException, InterruptedException {
-        for (List<S> batch = waiting.poll(); batch != null && !isStopped(); batch = waiting.poll()) {
+        while (!run.leftSomething() && !isStopped()) {
+            List<S> batch = waiting.poll();
+            if (batch == null) {
+                return;
+            }
             if (batchTask.run(run, batch)) {
                 done.accept(batch.size());
             } else {

@@ -9,6 +9,7 @@ import static org.shardflake.doctor.Severity.PROBLEM;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.StandbyException;
 
 /** Examines the servers of a shard map, while they work. */
 public final class Doctor {
@@ -38,12 +40,22 @@ public final class Doctor {
     private final Mover mover;
     private final Access access;
     private final Map<String, ServerUrl> urls;
+    private final Set<String> forgotten;
+    private boolean mapInDoubt;
 
     /**
      * @param urls where the servers of the shard map are, with what is needed to log in
      * @param mover settles moves that were interrupted
      */
     public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover) {
+        this(catalog, urls, mover, Set.of());
+    }
+
+    /**
+     * @param forgotten tags of moves that the catalog does not know and that are over all the same, says who knows
+     */
+    public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover, Set<String> forgotten) {
+        this.forgotten = forgotten;
         this.catalog = ShardCatalog.at(catalog);
         this.catalogUrl = catalog;
         this.mover = mover;
@@ -57,6 +69,15 @@ public final class Doctor {
         Knowledge knowledge = ask(findings);
         addOwnership(knowledge, findings);
         findings.addAll(ServerFindings.of(knowledge, access));
+        findings.addAll(InboundFindings.of(knowledge, access));
+        findings.addAll(TableFindings.of(knowledge, access));
+        return findings;
+    }
+
+    /** Rows of other shards. Reads all tables that no check is known to hold for, so it takes its time. */
+    public List<Finding> examineRows() throws SQLException, InterruptedException {
+        List<Finding> findings = new ArrayList<>();
+        findings.addAll(TableFindings.ofRows(ask(findings), access));
         return findings;
     }
 
@@ -67,18 +88,68 @@ public final class Doctor {
         return findings;
     }
 
+    /**
+     * Whether the catalog may be older than the servers, so that nothing is to be brought to what it says. As of the last
+     * examination.
+     */
+    public boolean isMapInDoubt() {
+        return mapInDoubt;
+    }
+
+    /**
+     * The shard map that fits the servers.
+     *
+     * @throws DoctorException if that takes a person to decide, saying what each server has
+     */
+    public Proposal propose() throws SQLException, InterruptedException {
+        List<Finding> findings = new ArrayList<>();
+        Knowledge knowledge = ask(findings);
+        ShardRows rows = new ShardRows(access);
+        Verdicts verdicts = Verdicts.of(knowledge, rows);
+        findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
+        List<String> doubts = findings.stream()
+                .filter(finding -> finding.check().equals("shard-doubtful"))
+                .map(Finding::found)
+                .toList();
+        return new Proposal(knowledge.map(), verdicts.proposal(), verdicts.reasons(), doubts);
+    }
+
+    /**
+     * A shard map that fits the servers.
+     *
+     * @param current as the catalog has it
+     * @param map as it should be, ready to be imported
+     * @param reasons what makes it so, by shard, for those that it places or counts otherwise
+     * @param doubts what only a person can decide; the map is of no use while there are any
+     */
+    public record Proposal(ShardMap current, ShardMap map, Map<Integer, String> reasons, List<String> doubts) {}
+
     private void addOwnership(Knowledge knowledge, List<Finding> findings) throws SQLException, InterruptedException {
-        List<Finding> shards = ShardFindings.of(knowledge, access);
-        boolean mapIsTrue = shards.stream().noneMatch(finding -> finding.severity() == PROBLEM);
-        findings.addAll(shards);
-        findings.addAll(MoveFindings.of(knowledge, access, mover, mapIsTrue));
+        ShardRows rows = new ShardRows(access);
+        Verdicts verdicts = Verdicts.of(knowledge, rows);
+        mapInDoubt = verdicts.isMapInDoubt() || !knowledge.unknownMoves().isEmpty();
+        findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
+        findings.addAll(MoveFindings.of(knowledge, access, mover, !verdicts.isMapInDoubt() && !verdicts.isAnyLost()));
     }
 
     private Knowledge ask(List<Finding> findings) throws SQLException, InterruptedException {
         ShardMap before = catalog.load();
         List<Move> movesBefore = Mover.moves(catalogUrl);
         Map<String, ServerFacts> facts = askServers(before, findings);
-        return new Knowledge(before, catalog.load(), Knowledge.union(movesBefore, Mover.moves(catalogUrl)), facts);
+        return new Knowledge(
+                before, catalog.load(), Knowledge.union(movesBefore, Mover.moves(catalogUrl)), endedMoves(), facts);
+    }
+
+    /** Those of which the history has the end, as the beginning of their tags; and those that are forgotten. */
+    private Set<String> endedMoves() throws SQLException {
+        Set<String> ended = new HashSet<>(forgotten);
+        try (Connection connection = catalogUrl.connect("shardflake doctor")) {
+            ended.addAll(Sql.list(
+                    connection,
+                    "SELECT DISTINCT 'm' || substring(reason FROM '^move ([0-9]+)') FROM shardflake_catalog.history WHERE change IN ('move completed', 'move cancelled') AND reason ~ '^move [0-9]+'",
+                    row -> row.getString(1)));
+        }
+        return ended;
     }
 
     private Map<String, ServerFacts> askServers(ShardMap map, List<Finding> findings) throws InterruptedException {
@@ -123,6 +194,14 @@ public final class Doctor {
 
     private static Finding unreadable(String server, ExecutionException e) {
         Throwable cause = e.getCause() == null ? e : e.getCause();
+        if (cause instanceof StandbyException) {
+            return Finding.of(
+                    PROBLEM,
+                    server,
+                    "standby",
+                    "is a standby, which takes no writes",
+                    "give the shard map the primary's URL, or that of all hosts, with shardflake server change");
+        }
         String message = cause instanceof SQLException sql ? Sql.message(sql) : String.valueOf(cause.getMessage());
         return Finding.of(
                 PROBLEM,

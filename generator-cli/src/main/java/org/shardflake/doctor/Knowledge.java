@@ -7,8 +7,13 @@ package org.shardflake.doctor;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.move.Move;
 
 /**
@@ -18,9 +23,11 @@ import org.shardflake.move.Move;
  * @param before the shard map before the servers were read
  * @param map the shard map after it
  * @param moves those that either reading had
+ * @param endedMoves the tags, or their part before the underscore, of moves that are known to be over
  * @param facts by the name of the server; those that could be read
  */
-record Knowledge(ShardMap before, ShardMap map, List<Move> moves, Map<String, ServerFacts> facts) {
+record Knowledge(
+        ShardMap before, ShardMap map, List<Move> moves, Set<String> endedMoves, Map<String, ServerFacts> facts) {
 
     static List<Move> union(List<Move> before, List<Move> after) {
         Map<String, Move> byTag = new LinkedHashMap<>();
@@ -33,14 +40,53 @@ record Knowledge(ShardMap before, ShardMap map, List<Move> moves, Map<String, Se
     boolean isSettled(int shard) {
         return shard < map.sharding().shardCount()
                 && before.server(shard).equals(map.server(shard))
-                && moves.stream().noneMatch(move -> move.shardSet().contains(shard));
+                && !isMoving(shard);
     }
 
-    /** Whether servers have parts of moves that the catalog does not know, so that it may be older than they are. */
-    boolean hasUnknownMoves() {
-        return facts.values().stream()
-                .flatMap(server -> server.remnants().stream())
-                .anyMatch(remnant -> !hasMove(remnant.tag()));
+    /** Moves that servers have parts of and the catalog has never had, so that it may be older than they are. */
+    Set<String> unknownMoves() {
+        Set<String> unknown = new TreeSet<>();
+        facts.values()
+                .forEach(server -> server.remnants().stream()
+                        .map(Remnant::tag)
+                        .filter(tag -> !hasMove(tag) && !isOver(tag))
+                        .forEach(unknown::add));
+        return unknown;
+    }
+
+    /** Whether the catalog had a move, and it ended. */
+    boolean isOver(String tag) {
+        return endedMoves.contains(tag) || endedMoves.contains(tag.replaceFirst("_.*", ""));
+    }
+
+    boolean isMoving(int shard) {
+        return moves.stream().anyMatch(move -> move.shardSet().contains(shard));
+    }
+
+    /** The servers that could not be read, for messages; empty if all could. */
+    String silent() {
+        return map.servers().stream()
+                .map(Server::name)
+                .filter(name -> !facts.containsKey(name))
+                .collect(Collectors.joining(", "));
+    }
+
+    /** Whether a server would remember a move. */
+    boolean remembers(String server) {
+        ServerFacts its = facts.get(server);
+        return its != null && its.remembers();
+    }
+
+    /** Shards that a server has the history of, and not the schema. */
+    ShardSet historyOfGone(String server) {
+        ServerFacts its = facts.get(server);
+        return its == null ? ShardSet.of() : its.historyOfGone();
+    }
+
+    boolean takesWrites(String server, int shard) {
+        ServerFacts its = facts.get(server);
+        ShardState state = its == null ? null : its.shards().get(shard);
+        return state != null && state.takesWrites();
     }
 
     boolean hasMove(String tag) {
@@ -55,12 +101,6 @@ record Knowledge(ShardMap before, ShardMap map, List<Move> moves, Map<String, Se
     boolean isOn(String server, int shard) {
         ServerFacts its = facts.get(server);
         return its != null && its.shards().containsKey(shard);
-    }
-
-    /** Whether no server but this one has a shard; unknown counts as no. */
-    boolean isOnlyOn(String server, int shard) {
-        return facts.size() == map.servers().size()
-                && facts.keySet().stream().allMatch(name -> name.equals(server) || !isOn(name, shard));
     }
 
     ShardSet shardsOf(String server) {

@@ -164,19 +164,34 @@ final class MoveFindings {
 
     private Finding orphan(String server, Remnant remnant) {
         boolean keepsLog = remnant.kind() == Kind.SLOT;
+        boolean isOver = knowledge.isOver(remnant.tag());
         Finding finding = Finding.of(
-                keepsLog ? PROBLEM : WARNING,
+                keepsLog || !isOver ? PROBLEM : WARNING,
                 server,
                 "orphan-" + remnant.kind().name().toLowerCase(Locale.ROOT),
-                "%s %s is of a move that the catalog does not have%s"
-                        .formatted(remnant.kind(), remnant.name(), keepsLog ? ", and keeps write-ahead log" : ""),
-                mapIsTrue
-                        ? "remove it with --fix"
-                        : "first see to the shards that are not as the map says: it may show where they went");
-        return mapIsTrue
+                "%s %s is of a move that %s%s"
+                        .formatted(
+                                remnant.kind(),
+                                remnant.name(),
+                                isOver
+                                        ? "is over"
+                                        : "the catalog never had, so the catalog may be older than the servers",
+                                keepsLog ? ", and keeps write-ahead log" : ""),
+                remedy(remnant, isOver));
+        return mapIsTrue && isOver
                 ? finding.with(
                         () -> access.unlessMoving(remnant.tag(), server, connection -> remove(connection, remnant)))
                 : finding;
+    }
+
+    private String remedy(Remnant remnant, boolean isOver) {
+        if (!mapIsTrue) {
+            return "first see to the shards that are not as the map says: it may show where they went";
+        }
+        return isOver
+                ? "remove it with --fix"
+                : "if no other catalog has the move, as after a restore: shardflake reconcile --forget %s"
+                        .formatted(remnant.tag());
     }
 
     private static void remove(Connection connection, Remnant remnant) throws SQLException {

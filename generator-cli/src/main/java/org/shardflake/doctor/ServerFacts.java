@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
@@ -26,6 +27,11 @@ import org.shardflake.sql.FunctionLibrary;
  * @param clockMillis its clock less ours, in milliseconds
  * @param clockDoubtMillis by how much that may be wrong: the time it took to ask
  * @param epochMillis the epoch of its ids; less than 0 without the function library
+ * @param libraryVersion the version of the function library; 0 without one
+ * @param remembers whether it keeps where shards were
+ * @param placements what it remembers of that, by shard
+ * @param historyOfGone shards with a history of deployments, and no schema
+ * @param historyDoubled shards that were deployed the same thing twice, says their history
  */
 record ServerFacts(
         int version,
@@ -35,7 +41,12 @@ record ServerFacts(
         long clockDoubtMillis,
         long epochMillis,
         boolean libraryIsCurrent,
+        int libraryVersion,
         Map<Integer, ShardState> shards,
+        boolean remembers,
+        Map<Integer, Placement> placements,
+        ShardSet historyOfGone,
+        ShardSet historyDoubled,
         Set<Integer> idsStopped,
         List<SequenceAhead> sequencesAhead,
         List<String> sequencesWrong,
@@ -112,10 +123,13 @@ record ServerFacts(
 
     private static final String SHARDS = """
             SELECT right(n.nspname, 4)::integer, count(c.oid), count(c.oid) FILTER (WHERE t.oid IS NULL),
-                   count(*) FILTER (WHERE t.tgenabled <> 'D'), count(*) FILTER (WHERE t.tgenabled = 'D')
+                   count(*) FILTER (WHERE t.fenced), count(*) FILTER (WHERE NOT t.fenced), count(*) FILTER (WHERE t.odd)
               FROM pg_namespace n
               LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p')
-              LEFT JOIN pg_trigger t ON t.tgrelid = c.oid AND t.tgfoid = to_regproc('shardflake.fence_write')
+              LEFT JOIN LATERAL (
+                   SELECT oid, tgenabled IN ('O', 'A') AND tgargs <> 'down\\000' AS fenced, -- see fence_write
+                          tgenabled = 'D' AND tgnargs = 0 OR tgenabled <> 'D' AND tgargs = 'down\\000' AS odd
+                     FROM pg_trigger WHERE tgrelid = c.oid AND tgfoid = to_regproc('shardflake.fence_write')) t ON true
              WHERE n.nspname ~ '^shard_[0-9]{4}$' GROUP BY n.nspname
             """;
 
@@ -142,12 +156,25 @@ record ServerFacts(
             SELECT name FROM ids WHERE seqincrement <> 1 OR seqcache <> 1 OR seqcycle ORDER BY name
             """;
 
+    private static final String HISTORY_OF_GONE = """
+            SELECT DISTINCT substr(filename, 7, 4)::integer FROM shardflake_deploy.databasechangelog
+             WHERE filename ~ '^shard_[0-9]{4}/' AND to_regnamespace(left(filename, 10)) IS NULL
+            """;
+
+    private static final String HISTORY_DOUBLED = """
+            SELECT DISTINCT substr(filename, 7, 4)::integer FROM shardflake_deploy.databasechangelog
+             WHERE filename ~ '^shard_[0-9]{4}/' GROUP BY filename, id, author HAVING count(*) > 1
+            """;
+
     static ServerFacts read(Connection connection) throws SQLException {
         long before = System.currentTimeMillis();
         long clock = Sql.number(connection, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint");
         long after = System.currentTimeMillis();
         boolean standby = Sql.isTrue(connection, "SELECT pg_is_in_recovery()");
         boolean library = Sql.isTrue(connection, "SELECT to_regclass('shardflake.layout') IS NOT NULL");
+        boolean remembers = Sql.isTrue(connection, "SELECT to_regclass('shardflake.placement') IS NOT NULL");
+        boolean history =
+                Sql.isTrue(connection, "SELECT to_regclass('shardflake_deploy.databasechangelog') IS NOT NULL");
         boolean moves = Sql.isTrue(connection, "SELECT to_regclass('shardflake.move_claim') IS NOT NULL");
         return new ServerFacts(
                 (int) Sql.number(connection, "SELECT current_setting('server_version_num')::integer / 10000"),
@@ -157,7 +184,12 @@ record ServerFacts(
                 after - before,
                 library ? Sql.number(connection, "SELECT epoch_ms FROM shardflake.layout") : -1,
                 library && !standby && FunctionLibrary.isCurrent(connection),
+                FunctionLibrary.version(connection),
                 shards(connection),
+                remembers,
+                remembers ? placements(connection) : Map.of(),
+                history ? ShardSet.of(Sql.list(connection, HISTORY_OF_GONE, row -> row.getInt(1))) : ShardSet.of(),
+                history ? ShardSet.of(Sql.list(connection, HISTORY_DOUBLED, row -> row.getInt(1))) : ShardSet.of(),
                 Set.copyOf(Sql.list(connection, STOPPED, row -> row.getInt(1))),
                 library
                         ? Sql.list(connection, AHEAD, row -> new SequenceAhead(row.getString(1), row.getLong(2)))
@@ -183,8 +215,23 @@ record ServerFacts(
                 SHARDS,
                 row -> shards.put(
                         row.getInt(1),
-                        new ShardState(row.getInt(1), row.getInt(2), row.getInt(3), row.getInt(4), row.getInt(5))));
+                        new ShardState(
+                                row.getInt(1),
+                                row.getInt(2),
+                                row.getInt(3),
+                                row.getInt(4),
+                                row.getInt(5),
+                                row.getInt(6))));
         return shards;
+    }
+
+    private static Map<Integer, Placement> placements(Connection connection) throws SQLException {
+        Map<Integer, Placement> placements = new TreeMap<>();
+        Sql.list(
+                connection,
+                "SELECT shard, epoch, here FROM shardflake.placement",
+                row -> placements.put(row.getInt(1), new Placement(row.getLong(2), row.getBoolean(3))));
+        return placements;
     }
 
     /** Looks twice, since PostgreSQL 15 starts workers at most every wal_retrieve_retry_interval, 5 s unless changed. */

@@ -118,6 +118,14 @@ final class ServerFindings {
                     "epoch",
                     "makes ids with epoch %d, and the shard map has %d".formatted(facts.epochMillis(), epoch),
                     "a server keeps its epoch for good, so this one belongs to another installation"));
+        } else if (facts.libraryVersion() > FunctionLibrary.version()) {
+            findings.add(Finding.of(
+                    WARNING,
+                    server,
+                    "function-library",
+                    "has version %d of the function library, and this command knows version %d"
+                            .formatted(facts.libraryVersion(), FunctionLibrary.version()),
+                    "use the newer shardflake that deployed it; this one leaves it as it is"));
         } else if (!facts.libraryIsCurrent() && !facts.standby()) {
             findings.add(Finding.of(
                             WARNING,

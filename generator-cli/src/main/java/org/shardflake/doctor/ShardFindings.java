@@ -11,53 +11,86 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
+import java.util.TreeMap;
 import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.doctor.Verdict.Behind;
+import org.shardflake.doctor.Verdict.Doubtful;
+import org.shardflake.doctor.Verdict.Missing;
 import org.shardflake.jdbc.Sql;
 
 /** Whether servers have the shards that the map gives them, take their writes, and take none of others. */
 final class ShardFindings {
 
-    private static final String CATALOG_MAY_BE_OLD =
-            "servers have parts of moves that the catalog does not know, so it may be older than they are, as after a restore: see which server has the newer rows before you close or open anything";
+    /** What a remedy says that no command can be trusted with. */
+    static final String PERSON = "a person must decide: ";
+
+    private static final String PROPOSE =
+            "the catalog is older than the servers, as after a restore: write the map that fits them with shardflake doctor --propose-map map.yaml, look at it, then shardflake map import map.yaml --yes";
+
+    private static final String FIRST_SETTLE =
+            "nothing is opened or closed while the catalog may be older than the servers: first see to the findings that say so";
+
+    /** So many of the shards in doubt, and of the copies, are looked into; the rest, when these are seen to. */
+    private static final int LOOKED_INTO = 20;
+
+    private static final String KEEP_LATER = """
+            DELETE FROM shardflake_deploy.databasechangelog
+             WHERE filename ~ '^shard_[0-9]{4}/' AND ctid NOT IN (
+                SELECT DISTINCT ON (filename, id, author) ctid FROM shardflake_deploy.databasechangelog
+                 ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC)
+            """;
 
     private final Knowledge knowledge;
+    private final Verdicts verdicts;
+    private final ShardRows rows;
     private final Access access;
+    private final boolean mayChange;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ShardFindings(Knowledge knowledge, Access access) {
+    private ShardFindings(Knowledge knowledge, Verdicts verdicts, ShardRows rows, Access access) {
         this.knowledge = knowledge;
+        this.verdicts = verdicts;
+        this.rows = rows;
         this.access = access;
+        this.mayChange = !verdicts.isMapInDoubt() && knowledge.unknownMoves().isEmpty();
     }
 
-    static List<Finding> of(Knowledge knowledge, Access access) {
-        ShardFindings shards = new ShardFindings(knowledge, access);
-        knowledge.facts().forEach((server, facts) -> {
-            shards.examine(server, facts.shards());
-            shards.stopped(
-                    server,
-                    select(
-                            facts.shards().values(),
-                            state -> facts.idsStopped().contains(state.shard())
-                                    && shards.isOwn(server, state)
-                                    && !state.refusesWrites()));
-        });
+    static List<Finding> of(Knowledge knowledge, Verdicts verdicts, ShardRows rows, Access access) throws SQLException {
+        ShardFindings shards = new ShardFindings(knowledge, verdicts, rows, access);
+        shards.behind();
+        shards.doubtful();
+        shards.missing();
+        for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
+            shards.examine(server.getKey(), server.getValue());
+        }
         return shards.findings;
     }
 
-    private void examine(String server, Map<Integer, ShardState> states) {
-        Collection<ShardState> its = states.values();
+    private void examine(String server, ServerFacts facts) throws SQLException {
+        Collection<ShardState> its = facts.shards().values();
         open(server, select(its, state -> isOthers(server, state) && state.takesWrites()));
-        missing(server, states);
         closed(server, select(its, state -> isOwn(server, state) && state.refusesWrites()));
         unguarded(server, select(its, state -> isOwn(server, state) && state.unguarded() > 0));
+        odd(server, select(its, state -> isOwn(server, state) && state.odd() > 0));
         copies(server, select(its, state -> isOthers(server, state) && !state.takesWrites()));
         unknown(
                 server,
                 select(its, state -> state.shard() >= knowledge.map().sharding().shardCount()));
+        stopped(
+                server,
+                select(
+                        its,
+                        state -> facts.idsStopped().contains(state.shard())
+                                && isOwn(server, state)
+                                && !state.refusesWrites()));
+        history(server, facts);
     }
 
     private static ShardSet select(Collection<ShardState> states, Predicate<ShardState> which) {
@@ -65,83 +98,158 @@ final class ShardFindings {
     }
 
     private boolean isOwn(String server, ShardState state) {
-        return knowledge.isSettled(state.shard())
-                && knowledge.owner(state.shard()).equals(server);
+        return verdicts.fits(state.shard()) && knowledge.owner(state.shard()).equals(server);
     }
 
     private boolean isOthers(String server, ShardState state) {
-        return knowledge.isSettled(state.shard())
-                && !knowledge.owner(state.shard()).equals(server);
+        return verdicts.fits(state.shard()) && !knowledge.owner(state.shard()).equals(server);
     }
 
-    /** To close them is safe if the owner has them; where it has not, this may be the only server with the rows. */
+    /** Shards of which a server is known to be the one with the newer rows. */
+    private void behind() {
+        record Place(String server, boolean isOwner, String why) {}
+        Map<Place, List<Integer>> shards = new LinkedHashMap<>();
+        verdicts.all(Behind.class)
+                .forEach((shard, behind) -> shards.computeIfAbsent(
+                                new Place(
+                                        behind.server(), behind.server().equals(knowledge.owner(shard)), behind.why()),
+                                place -> new ArrayList<>())
+                        .add(shard));
+        shards.forEach((place, its) -> findings.add(Finding.of(
+                PROBLEM,
+                place.server(),
+                place.isOwner() ? "catalog-behind" : "shard-misplaced",
+                place.isOwner()
+                        ? "%s: %s".formatted(shards(ShardSet.of(its)), place.why())
+                        : "%s, which the shard map gives to others: %s"
+                                .formatted(shards(ShardSet.of(its)), place.why()),
+                PROPOSE)));
+    }
+
+    private void doubtful() throws SQLException {
+        int looked = 0;
+        List<Integer> more = new ArrayList<>();
+        for (Map.Entry<Integer, Doubtful> doubt : verdicts.all(Doubtful.class).entrySet()) {
+            int shard = doubt.getKey();
+            if (++looked > LOOKED_INTO) {
+                more.add(shard);
+                continue;
+            }
+            doubtful(ShardSet.of(shard), "%s; %s".formatted(doubt.getValue().why(), copies(shard)));
+        }
+        if (!more.isEmpty()) {
+            doubtful(ShardSet.of(more), "nor of these");
+        }
+    }
+
+    private void doubtful(ShardSet shards, String why) {
+        findings.add(
+                Finding.of(
+                        PROBLEM,
+                        knowledge.owner(first(shards)),
+                        "shard-doubtful",
+                        "it is not certain who has the newest rows of %s: %s".formatted(shards(shards), why),
+                        PERSON
+                                + "see which server has the newest rows, or restore one that has; the guide says how to place and open them by hand"));
+    }
+
+    /** What each server has of a shard, for a person to decide by. */
+    private String copies(int shard) throws SQLException {
+        StringJoiner copies = new StringJoiner("; ");
+        for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
+            ShardState state = server.getValue().shards().get(shard);
+            if (state != null) {
+                copies.add("%s: %s, %s"
+                        .formatted(
+                                server.getKey(),
+                                state.takesWrites() ? "open" : "closed",
+                                rows.describe(server.getKey(), shard)));
+            }
+        }
+        return copies.length() == 0 ? "no server has it" : copies.toString();
+    }
+
+    private void missing() {
+        Map<String, Map<Missing, List<Integer>>> byServer = new TreeMap<>();
+        verdicts.all(Missing.class)
+                .forEach((shard, missing) -> byServer.computeIfAbsent(
+                                knowledge.owner(shard), server -> new LinkedHashMap<>())
+                        .computeIfAbsent(missing, same -> new ArrayList<>())
+                        .add(shard));
+        byServer.forEach((server, kinds) -> {
+            if (knowledge.facts().containsKey(server)) { // else nobody knows what it has
+                kinds.forEach((missing, shards) -> missing(server, missing, ShardSet.of(shards)));
+            }
+        });
+    }
+
+    private void missing(String server, Missing missing, ShardSet shards) {
+        String found = "lacks %s, which the shard map gives it".formatted(shards(shards));
+        if (!missing.silent().isEmpty()) {
+            missing(
+                    server,
+                    found,
+                    "%s cannot be asked, and may have them: first see to that".formatted(missing.silent()));
+        } else if (!missing.wasDeployed().isEmpty()) {
+            missing(
+                    server,
+                    "%s; it was deployed, since %s".formatted(found, missing.wasDeployed()),
+                    PERSON
+                            + "restore a server that has the rows, or accept that they are lost with shardflake schema deploy --recreate %s"
+                                    .formatted(shards));
+        } else {
+            missing(server, found, "create them with shardflake schema deploy");
+        }
+    }
+
+    private void missing(String server, String found, String remedy) {
+        findings.add(Finding.of(PROBLEM, server, "shard-missing", found, remedy));
+    }
+
+    /** To close them loses nothing: whoever has the newest rows has been settled. */
     private void open(String server, ShardSet shards) {
-        ShardSet covered = filter(shards, shard -> knowledge.isOn(knowledge.owner(shard), shard));
-        ShardSet sole = filter(shards, shard -> !covered.contains(shard));
-        if (!covered.isEmpty() && knowledge.hasUnknownMoves()) {
-            findings.add(Finding.of(
-                    PROBLEM,
-                    server,
-                    "shard-open-elsewhere",
-                    "takes writes to shards %s, which the shard map gives to others".formatted(covered),
-                    CATALOG_MAY_BE_OLD));
-        } else if (!covered.isEmpty()) {
-            findings.add(Finding.of(
-                            PROBLEM,
-                            server,
-                            "shard-open-elsewhere",
-                            "takes writes to shards %s, which the shard map gives to others".formatted(covered),
-                            "close them with --fix (SELECT shardflake.fence_shard(%d)), then look whether it has rows that their servers lack"
-                                    .formatted(first(covered)))
-                    .with(() -> access.whilePlaced(server, false, covered, connection -> {
-                        for (int shard : covered.stream().toArray()) {
-                            Sql.call(connection, "SELECT shardflake.fence_shard(?)", shard);
-                        }
-                    })));
+        if (shards.isEmpty()) {
+            return;
         }
-        if (!sole.isEmpty()) {
-            findings.add(
-                    Finding.of(
-                            PROBLEM,
-                            server,
-                            "shard-misplaced",
-                            "has shards %s and takes their writes, but the shard map gives them to servers that do not have them"
-                                    .formatted(sole),
-                            "the catalog is older than the servers, as after a restore: place them where they are with shardflake map import"));
-        }
-    }
-
-    private void missing(String server, Map<Integer, ShardState> states) {
-        ShardSet missing =
-                filter(knowledge.shardsOf(server), shard -> knowledge.isSettled(shard) && !states.containsKey(shard));
-        if (!missing.isEmpty()) {
-            findings.add(Finding.of(
-                    PROBLEM,
-                    server,
-                    "shard-missing",
-                    "lacks shards %s, which the shard map gives it".formatted(missing),
-                    "create them with shardflake schema deploy; if they had rows, restore the server first"));
-        }
+        Finding finding = Finding.of(
+                PROBLEM,
+                server,
+                "shard-open-elsewhere",
+                "takes writes to %s, which the shard map gives to others".formatted(shards(shards)),
+                mayChange
+                        ? "close them with --fix (SELECT shardflake.fence_shard(%d)), then look whether it has rows that their servers lack"
+                                .formatted(first(shards))
+                        : FIRST_SETTLE);
+        findings.add(
+                mayChange
+                        ? finding.with(() -> access.whilePlaced(server, false, shards, connection -> {
+                            for (int shard : shards.stream().toArray()) {
+                                Sql.call(connection, "SELECT shardflake.fence_shard(?)", shard);
+                            }
+                        }))
+                        : finding);
     }
 
     /** To open them is safe if nobody else can have newer rows. */
     private void closed(String server, ShardSet shards) {
-        ShardSet sole = knowledge.hasUnknownMoves()
-                ? ShardSet.of()
-                : filter(shards, shard -> knowledge.isOnlyOn(server, shard));
-        ShardSet doubtful = filter(shards, shard -> !sole.contains(shard));
-        if (!sole.isEmpty()) {
-            findings.add(closed(server, sole, "open them with --fix (SELECT shardflake.unfence_shard(%d))")
-                    .with(() -> access.whilePlaced(server, true, sole, connection -> unfence(connection, sole))));
-        }
-        if (!doubtful.isEmpty()) {
+        ShardSet proven = filter(shards, verdicts::isProven);
+        ShardSet others = filter(shards, shard -> !verdicts.isProven(shard));
+        if (!proven.isEmpty()) {
+            Finding finding = closed(
+                    server,
+                    proven,
+                    mayChange ? "open them with --fix (SELECT shardflake.unfence_shard(%d))" : FIRST_SETTLE);
             findings.add(
-                    closed(
-                            server,
-                            doubtful,
-                            knowledge.hasUnknownMoves()
-                                    ? CATALOG_MAY_BE_OLD
-                                    : "another server may have them too, so see which has the newer rows before SELECT shardflake.unfence_shard(%d)"));
+                    mayChange
+                            ? finding.with(() ->
+                                    access.whilePlaced(server, true, proven, connection -> unfence(connection, proven)))
+                            : finding);
+        }
+        if (!others.isEmpty()) {
+            findings.add(closed(
+                    server,
+                    others,
+                    PERSON + "another server may have them too, so see which has the newer rows before you open them"));
         }
     }
 
@@ -150,21 +258,28 @@ final class ShardFindings {
                 PROBLEM,
                 server,
                 "shard-closed",
-                "refuses writes to shards %s, which the shard map gives it, and no move has them".formatted(shards),
+                "refuses writes to %s, which the shard map gives it, and no move has them".formatted(shards(shards)),
                 remedy.formatted(first(shards)));
     }
 
     /** A fence that was taken back leaves the ids stopped, if nobody lets them go on. */
     private void stopped(String server, ShardSet shards) {
-        if (!shards.isEmpty()) {
-            findings.add(Finding.of(
-                            PROBLEM,
-                            server,
-                            "ids-stopped",
-                            "takes writes to shards %s and gives no ids for them".formatted(shards),
-                            "let them go on with --fix (SELECT shardflake.unfence_shard(%d))".formatted(first(shards)))
-                    .with(() -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards))));
+        if (shards.isEmpty()) {
+            return;
         }
+        Finding finding = Finding.of(
+                PROBLEM,
+                server,
+                "ids-stopped",
+                "takes writes to shards %s and gives no ids for them".formatted(shards),
+                mayChange
+                        ? "let them go on with --fix (SELECT shardflake.unfence_shard(%d))".formatted(first(shards))
+                        : FIRST_SETTLE);
+        findings.add(
+                mayChange
+                        ? finding.with(() ->
+                                access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)))
+                        : finding);
     }
 
     private static void unfence(Connection connection, ShardSet shards) throws SQLException {
@@ -182,24 +297,109 @@ final class ShardFindings {
                             "has tables without a fence in shards %s, which therefore cannot be moved"
                                     .formatted(shards),
                             "add them with --fix (SELECT shardflake.complete_tables(%d))".formatted(first(shards)))
-                    .with(() -> access.onServer(server, connection -> {
-                        for (int shard : shards.stream().toArray()) {
-                            Sql.call(connection, "SELECT shardflake.complete_tables(?)", shard);
-                        }
-                    })));
+                    .with(() -> access.onServer(server, connection -> complete(connection, shards))));
         }
     }
 
-    private void copies(String server, ShardSet shards) {
+    private void odd(String server, ShardSet shards) {
         if (!shards.isEmpty()) {
+            findings.add(Finding.of(
+                            WARNING,
+                            server,
+                            "fence-trigger",
+                            "has fences in shards %s that are down and whose triggers are enabled, which makes writes slower, or that ENABLE TRIGGER would raise, being of an earlier library"
+                                    .formatted(shards),
+                            "put them right with --fix (SELECT shardflake.complete_tables(%d))"
+                                    .formatted(first(shards)))
+                    .with(() -> access.onServer(server, connection -> complete(connection, shards))));
+        }
+    }
+
+    private static void complete(Connection connection, ShardSet shards) throws SQLException {
+        for (int shard : shards.stream().toArray()) {
+            Sql.call(connection, "SELECT shardflake.complete_tables(?)", shard);
+        }
+    }
+
+    /** What takes no writes stays as it is, so what its server has of it now is all there will be to compare. */
+    private void copies(String server, ShardSet shards) throws SQLException {
+        List<Integer> empty = new ArrayList<>();
+        List<Integer> spare = new ArrayList<>();
+        List<Integer> unlike = new ArrayList<>();
+        int looked = 0;
+        for (int shard : shards.stream().toArray()) {
+            if (!rows.hasRows(server, shard)) {
+                empty.add(shard);
+            } else if (++looked <= LOOKED_INTO && isSpare(server, shard)) {
+                spare.add(shard);
+            } else {
+                unlike.add(shard);
+            }
+        }
+        copies(server, empty, "and have no rows", "remove each with SELECT shardflake.drop_shard(%d)");
+        copies(
+                server,
+                spare,
+                "whose servers have all of their rows",
+                "remove each with SELECT shardflake.drop_shard(%d, force => true)");
+        copies(
+                server,
+                unlike,
+                "with rows that were not found to be on their servers as well",
+                PERSON
+                        + "compare them with what their servers have, and keep what is missing there, before you drop them");
+    }
+
+    private boolean isSpare(String copy, int shard) throws SQLException {
+        String owner = knowledge.owner(shard);
+        return mayChange && knowledge.takesWrites(owner, shard) && rows.hasAllOf(copy, owner, shard);
+    }
+
+    private void copies(String server, List<Integer> shards, String which, String remedy) {
+        if (!shards.isEmpty()) {
+            ShardSet its = ShardSet.of(shards);
             findings.add(Finding.of(
                     WARNING,
                     server,
                     "shard-copy",
-                    "keeps copies of shards %s, which the shard map gives to others; they take no writes"
-                            .formatted(shards),
-                    "when nothing in them is needed any more: SELECT shardflake.drop_shard(%d, force => true)"
-                            .formatted(first(shards))));
+                    "keeps copies of %s, which the shard map gives to others; they take no writes, %s"
+                            .formatted(shards(its), which),
+                    mayChange ? remedy.formatted(first(its)) : FIRST_SETTLE));
+        }
+    }
+
+    private void history(String server, ServerFacts facts) {
+        ShardSet gone = filter(
+                facts.historyOfGone(),
+                shard -> verdicts.fits(shard) && !knowledge.owner(shard).equals(server));
+        if (!gone.isEmpty()) {
+            findings.add(Finding.of(
+                            WARNING,
+                            server,
+                            "history-stale",
+                            "has the history of deployments to %s, and not the shards".formatted(shards(gone)),
+                            "remove it with --fix")
+                    .with(() -> access.whilePlaced(server, false, gone, connection -> forget(connection, gone))));
+        }
+        if (!facts.historyDoubled().isEmpty()) {
+            findings.add(Finding.of(
+                            WARNING,
+                            server,
+                            "history-doubled",
+                            "has lines of the history of deployments to %s twice"
+                                    .formatted(shards(facts.historyDoubled())),
+                            "keep the later ones with --fix")
+                    .with(() -> access.onServer(server, connection -> Sql.execute(connection, KEEP_LATER))));
+        }
+    }
+
+    private static void forget(Connection connection, ShardSet shards) throws SQLException {
+        for (int shard : shards.stream().toArray()) {
+            Sql.call(
+                    connection,
+                    "DELETE FROM shardflake_deploy.databasechangelog WHERE starts_with(filename, ? || '/') AND to_regnamespace(?) IS NULL",
+                    Sharding.schema(shard),
+                    Sharding.schema(shard));
         }
     }
 
@@ -213,6 +413,10 @@ final class ShardFindings {
                             .formatted(shards, knowledge.map().sharding().shardCount() - 1),
                     "see whose they are; two installations do not belong into one database"));
         }
+    }
+
+    private static String shards(ShardSet shards) {
+        return "shards " + shards;
     }
 
     private static ShardSet filter(ShardSet shards, IntPredicate which) {

@@ -11,8 +11,9 @@ package org.shardflake.doctor;
  * @param unguarded how many of them have no fence
  * @param closed how many refuse writes
  * @param open how many have a fence and take writes
+ * @param odd how many have a fence that is down and whose trigger is enabled, or goes up when it is, as of an earlier library
  */
-record ShardState(int shard, int tables, int unguarded, int closed, int open) {
+record ShardState(int shard, int tables, int unguarded, int closed, int open, int odd) {
 
     /** Whether some table takes writes. */
     boolean takesWrites() {

@@ -11,16 +11,21 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.server.NoAnswerException;
 
 /** Short forms of what is done with statements all over a move. */
 public final class Sql {
 
     /** The server is going down, starting up or was cut off from us. */
     private static final Set<String> OUTAGES = Set.of("57P01", "57P02", "57P03", "57P05", "55006", "25006");
+
+    /** A lock that was not to be had, a statement that was cancelled, a deadlock. */
+    private static final Set<String> NOT_IN_TIME = Set.of("55P03", "57014", "40P01");
 
     private Sql() {}
 
@@ -32,6 +37,12 @@ public final class Sql {
     @FunctionalInterface
     public interface Work<T> {
         T run() throws SQLException;
+    }
+
+    /** What is done with a connection. */
+    @FunctionalInterface
+    public interface Query<T> {
+        T run(Connection connection) throws SQLException;
     }
 
     /** Does work in a transaction of a connection that is in auto-commit mode, and leaves it in that. */
@@ -64,6 +75,27 @@ public final class Sql {
      */
     public static void awaitDisk(Connection connection) throws SQLException {
         execute(connection, "BEGIN; SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id(); COMMIT");
+    }
+
+    /**
+     * Closes a connection through which nothing is left to be done. A server that is gone has ended it as well, so a failure here
+     * is none of the work that was done with it, and must not be taken for its outcome.
+     */
+    public static void close(Connection connection) {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            // Whatever it would have ended has ended.
+        }
+    }
+
+    /** Does work with a connection, and closes it. */
+    public static <T> T with(Connection connection, Query<T> query) throws SQLException {
+        try {
+            return query.run(connection);
+        } finally {
+            close(connection);
+        }
     }
 
     public static void execute(Connection connection, String sql) throws SQLException {
@@ -132,6 +164,11 @@ public final class Sql {
         return "'" + text.replace("'", "''") + "'";
     }
 
+    /** Whether others held a lock for too long, or all of it took too long: nothing was done. */
+    public static boolean isInTheWay(SQLException e) {
+        return NOT_IN_TIME.contains(String.valueOf(e.getSQLState()));
+    }
+
     /** Whether the server, or the way to it, failed rather than the statement: another try may find it mended. */
     public static boolean isOutage(SQLException e) {
         String state = String.valueOf(e.getSQLState());
@@ -140,6 +177,10 @@ public final class Sql {
 
     /** The first line of what the server said. */
     public static String message(SQLException e) {
+        Optional<NoAnswerException> silent = NoAnswerException.in(e);
+        if (silent.isPresent()) {
+            return String.valueOf(silent.get().getMessage());
+        }
         return String.valueOf(e.getMessage()).lines().findFirst().orElse("").replaceFirst("^(FATAL|ERROR): ", "");
     }
 }

@@ -6,7 +6,9 @@ package org.shardflake.move;
 
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
 
@@ -14,16 +16,28 @@ import org.shardflake.jdbc.Sql;
 final class CleanUp {
 
     private final MoveSession session;
+    private static final String LOCK = """
+            DO $$ DECLARE v_table regclass; BEGIN
+                PERFORM set_config('lock_timeout', '2s', true);
+                FOR v_table IN SELECT oid FROM pg_class WHERE relnamespace = '%s'::regnamespace AND relkind = 'r' ORDER BY relname COLLATE "C" LOOP
+                    EXECUTE format('LOCK TABLE %%s IN ACCESS EXCLUSIVE MODE', v_table);
+                END LOOP;
+            END $$
+            """;
+
+    private final MoveSettings settings;
     private final MoveListener listener;
 
-    CleanUp(MoveSession session, MoveListener listener) {
+    CleanUp(MoveSession session, MoveSettings settings, MoveListener listener) {
         this.session = session;
+        this.settings = settings;
         this.listener = listener;
     }
 
     void run() throws SQLException {
         Move move = session.move();
         listener.reached(MoveStep.ENDING);
+        requireSealed(move);
         session.reverse().drop();
         listener.reached(MoveStep.REVERSE_DROPPED);
         session.forward().drop();
@@ -48,21 +62,74 @@ final class CleanUp {
         return List.of(session.source(), session.target());
     }
 
-    /** The copy on the server that the catalog does not name, which must be closed: an open one would be the wrong one. */
+    /** While there is a way back, since whoever broke a seal may have written. */
+    private void requireSealed(Move move) throws SQLException {
+        ShardSet broken = Seal.broken(session.source(), move.shardSet(ShardPhase.SWITCHED));
+        if (!broken.isEmpty()
+                && session.reverse().isDisabled()
+                && session.reverse().hasSlot()) {
+            session.lease().enter(MovePhase.FOLLOWING);
+            throw new CopiesDifferException(
+                    "copies of shards %s on %s were opened to writes after they had been compared, so nothing was removed; the same command compares them again"
+                            .formatted(broken, session.source().name()),
+                    Map.of());
+        }
+    }
+
+    /**
+     * The copy on the server that the catalog does not name, which must be closed: an open one would be the wrong one. The one
+     * that a shard has left goes only with its seal whole.
+     */
     private void dropCopy(MoveShard shard, MoveSide side) throws SQLException {
         ShardSet its = ShardSet.of(shard.shard());
         if (side.present(its).isEmpty()) {
             return;
         }
+        Patience patience = new Patience(settings.patience());
+        while (!dropCopy(shard, side, its)) {
+            if (patience.isOver()) {
+                throw new MoveException(
+                        "the copy of shard %d on %s is left, since sessions there hold its tables; end them, and run the same command again"
+                                .formatted(shard.shard(), side.name()));
+            }
+            Pause.millis(200);
+        }
+        listener.reached(MoveStep.SHARD_DROPPED);
+    }
+
+    /** Does not wait long for readers, since others would wait behind it. */
+    private boolean dropCopy(MoveShard shard, MoveSide side, ShardSet its) throws SQLException {
         String forget =
                 ShardSchemaCopy.hasHistory(side.control()) ? ShardSchemaCopy.forgetSql(shard.shard()) + ";\n" : "";
-        Sql.execute(
-                side.control(),
-                side.checkClaim()
-                        + "DO $$ BEGIN IF EXISTS (SELECT FROM shardflake.fences(%1$d)) AND NOT shardflake.is_fenced(%1$d) THEN RAISE 'shard %1$d takes writes here, where the shard map does not have it'; END IF; END $$;\n"
-                                .formatted(shard.shard())
-                        + forget
-                        + "SELECT shardflake.drop_shard(%d, force => true)".formatted(shard.shard()));
-        listener.reached(MoveStep.SHARD_DROPPED);
+        try {
+            Sql.inTransaction(side.control(), () -> {
+                Sql.execute(
+                        side.control(),
+                        side.checkClaim()
+                                + "DO $$ BEGIN IF EXISTS (SELECT FROM shardflake.fences(%1$d)) AND NOT shardflake.is_fenced(%1$d) THEN RAISE 'shard %1$d takes writes here, where the shard map does not have it'; END IF; END $$;\n"
+                                        .formatted(shard.shard())
+                                + LOCK.formatted(Sharding.schema(shard.shard())));
+                if (shard.phase() == ShardPhase.SWITCHED
+                        && !Seal.broken(side, its).isEmpty()) {
+                    throw new CopiesDifferException(
+                            "the copy of shard %1$d on %2$s was opened to writes after it had been compared, and is kept. Look for rows that %3$s lacks; then SELECT shardflake.drop_shard(%1$d, force => true) on %2$s, and run the same command again"
+                                    .formatted(
+                                            shard.shard(),
+                                            side.name(),
+                                            session.target().name()),
+                            Map.of());
+                }
+                Sql.execute(
+                        side.control(),
+                        forget + "SELECT shardflake.drop_shard(%d, force => true)".formatted(shard.shard()));
+                return true;
+            });
+            return true;
+        } catch (SQLException e) {
+            if (Sql.isInTheWay(e)) {
+                return false;
+            }
+            throw e;
+        }
     }
 }

@@ -71,7 +71,7 @@ final class Comparison implements AutoCloseable {
 
     /** Closes the sessions: what they have seen, or are about to see, is of no use to the next attempt. */
     @Override
-    public void close() throws SQLException {
+    public void close() {
         if (inUse) {
             sessions.close();
         }

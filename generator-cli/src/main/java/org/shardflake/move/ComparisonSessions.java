@@ -18,18 +18,19 @@ record ComparisonSessions(Connection first, Connection second) implements AutoCl
         try {
             return new ComparisonSessions(first, open(other));
         } catch (SQLException e) {
-            first.close();
+            Sql.close(first);
             throw e;
         }
     }
 
-    private static Connection open(MoveSide side) throws SQLException {
+    /** One more. */
+    static Connection open(MoveSide side) throws SQLException {
         Connection connection = side.connect();
         try {
             Rows.prepare(connection);
             return connection;
         } catch (SQLException e) {
-            connection.close();
+            Sql.close(connection);
             throw e;
         }
     }
@@ -44,9 +45,8 @@ record ComparisonSessions(Connection first, Connection second) implements AutoCl
     }
 
     @Override
-    public void close() throws SQLException {
-        try (Connection closedToo = first) {
-            second.close();
-        }
+    public void close() {
+        Sql.close(second);
+        Sql.close(first);
     }
 }

@@ -130,14 +130,14 @@ final class Comparisons implements AutoCloseable {
         return different;
     }
 
-    private void closeIdle() throws SQLException {
+    private void closeIdle() {
         for (ComparisonSessions next = idle.poll(); next != null; next = idle.poll()) {
             next.close();
         }
     }
 
     @Override
-    public void close() throws SQLException {
+    public void close() {
         thread.shutdownNow();
         closeIdle();
     }

@@ -12,7 +12,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -28,9 +27,6 @@ import org.shardflake.jdbc.Sql;
  * too long: then the shard is opened where it was. After the map is changed it can only go forward.
  */
 final class Cutover implements AutoCloseable {
-
-    /** The lock was not to be had in time, or all of it took too long: nothing was done. */
-    private static final Set<String> NOT_IN_TIME = Set.of("55P03", "57014", "40P01");
 
     /** What is kept of the pause for changing the map and opening the other server. */
     private static final Duration RESERVE = Duration.ofMillis(20);
@@ -60,7 +56,12 @@ final class Cutover implements AutoCloseable {
         this.listener = listener;
         this.comparisons = comparisons;
         this.sourceWork = open(session.source());
-        this.targetWork = open(session.target());
+        try {
+            this.targetWork = open(session.target());
+        } catch (SQLException e) {
+            Sql.close(sourceWork);
+            throw e;
+        }
     }
 
     private Connection open(MoveSide side) throws SQLException {
@@ -124,15 +125,24 @@ final class Cutover implements AutoCloseable {
                                     carrying.name(),
                                     carrying.subscriber().name()));
         }
-        Stream back = session.back(shard);
-        if (back.measureLag(Duration.ofSeconds(30)).compareTo(Duration.ofSeconds(30)) >= 0) {
+        refuseInbound(shard, carrying.publisher());
+        refuseInbound(shard, carrying.subscriber());
+        try {
+            session.back(shard).await(Duration.ofSeconds(30), listener);
+        } catch (MoveException e) {
             throw new MoveException(
-                    "shard %d was not cut over: %s does not follow %s, so there would be no way back. Look at the log of %s"
-                            .formatted(
-                                    shard.shard(),
-                                    back.subscriber().name(),
-                                    back.publisher().name(),
-                                    back.subscriber().name()));
+                    "shard %d was not cut over, since there would be no way back: %s"
+                            .formatted(shard.shard(), e.getMessage()),
+                    e);
+        }
+    }
+
+    /** It may have come since the checks before the move. */
+    private static void refuseInbound(MoveShard shard, MoveSide side) throws SQLException {
+        List<String> inbound = InboundSubscriptions.find(side.control(), ShardSet.of(shard.shard()));
+        if (!inbound.isEmpty()) {
+            throw new MoveRefusedException("shard %d was not cut over: on %s, %s. %s"
+                    .formatted(shard.shard(), side.name(), String.join(", ", inbound), InboundSubscriptions.REMEDY));
         }
     }
 
@@ -141,12 +151,14 @@ final class Cutover implements AutoCloseable {
         Stream carrying = session.carrying(shard);
         Duration close = settings.pause().dividedBy(4);
         String problem = null;
+        StreamWatch watch = new StreamWatch(carrying, settings.patience(), listener);
         while (System.nanoTime() - end < 0) {
             long oldest = Sql.number(carrying.publisher().control(), OLDEST_WRITER, shard.shard());
             if (oldest > LONG_TRANSACTION.toMillis()) {
                 problem = "a transaction has been writing to it for %d ms".formatted(oldest);
                 Pause.millis(50);
-            } else if (carrying.measureLag(Duration.ofSeconds(10)).compareTo(close) > 0) {
+            } else if (carrying.measureLag(Duration.ofSeconds(5)).compareTo(close) > 0) {
+                watch.look();
                 problem = "%s is behind %s by more than %d ms"
                         .formatted(
                                 carrying.subscriber().name(),
@@ -224,7 +236,7 @@ final class Cutover implements AutoCloseable {
             try {
                 Sql.execute(connection, sql);
             } catch (SQLException e) {
-                if (!NOT_IN_TIME.contains(e.getSQLState())) {
+                if (!Sql.isInTheWay(e)) {
                     throw e;
                 }
             } finally {
@@ -239,7 +251,7 @@ final class Cutover implements AutoCloseable {
                         .rehearseSwitch(shard, attempt, carrying.subscriber().name(), phaseAfter());
                 return Optional.empty();
             } catch (SQLException e) {
-                if (NOT_IN_TIME.contains(e.getSQLState())) {
+                if (Sql.isInTheWay(e)) {
                     return Optional.of("the catalog is busy");
                 }
                 throw e;
@@ -252,7 +264,7 @@ final class Cutover implements AutoCloseable {
                 fence();
             } catch (SQLException e) {
                 startIds(e);
-                if (NOT_IN_TIME.contains(e.getSQLState())) {
+                if (Sql.isInTheWay(e)) {
                     return Optional.of("transactions that have written to it did not end in time");
                 }
                 throw e;
@@ -263,7 +275,7 @@ final class Cutover implements AutoCloseable {
                 failure = takeOver(latest, comparison);
             } catch (SQLException e) {
                 giveUp(e);
-                if (NOT_IN_TIME.contains(e.getSQLState())) {
+                if (Sql.isInTheWay(e)) {
                     return Optional.of("%s could not open its tables in time"
                             .formatted(carrying.subscriber().name()));
                 }
@@ -285,6 +297,7 @@ final class Cutover implements AutoCloseable {
                     + "SELECT shardflake.fence_shard(%d);\n".formatted(shard.shard())
                     + carrying.removeSql(tables)
                     + carrying.markSql()
+                    + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, false)
                     + "SELECT array_agg(sequence_name), array_agg(last_value) FROM shardflake.sequence_positions(%d)"
                             .formatted(shard.shard());
             try (Statement statement = from.createStatement()) {
@@ -301,12 +314,12 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** The results are of check_claim, fence_shard, mark and sequence_positions. */
+        /** The results are of check_claim, fence_shard, mark, record_placement and sequence_positions. */
         private void read(int result, ResultSet row) throws SQLException {
             row.next();
             if (result == 3) {
                 mark = row.getLong(1);
-            } else if (result == 4) {
+            } else if (result == 5) {
                 sequenceNames = row.getArray(1);
                 sequenceValues = row.getArray(2);
             }
@@ -334,6 +347,7 @@ final class Cutover implements AutoCloseable {
                     to,
                     carrying.subscriber().checkClaim()
                             + OpenShard.prepareSql(shard.shard(), sequenceNames, sequenceValues)
+                            + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, true)
                             + back.addSql(tables)
                             // What is left when the map has changed has to be done, however long it takes. run()
                             // waits for the disk, not writers.
@@ -354,7 +368,7 @@ final class Cutover implements AutoCloseable {
                     throw e; // It may have been changed: nobody is open until that is known.
                 }
                 giveUp(e);
-                if (NOT_IN_TIME.contains(e.getSQLState())) {
+                if (Sql.isInTheWay(e)) {
                     return Optional.of("the catalog did not change the shard map in time");
                 }
                 throw e;
@@ -398,14 +412,14 @@ final class Cutover implements AutoCloseable {
                     carrying.publisher().control(),
                     carrying.publisher().checkClaim()
                             + carrying.addSql(tables)
+                            + OpenShard.recordSql(shard.shard(), shard.epoch(), true)
                             + "SELECT shardflake.unfence_shard(%d)".formatted(shard.shard()));
         }
     }
 
     @Override
-    public void close() throws SQLException {
-        try (Connection closedToo = sourceWork) {
-            targetWork.close();
-        }
+    public void close() {
+        Sql.close(targetWork);
+        Sql.close(sourceWork);
     }
 }

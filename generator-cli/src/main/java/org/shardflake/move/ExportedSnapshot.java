@@ -7,7 +7,6 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.postgresql.PGConnection;
-import org.postgresql.ds.PGSimpleDataSource;
 import org.postgresql.jdbc.PreferQueryMode;
 import org.postgresql.replication.ReplicationSlotInfo;
 import org.shardflake.jdbc.Sql;
@@ -25,12 +24,11 @@ final class ExportedSnapshot implements AutoCloseable {
 
     /** Creates a slot, which waits for transactions that have written on the server, and exports its snapshot. */
     static ExportedSnapshot createSlot(MoveServer server, String slot) throws SQLException {
-        PGSimpleDataSource source = server.url().dataSource();
-        source.setReplication("database");
-        source.setAssumeMinServerVersion("15");
-        source.setPreferQueryMode(PreferQueryMode.SIMPLE);
-        source.setApplicationName(slot);
-        Connection connection = source.getConnection();
+        Connection connection = server.url().connect(slot, source -> {
+            source.setReplication("database");
+            source.setAssumeMinServerVersion("15");
+            source.setPreferQueryMode(PreferQueryMode.SIMPLE);
+        });
         try {
             ReplicationSlotInfo info = connection
                     .unwrap(PGConnection.class)
@@ -42,7 +40,7 @@ final class ExportedSnapshot implements AutoCloseable {
                     .make();
             return new ExportedSnapshot(connection, String.valueOf(info.getSnapshotName()));
         } catch (SQLException | RuntimeException e) {
-            connection.close();
+            Sql.close(connection);
             throw e;
         }
     }
@@ -55,7 +53,7 @@ final class ExportedSnapshot implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        connection.close();
+    public void close() {
+        Sql.close(connection);
     }
 }

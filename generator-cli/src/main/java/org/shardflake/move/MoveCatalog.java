@@ -55,16 +55,13 @@ final class MoveCatalog {
     }
 
     boolean isTakenUp(long id) throws SQLException {
-        try (Connection connection = connect()) {
-            return MoveLease.isTaken(connection, id);
-        }
+        return Sql.with(connect(), connection -> MoveLease.isTaken(connection, id));
     }
 
     /** All moves that are not done, oldest first. */
     List<Move> list() throws SQLException {
-        try (Connection connection = connect()) {
-            return Sql.list(connection, MOVES + " ORDER BY id", row -> read(connection, row));
-        }
+        return Sql.with(
+                connect(), connection -> Sql.list(connection, MOVES + " ORDER BY id", row -> read(connection, row)));
     }
 
     /**
@@ -73,9 +70,7 @@ final class MoveCatalog {
      * @throws MoveRefusedException if there is none, or it is done
      */
     Move find(long id) throws SQLException {
-        try (Connection connection = connect()) {
-            return find(connection, id);
-        }
+        return Sql.with(connect(), connection -> find(connection, id));
     }
 
     static Move find(Connection connection, long id) throws SQLException {
@@ -128,22 +123,25 @@ final class MoveCatalog {
      * @throws MoveRefusedException if a shard is in another move, or not on the source
      */
     Move create(String source, String target, ShardSet shards, String reason) throws SQLException {
-        try (Connection connection = connect()) {
-            connection.setAutoCommit(false);
-            // Changes of the map wait, so that the shards stay where they are seen here.
-            Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
-            String random = "%06x".formatted(ThreadLocalRandom.current().nextInt(1 << 24));
-            long id = Sql.number(connection, INSERT, random, source, target, reason);
-            int placed = insertShards(connection, id, source, shards);
-            if (placed != shards.size()) {
-                throw new MoveRefusedException("only %d of %d shards are on %s; read the shard map again"
-                        .formatted(placed, shards.size(), source));
-            }
-            recordChange(connection, id, "move started");
-            connection.commit();
-            connection.setAutoCommit(true);
+        return Sql.with(connect(), connection -> {
+            long id = Sql.inTransaction(connection, () -> create(connection, source, target, shards, reason));
             return find(connection, id);
+        });
+    }
+
+    private static long create(Connection connection, String source, String target, ShardSet shards, String reason)
+            throws SQLException {
+        // Changes of the map wait, so that the shards stay where they are seen here.
+        Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
+        String random = "%06x".formatted(ThreadLocalRandom.current().nextInt(1 << 24));
+        long id = Sql.number(connection, INSERT, random, source, target, reason);
+        int placed = insertShards(connection, id, source, shards);
+        if (placed != shards.size()) {
+            throw new MoveRefusedException("only %d of %d shards are on %s; read the shard map again"
+                    .formatted(placed, shards.size(), source));
         }
+        recordChange(connection, id, "move started");
+        return id;
     }
 
     private static int insertShards(Connection connection, long id, String source, ShardSet shards)
@@ -178,7 +176,7 @@ final class MoveCatalog {
         try {
             return MoveLease.take(connection, id, mine);
         } catch (SQLException | RuntimeException e) {
-            connection.close();
+            Sql.close(connection);
             throw e;
         }
     }

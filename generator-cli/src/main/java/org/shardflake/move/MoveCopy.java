@@ -112,7 +112,7 @@ final class MoveCopy {
                 snapshot.importInto(reader);
                 copy = new ShardCopy(reader, target.connect(), throttle, this::copied);
             } catch (SQLException | RuntimeException e) {
-                reader.close();
+                Sql.close(reader);
                 throw e;
             }
         }
@@ -145,7 +145,7 @@ final class MoveCopy {
         }
 
         @Override
-        public void close() throws SQLException {
+        public void close() {
             copy.close();
         }
     }

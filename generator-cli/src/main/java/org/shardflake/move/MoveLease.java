@@ -193,8 +193,7 @@ final class MoveLease implements AutoCloseable {
 
     /** Takes the move out of the catalog, but for a line of its history. */
     synchronized void end(String change) throws SQLException {
-        connection.setAutoCommit(false);
-        try {
+        Sql.inTransaction(connection, () -> {
             Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
             MoveCatalog.recordChange(connection, move, change);
             Sql.update(connection, "DELETE FROM shardflake_catalog.move_shard WHERE move = ?", move);
@@ -202,17 +201,12 @@ final class MoveLease implements AutoCloseable {
                     != 1) {
                 throw superseded();
             }
-            connection.commit();
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-        }
+            return true;
+        });
     }
 
     @Override
-    public void close() throws SQLException {
-        connection.close();
+    public void close() {
+        Sql.close(connection);
     }
 }

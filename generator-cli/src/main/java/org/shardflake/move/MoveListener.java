@@ -34,6 +34,9 @@ public interface MoveListener {
     /** A shard is copied. */
     default void shardCopied(int shard) {}
 
+    /** A server cannot follow the other one, for this reason; it tries again by itself. */
+    default void streamFails(String problem) {}
+
     /** A server or the catalog failed; the work is taken up again after a moment. */
     default void interrupted(String problem) {}
 }

@@ -101,11 +101,9 @@ final class MoveSession implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        try (MoveLease closedLast = lease;
-                MoveSide closedSecond = source;
-                MoveSide closedFirst = target) {
-            // Closes all three, whichever fails.
-        }
+    public void close() {
+        target.close();
+        source.close();
+        lease.close();
     }
 }

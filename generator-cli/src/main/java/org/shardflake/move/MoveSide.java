@@ -67,7 +67,7 @@ final class MoveSide implements AutoCloseable {
             }
             return side;
         } catch (SQLException | RuntimeException e) {
-            control.close();
+            Sql.close(control);
             throw e;
         }
     }
@@ -143,8 +143,19 @@ final class MoveSide implements AutoCloseable {
                 """, shard);
     }
 
+    /** Who holds locks on tables of a shard that are stronger than a reader's, for a message. */
+    String writers(int shard) throws SQLException {
+        return Sql.text(control, """
+                SELECT COALESCE(string_agg(DISTINCT CASE WHEN l.pid IS NULL THEN 'a prepared transaction'
+                           ELSE format('pid %s of %s', l.pid, COALESCE(a.usename::text, a.backend_type)) END, ', '), 'they have just ended')
+                  FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)
+                 WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
+                   AND l.mode NOT IN ('AccessShareLock', 'RowShareLock') AND l.relation IN (SELECT shardflake.relations(?))
+                """, shard);
+    }
+
     @Override
-    public void close() throws SQLException {
-        control.close();
+    public void close() {
+        Sql.close(control);
     }
 }

@@ -4,7 +4,6 @@
  */
 package org.shardflake.move;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -34,14 +33,17 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
         MoveServer target = servers.apply(move.target());
         String name = "shardflake_" + move.tag();
         Map<Integer, Long> bytes = new HashMap<>();
-        try (Connection connection = source.connect("shardflake move status")) {
+        boolean sealed = Sql.with(source.connect("shardflake move status"), connection -> {
             Sql.list(connection, BYTES, row -> bytes.put(row.getInt(1), row.getLong(2)), move.shardSet());
-        }
+            return !Seal.sealed(connection, move.shardSet()).isEmpty();
+        });
+        boolean following = move.phase() == MovePhase.FOLLOWING;
         return new MoveStatus(
                 move,
                 bytes,
-                StreamStatus.read(name + "_forward", source, target),
-                StreamStatus.read(name + "_reverse", target, source));
+                StreamStatus.read(
+                        name + "_forward", source, target, following || move.phase() == MovePhase.CATCHING_UP),
+                StreamStatus.read(name + "_reverse", target, source, following && !sealed));
     }
 
     public long totalBytes() {

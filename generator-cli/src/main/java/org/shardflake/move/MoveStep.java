@@ -43,6 +43,12 @@ public enum MoveStep {
     OPENED,
     /** Both copies were compared as they were at the cutover. */
     COMPARED,
+    /** The source follows no more, as long as its copies are compared for the last time. */
+    REVERSE_STOPPED,
+    /** Nobody can write to the source's copies. */
+    SEALED,
+    /** The source's copies were compared for the last time. */
+    COMPARED_AGAIN,
     /** That the move is to end is in the catalog. */
     ENDING,
     /** The source no longer follows. */

@@ -25,6 +25,7 @@ import org.shardflake.server.ServerUrl;
 public final class Mover {
 
     private static final long RETRY_MILLIS = 500;
+    private static final int LAST_COMPARISONS = 3;
 
     private final MoveCatalog catalog;
     private final Function<String, MoveServer> servers;
@@ -112,8 +113,16 @@ public final class Mover {
         Map<Integer, List<String>> tables = session.source().tables(shards);
         for (int number : shards.stream().toArray()) {
             MoveShard shard = session.move().shard(number);
-            try (OnlineComparison comparison = new OnlineComparison(session.carrying(shard))) {
-                List<TableDifference> differences = comparison.compare(tables.getOrDefault(number, List.of()));
+            try (OnlineComparison comparison = new OnlineComparison(session.carrying(shard), listener)) {
+                List<String> its = new ArrayList<>(tables.getOrDefault(number, List.of()));
+                List<TableDifference> differences = new ArrayList<>();
+                if (session.carrying(shard) == session.reverse()) {
+                    List<String> there =
+                            session.target().tables(ShardSet.of(number)).getOrDefault(number, List.of());
+                    differences.addAll(TableDifference.onlyOn(session.source().control(), its, there));
+                    its.retainAll(there);
+                }
+                differences.addAll(comparison.compare(its));
                 if (differences.isEmpty() && !comparison.undecided().isEmpty()) {
                     listener.undecided(number, comparison.undecided());
                     continue;
@@ -181,10 +190,10 @@ public final class Mover {
             Move move = session.move();
             checkComplete(move);
             if (move.phase() != MovePhase.COMPLETING) {
-                requireVerified(session, move);
+                compareForTheLastTime(session);
                 session.lease().enter(MovePhase.COMPLETING);
             }
-            new CleanUp(session, listener).run();
+            new CleanUp(session, settings, listener).run();
             return true;
         });
     }
@@ -234,61 +243,130 @@ public final class Mover {
         }
     }
 
-    private void requireVerified(MoveSession session, Move move) throws SQLException {
-        ShardSet different = verifiedAs(move, "different");
-        ShardSet unknown = verifiedAs(move, "");
-        if (!different.isEmpty() || !unknown.isEmpty()) {
-            // Those that differed as well: they may have been mended since.
-            List<Integer> again = new ArrayList<>(different.stream().boxed().toList());
-            again.addAll(unknown.stream().boxed().toList());
-            Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(again));
+    /**
+     * Leaves the copies on the source equal to the shards on the target, and sealed.
+     *
+     * <p>What seems to differ is looked at again while the source follows, since a row that was changed and changed back at the wrong
+     * moment seems to, once.
+     */
+    private void compareForTheLastTime(MoveSession session) throws SQLException {
+        ShardSet shards = session.move().shardSet(ShardPhase.SWITCHED);
+        for (int attempt = 1; !shards.isEmpty(); attempt++) {
+            // For whoever finds the move when this is killed.
+            session.lease()
+                    .problem("its copies on %s are being compared for the last time, and do not follow meanwhile"
+                            .formatted(session.taken().source()));
+            Map<Integer, List<TableDifference>> suspects;
+            try (LastComparison comparison = new LastComparison(session, settings, listener)) {
+                suspects = comparison.run(shards);
+            }
+            if (suspects.isEmpty()) {
+                listener.reached(MoveStep.COMPARED_AGAIN);
+                return;
+            }
+            new Settlement(session, settings.patience()).run();
+            session.lease().problem("");
+            Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(suspects.keySet()));
             if (!differences.isEmpty()) {
                 throw new CopiesDifferException(
                         "copies of shards %s differ, so the source's are not removed"
                                 .formatted(ShardSet.of(differences.keySet())),
                         differences);
             }
-            ShardSet left = verifiedAs(session.move(), "");
-            if (!left.isEmpty()) {
+            if (attempt == LAST_COMPARISONS) {
                 throw new MoveException(
-                        "rows of shards %s change too often to be compared, so the source's are not removed; run move complete again at a quieter time"
-                                .formatted(left));
+                        "rows of shards %s change too often to be compared, so the source's are not removed; run the same command again at a quieter time"
+                                .formatted(ShardSet.of(suspects.keySet())));
             }
         }
     }
 
-    private static ShardSet verifiedAs(Move move, String verified) {
-        return ShardSet.of(move.shards().stream()
-                .filter(shard -> shard.verified().equals(verified))
-                .map(MoveShard::shard)
-                .toList());
+    /** How a move is ended that is not completed. */
+    private enum End {
+        /** None of its shards is on the target. */
+        BACK,
+        /** Those on the target stay there. */
+        KEPT,
+        /** The same, when the source cannot follow any more. */
+        KEPT_UNCOMPARED
     }
 
     /** Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move. */
     public void cancel(long id) throws SQLException {
-        cancel(id, false);
+        cancel(id, End.BACK);
     }
 
     /**
      * Ends a move where it is: shards that are on the target stay there, and the others on the source. It is the way out when the
-     * servers cannot follow each other any more, after a failover for instance.
+     * target cannot follow any more, after a failover for instance.
+     *
+     * @throws CopiesDifferException if the source's copies have something else than the target
+     */
+    public void cancelKeepingMoved(long id) throws SQLException {
+        cancel(id, End.KEPT);
+    }
+
+    /**
+     * Does the same without comparing the source's copies before they go: the way out when the source cannot follow any more.
+     * Rows that were written to them past the fence are lost.
      *
      * @throws MoveRefusedException if the copies of a shard on the target were not compared at its cutover, or differed
      */
-    public void cancelKeepingMoved(long id) throws SQLException {
-        cancel(id, true);
+    public void cancelKeepingMovedUncompared(long id) throws SQLException {
+        cancel(id, End.KEPT_UNCOMPARED);
     }
 
-    private void cancel(long id, boolean keepMoved) throws SQLException {
+    private void cancel(long id, End end) throws SQLException {
         work(id, session -> {
             Move move = session.move();
-            checkCancel(move, keepMoved);
+            checkCancel(move, end != End.BACK);
             if (move.phase() != MovePhase.CANCELLING) {
+                prepareEnd(session, end);
                 session.lease().enter(MovePhase.CANCELLING);
             }
-            new CleanUp(session, listener).run();
+            new CleanUp(session, settings, listener).run();
             return true;
         });
+    }
+
+    private void prepareEnd(MoveSession session, End end) throws SQLException {
+        switch (end) {
+            case BACK -> {
+                // The target's copies are not the shards, and to be rid of them is what helps when they differ.
+            }
+            case KEPT -> {
+                try {
+                    compareForTheLastTime(session);
+                } catch (CopiesDifferException e) {
+                    throw e;
+                } catch (MoveException e) {
+                    throw new MoveException(
+                            "the source's copies could not be compared, and are kept: %s. If they may go all the same, add --uncompared"
+                                    .formatted(e.getMessage()),
+                            e);
+                }
+            }
+            case KEPT_UNCOMPARED -> {
+                requireComparedAtCutover(session.move());
+                if (session.reverse().hasSubscription()) {
+                    session.reverse().stop();
+                }
+                Seal.putOn(session.source(), session.move().shardSet(ShardPhase.SWITCHED));
+            }
+        }
+    }
+
+    private static void requireComparedAtCutover(Move move) {
+        ShardSet doubtful = ShardSet.of(move.shards().stream()
+                .filter(shard -> shard.phase() == ShardPhase.SWITCHED
+                        && !shard.verified().equals("at cutover"))
+                .map(MoveShard::shard)
+                .toList());
+        if (!doubtful.isEmpty()) {
+            throw new MoveRefusedException(
+                    "copies of shards %s were not compared at their cutover, or differed, so the source's must not go: see move status %d, and bring them back with move reverse"
+                            .formatted(doubtful, move.id()));
+        }
     }
 
     /** Brings the servers to what the catalog says of a move that was interrupted, so that its shards take writes where they are. */
@@ -307,16 +385,6 @@ public final class Mover {
             throw new MoveRefusedException(
                     "shards %s of move %d are on %s already; bring them back with move reverse first, or leave them there with --keep-moved"
                             .formatted(switched, move.id(), move.target()));
-        }
-        ShardSet doubtful = ShardSet.of(move.shards().stream()
-                .filter(shard -> shard.phase() == ShardPhase.SWITCHED
-                        && !shard.verified().equals("at cutover"))
-                .map(MoveShard::shard)
-                .toList());
-        if (!doubtful.isEmpty()) {
-            throw new MoveRefusedException(
-                    "copies of shards %s were not compared at their cutover, or differed, so the source's must not go: see move status %d, and bring them back with move reverse"
-                            .formatted(doubtful, move.id()));
         }
     }
 
@@ -350,7 +418,7 @@ public final class Mover {
         String stood = "";
         while (true) {
             try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
-                new Settlement(session).run();
+                new Settlement(session, settings.patience()).run();
                 String stands = session.move().progress();
                 if (!stands.equals(stood)) {
                     patience.restart();
@@ -377,7 +445,7 @@ public final class Mover {
             return;
         }
         try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
-            new Settlement(session).run();
+            new Settlement(session, settings.patience()).run();
             session.lease().problem(String.valueOf(failure.getMessage()));
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);

@@ -31,12 +31,14 @@ final class OnlineComparison implements AutoCloseable {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private final Stream stream;
+    private final MoveListener listener;
     private final ComparisonSessions sessions;
     private final Connection leader;
     private final Connection follower;
     private final List<String> undecided = new ArrayList<>();
 
-    OnlineComparison(Stream stream) throws SQLException {
+    OnlineComparison(Stream stream, MoveListener listener) throws SQLException {
+        this.listener = listener;
         this.stream = stream;
         this.sessions = ComparisonSessions.open(stream.publisher(), stream.subscriber());
         this.leader = sessions.first();
@@ -105,17 +107,11 @@ final class OnlineComparison implements AutoCloseable {
     }
 
     private void catchUp() throws SQLException {
-        if (!stream.reaches(stream.mark(), System.nanoTime() + PATIENCE.toNanos())) {
-            throw new MoveException("%s is more than %d s behind %s, too far to compare"
-                    .formatted(
-                            stream.subscriber().name(),
-                            PATIENCE.toSeconds(),
-                            stream.publisher().name()));
-        }
+        stream.await(PATIENCE, listener);
     }
 
     @Override
-    public void close() throws SQLException {
+    public void close() {
         sessions.close();
     }
 }

@@ -28,6 +28,15 @@ final class OpenShard {
         return positions + "SELECT shardflake.fence_tables(%d, false);\n".formatted(shard);
     }
 
+    /**
+     * Keeps what the server knows of the shard map, in the transaction that opens the shard there or closes it.
+     *
+     * @param epoch with which the shard is the server's, or no longer is
+     */
+    static String recordSql(int shard, long epoch, boolean here) {
+        return "SELECT shardflake.record_placement(%d, %d, %b);\n".formatted(shard, epoch, here);
+    }
+
     /** Lets the ids go on, which no rollback undoes. */
     static String finishSql(int shard) {
         return "SELECT shardflake.fence_ids(%d, false);\n".formatted(shard);

@@ -9,17 +9,32 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.shardflake.ShardSet;
+import org.shardflake.deploy.EmptySearchPath;
+import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
+import org.shardflake.sql.FunctionLibrary;
 
 /** Looks whether shards can be moved, before anything is changed. */
 public final class Preflight {
 
     private static final String APPLICATION = "shardflake move, checking";
     private static final long CLOCK_TOLERANCE_MILLIS = 1000;
+
+    /** Without these a rehearsal would only say the same once more, or cannot be. */
+    private static final Set<String> REHEARSAL_NEEDS = Set.of(
+            "server-version",
+            "shards-present",
+            "target-free",
+            "function-library",
+            "extensions",
+            "encoding",
+            "roles",
+            "uncarried-objects");
 
     /** Tables of the shards, with what the checks need; $1 are the schemas. */
     private static final String TABLES = """
@@ -45,10 +60,10 @@ public final class Preflight {
 
     /** Checks all that can be checked. */
     public static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards) throws SQLException {
-        try (Connection from = source.connect(APPLICATION);
-                Connection to = target.connect(APPLICATION)) {
-            return new Preflight(source, target, shards, from, to).run();
-        }
+        return Sql.with(
+                source.connect(APPLICATION),
+                from -> Sql.with(
+                        target.connect(APPLICATION), to -> new Preflight(source, target, shards, from, to).run()));
     }
 
     private PreflightReport run() throws SQLException {
@@ -58,6 +73,7 @@ public final class Preflight {
         checkPlace();
         checkTables();
         checkDependencies();
+        checkSchema();
         checkTexts();
         checkSessions();
         checkClocks();
@@ -110,16 +126,7 @@ public final class Preflight {
         if (found.isEmpty()) {
             add(name, Outcome.OK, "none", "");
         } else {
-            String shown = String.join(", ", found.subList(0, Math.min(3, found.size())));
-            add(
-                    name,
-                    outcome,
-                    "%s: %s%s"
-                            .formatted(
-                                    whenFound,
-                                    shown,
-                                    found.size() > 3 ? " and %,d more".formatted(found.size() - 3) : ""),
-                    remedy);
+            add(name, outcome, "%s: %s".formatted(whenFound, shown(found)), remedy);
         }
     }
 
@@ -156,7 +163,17 @@ public final class Preflight {
                 "%s has these schemas already".formatted(target.name()),
                 "look whether they are the left-over of a move (shardflake doctor), and drop them: SELECT shardflake.drop_shard(7, force => true)",
                 shards);
-        boolean library = Sql.isTrue(from, "SELECT to_regproc('shardflake.fence_tables') IS NOT NULL");
+        int newest = Math.max(FunctionLibrary.version(from), FunctionLibrary.version(to));
+        if (newest > FunctionLibrary.version()) {
+            add(
+                    "function-library",
+                    Outcome.FAILED,
+                    "a function library is of version %d, and this command knows version %d"
+                            .formatted(newest, FunctionLibrary.version()),
+                    "use the newer shardflake that deployed it");
+            return;
+        }
+        boolean library = hasLibrary();
         add(
                 "function-library",
                 library ? Outcome.OK : Outcome.FAILED,
@@ -166,18 +183,28 @@ public final class Preflight {
                 library ? "" : "bring it up to date with shardflake schema deploy");
     }
 
+    /** Among others the latest function that is called on the source before anything is changed there. */
+    private boolean hasLibrary() throws SQLException {
+        return Sql.isTrue(
+                from,
+                "SELECT to_regproc('shardflake.fence_tables') IS NOT NULL AND to_regproc('shardflake.record_placement') IS NOT NULL AND to_regproc('shardflake.sequence_room') IS NOT NULL");
+    }
+
     private void checkTables() throws SQLException {
+        if (hasLibrary()) {
+            checkRelativesAndSequences();
+        }
         none(
                 "replica-identity",
                 Outcome.FAILED,
                 from,
                 TABLES + """
                 SELECT name FROM t WHERE relkind = 'r' AND NOT (
-                    relreplident = 'd' AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = t.oid AND i.indisprimary)
-                    OR relreplident = 'i' AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = t.oid AND i.indisreplident))
+                    EXISTS (SELECT FROM pg_index i WHERE i.indrelid = t.oid AND i.indimmediate AND i.indisvalid AND i.indisready
+                               AND CASE relreplident WHEN 'd' THEN i.indisprimary WHEN 'i' THEN i.indisreplident END))
                 """,
                 "tables whose rows cannot be told apart",
-                "give them a primary key, and ALTER TABLE ... REPLICA IDENTITY DEFAULT",
+                "give them a primary key that is NOT DEFERRABLE, and ALTER TABLE ... REPLICA IDENTITY DEFAULT",
                 shards);
         none(
                 "unlogged-tables",
@@ -232,11 +259,116 @@ public final class Preflight {
                 shards);
         none(
                 "row-level-security",
-                Outcome.WARNING,
+                Outcome.FAILED,
                 from,
-                TABLES + "SELECT name FROM t WHERE relforcerowsecurity",
-                "row-level security is forced on the owner",
-                "make moves as a superuser, who is exempt",
+                TABLES + """
+                SELECT t.name FROM t JOIN pg_class c ON c.oid = t.oid JOIN pg_roles r ON r.oid = c.relowner
+                 WHERE t.relforcerowsecurity AND c.relrowsecurity AND NOT r.rolsuper AND NOT r.rolbypassrls
+                   AND %s
+                """.formatted(appliesAsOwner()),
+                "forced on the owner, as whom PostgreSQL 16 and later replicate",
+                "ALTER TABLE ... NO FORCE ROW LEVEL SECURITY for the time of the move, or ALTER ROLE ... BYPASSRLS for the owner",
+                shards);
+    }
+
+    private boolean appliesAsOwner() throws SQLException {
+        return from.getMetaData().getDatabaseMajorVersion() >= 16
+                || to.getMetaData().getDatabaseMajorVersion() >= 16;
+    }
+
+    /** What the target's shards would be, made as the source's were, and whether anything is there that is not carried. */
+    private void checkSchema() throws SQLException {
+        ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
+        named(
+                "uncarried-objects",
+                schema.uncarried(shards),
+                "neither compared nor carried",
+                "keep them in another schema that both servers have, or drop them");
+        named(
+                "roles",
+                schema.missingRoles(shards),
+                "own or may use something in the shards, and %s does not have them".formatted(target.name()),
+                "CREATE ROLE on the target");
+        Optional<String> uncomputed = EmptySearchPath.check(from, shards);
+        add(
+                "expressions",
+                uncomputed.isPresent() ? Outcome.FAILED : Outcome.OK,
+                uncomputed.orElse("can be computed as replication does"),
+                "");
+        checkRehearsal(schema);
+    }
+
+    /** Only where everything before is right, which it would stumble over. */
+    private void checkRehearsal(ShardSchemaCopy schema) throws SQLException {
+        if (checks.stream()
+                .anyMatch(check -> REHEARSAL_NEEDS.contains(check.name()) && check.outcome() == Outcome.FAILED)) {
+            add("schema", Outcome.OK, "not compared, since something else is to be mended first", "");
+        } else if (!Preparation.haveOneLibrary(from, to)) {
+            add(
+                    "schema",
+                    Outcome.OK,
+                    "%s does not have the function library of the source yet; compared when it has, before rows are copied"
+                            .formatted(target.name()),
+                    "");
+        } else {
+            List<String> found = schema.rehearse(shards).entrySet().stream()
+                    .map(shard -> "shard %d: %s"
+                            .formatted(
+                                    shard.getKey(),
+                                    String.join(
+                                            "; ",
+                                            shard.getValue()
+                                                    .subList(
+                                                            0,
+                                                            Math.min(
+                                                                    3,
+                                                                    shard.getValue()
+                                                                            .size())))))
+                    .toList();
+            add(
+                    "schema",
+                    found.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                    found.isEmpty()
+                            ? "is what the changesets make on %s".formatted(target.name())
+                            : "the changesets that the shards have had make something else on %s. %s"
+                                    .formatted(target.name(), shown(found)),
+                    found.isEmpty() ? "" : "write a changeset for what was changed by hand, or undo it");
+        }
+    }
+
+    private void named(String name, List<String> found, String whenFound, String remedy) {
+        add(
+                name,
+                found.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                found.isEmpty() ? "none" : "%s: %s".formatted(whenFound, shown(List.copyOf(new TreeSet<>(found)))),
+                found.isEmpty() ? "" : remedy);
+    }
+
+    private static String shown(List<String> found) {
+        return String.join(", ", found.subList(0, Math.min(3, found.size())))
+                + (found.size() > 3 ? " and %,d more".formatted(found.size() - 3) : "");
+    }
+
+    private void checkRelativesAndSequences() throws SQLException {
+        none(
+                "outside-relatives",
+                Outcome.FAILED,
+                from,
+                "SELECT r.target || ' with ' || r.relative FROM unnest(?) s, shardflake.outside_relatives(right(s, 4)::integer) r",
+                "tables with a parent, child or partition outside their shard, through which writes pass the fence",
+                "ALTER TABLE ... NO INHERIT or DETACH PARTITION, or bring both into the shard's schema",
+                shards);
+        none(
+                "sequences",
+                Outcome.FAILED,
+                from,
+                """
+                SELECT format('%s at %s of %s', r.target, r.last_value, r.ends_at)
+                  FROM unnest(?) s, shardflake.sequence_room(right(s, 4)::integer) r JOIN pg_sequence q ON q.seqrelid = r.target
+                 WHERE r.numbers_left BETWEEN 1 AND 2 * r.margin AND NOT q.seqcycle
+                """,
+                "near their end, and a move leaves numbers out, as does its reverse",
+                "a wider type (ALTER TABLE ... ALTER COLUMN ... TYPE bigint for an identity column, else ALTER SEQUENCE ... AS bigint), or another MAXVALUE or MINVALUE",
                 shards);
     }
 
@@ -262,6 +394,12 @@ public final class Preflight {
                 "have tables of these shards, and their subscribers do not follow a move",
                 "publish the same on the target, and tell the subscribers",
                 shards);
+        List<String> inbound = InboundSubscriptions.find(from, shards);
+        add(
+                "inbound-subscriptions",
+                inbound.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                inbound.isEmpty() ? "none" : "they would go on past the fence: " + String.join(", ", inbound),
+                inbound.isEmpty() ? "" : InboundSubscriptions.REMEDY);
         List<String> extensions = Sql.list(from, TABLES + """
                 SELECT DISTINCT e.extname || ' ' || e.extversion FROM t
                   JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped

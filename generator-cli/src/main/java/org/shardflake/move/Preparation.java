@@ -97,15 +97,19 @@ final class Preparation {
     private void deployLibrary() throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
-        // In this order: what was interrupted has a history before it has an epoch.
-        if (!hasHistory(from) || !hasHistory(to) || !areEqual(HISTORY) || !areEqual(EPOCHS)) {
+        if (!haveOneLibrary(from, to)) {
             FunctionLibrary.deploy(to, Sql.number(from, "SELECT shardflake.epoch_ms()"));
         }
     }
 
-    private boolean areEqual(String sql) throws SQLException {
-        return Sql.text(session.source().control(), sql)
-                .equals(Sql.text(session.target().control(), sql));
+    /** Whether the function library is the same on both servers. */
+    static boolean haveOneLibrary(Connection from, Connection to) throws SQLException {
+        // In this order: what was interrupted has a history before it has an epoch.
+        return hasHistory(from) && hasHistory(to) && areEqual(HISTORY, from, to) && areEqual(EPOCHS, from, to);
+    }
+
+    private static boolean areEqual(String sql, Connection from, Connection to) throws SQLException {
+        return Sql.text(from, sql).equals(Sql.text(to, sql));
     }
 
     private static boolean hasHistory(Connection connection) throws SQLException {
@@ -174,26 +178,7 @@ final class Preparation {
     }
 
     private void awaitCaughtUp(Stream stream) throws SQLException {
-        Patience patience = new Patience(settings.patience());
-        long mark = stream.mark();
-        long confirmed = -1;
-        while (!stream.reaches(mark, System.nanoTime() + Duration.ofSeconds(1).toNanos())) {
-            long errors = stream.applyErrors();
-            long now = stream.confirmed();
-            if (now != confirmed) {
-                confirmed = now;
-                patience.restart();
-            }
-            if (patience.isOver()) {
-                throw new MoveException(
-                        "%s has not got any further in following %s for %d s%s; look at its log, and at status"
-                                .formatted(
-                                        stream.subscriber().name(),
-                                        stream.publisher().name(),
-                                        settings.patience().toSeconds(),
-                                        errors > 0 ? ", and met %d errors".formatted(errors) : ""));
-            }
-        }
+        stream.await(settings.patience(), listener);
         if (stream.measureLag(Duration.ofSeconds(30)).compareTo(CAUGHT_UP) > 0) {
             awaitCaughtUp(stream);
         }

@@ -8,6 +8,7 @@ import java.sql.Array;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,12 +21,17 @@ import org.shardflake.jdbc.Sql;
  */
 final class Settlement {
 
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration LONGEST = Duration.ofSeconds(60);
 
     private final MoveSession session;
+    private final Duration patience;
 
-    Settlement(MoveSession session) {
+    /**
+     * @param patience how long to wait for what a server has not got yet; a minute at most
+     */
+    Settlement(MoveSession session, Duration patience) {
         this.session = session;
+        this.patience = patience.compareTo(LONGEST) < 0 ? patience : LONGEST;
     }
 
     void run() throws SQLException {
@@ -33,6 +39,11 @@ final class Settlement {
         ShardSet shards = move.shardSet();
         if (session.target().present(shards).isEmpty()) {
             return; // Nothing was begun, and the source never closed.
+        }
+        checkCatalogIsNewest(session.source(), move);
+        checkCatalogIsNewest(session.target(), move);
+        if (move.phase() == MovePhase.FOLLOWING) {
+            follow(shards);
         }
         ShardSet fencedOnSource = session.source().fenced(shards);
         ShardSet fencedOnTarget = session.target().fenced(shards);
@@ -52,7 +63,9 @@ final class Settlement {
                     && other.present(ShardSet.of(shard.shard())).contains(shard.shard())) {
                 Sql.execute(
                         other.control(),
-                        other.checkClaim() + "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
+                        other.checkClaim()
+                                + OpenShard.recordSql(shard.shard(), shard.epoch(), false)
+                                + "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
             }
             if (fencedHere.contains(shard.shard())) {
                 open(shard, tables.getOrDefault(shard.shard(), List.of()));
@@ -64,6 +77,59 @@ final class Settlement {
         }
     }
 
+    /** Opens what was closed for a last comparison that did not come to its end. */
+    private void follow(ShardSet shards) throws SQLException {
+        MoveSide source = session.source();
+        for (int shard : Seal.sealed(source.control(), shards).stream().toArray()) {
+            Patience left = new Patience(patience);
+            while (!takeOff(source, shard)) {
+                if (left.isOver()) {
+                    throw new MoveException(
+                            "the copy of shard %d on %s cannot follow again, since sessions there hold its tables; end them, and run the same command again"
+                                    .formatted(shard, source.name()));
+                }
+                Pause.millis(200);
+            }
+        }
+        if (session.reverse().isDisabled()) {
+            session.reverse().enable();
+        }
+    }
+
+    /** Waits for readers, too, but not long, since others would wait behind it. */
+    private static boolean takeOff(MoveSide side, int shard) throws SQLException {
+        try {
+            Seal.takeOff(side, shard);
+            return true;
+        } catch (SQLException e) {
+            if (Sql.isInTheWay(e)) {
+                return false;
+            }
+            throw e;
+        }
+    }
+
+    /** A catalog that was restored says what was once so: to bring the servers to that would close the newest rows. */
+    private static void checkCatalogIsNewest(MoveSide side, Move move) throws SQLException {
+        if (!Sql.isTrue(side.control(), "SELECT to_regclass('shardflake.placement') IS NOT NULL")) {
+            return; // It has never opened or closed a shard with a library that would have kept it.
+        }
+        Map<Integer, Long> here = new HashMap<>();
+        Sql.list(
+                side.control(),
+                "SELECT shard, epoch FROM shardflake.placement WHERE here AND format('shard_%s', lpad(shard::text, 4, '0')) = ANY (?)",
+                row -> here.put(row.getInt(1), row.getLong(2)),
+                move.shardSet());
+        for (MoveShard shard : move.shards()) {
+            long epoch = here.getOrDefault(shard.shard(), 0L);
+            if (epoch > shard.epoch()) {
+                throw new MoveRefusedException(
+                        "%s got shard %d with epoch %d, and the catalog counts %d: the catalog is older than the servers, as after a restore, and nothing was changed. See shardflake doctor"
+                                .formatted(side.name(), shard.shard(), epoch, shard.epoch()));
+            }
+        }
+    }
+
     /** Opens a shard where the catalog has it. */
     private void open(MoveShard shard, List<String> tables) throws SQLException {
         Stream carrying = session.carrying(shard);
@@ -71,10 +137,18 @@ final class Settlement {
         MoveSide here = carrying.publisher();
         MoveSide other = carrying.subscriber();
         if (shard.mark().isPresent()
-                && !back.reaches(shard.mark().getAsLong(), System.nanoTime() + PATIENCE.toNanos())) {
+                && !back.reaches(shard.mark().getAsLong(), System.nanoTime() + patience.toNanos())) {
             throw new MoveException(
-                    "shard %d is %s's, which has not got all that was written on %s yet, so neither takes writes. See that %s can reach %s, and run the same command again"
-                            .formatted(shard.shard(), here.name(), other.name(), here.name(), other.name()));
+                    "shard %d is %s's, which has not got all that was written on %s yet, so neither takes writes. See that %s can reach %s, and run the same command again%s"
+                            .formatted(
+                                    shard.shard(),
+                                    here.name(),
+                                    other.name(),
+                                    here.name(),
+                                    other.name(),
+                                    back.trouble(0)
+                                            .map(trouble -> ": " + trouble.what())
+                                            .orElse("")));
         }
         Set<String> alreadyPublished = carrying.published();
         List<String> toAdd = new ArrayList<>(tables);
@@ -96,6 +170,7 @@ final class Settlement {
                         + "SELECT shardflake.fence_ids(%d, true);\n".formatted(shard.shard())
                         + OpenShard.prepareSql(
                                 shard.shard(), positions.get(0)[0], positions.get(0)[1])
+                        + OpenShard.recordSql(shard.shard(), shard.epoch(), true)
                         + carrying.addSql(toAdd)
                         + OpenShard.finishSql(shard.shard()));
     }

@@ -58,7 +58,7 @@ final class ShardCopy implements AutoCloseable {
                                       AND d.deptype <> 'i'
                                       AND NOT (d.classid = 'pg_constraint'::regclass AND d.objid IN (SELECT oid FROM foreign_key)))
                    AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid IN (x.indexrelid, k.oid))
-                   AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attstattarget > 0))
+                   AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attstattarget >= 0))
             SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname),
                    format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(oid)), 1 AS turn
               FROM foreign_key
@@ -231,9 +231,8 @@ final class ShardCopy implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        try (Connection ignored = target) {
-            source.close();
-        }
+    public void close() {
+        Sql.close(source);
+        Sql.close(target);
     }
 }

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -28,6 +29,9 @@ final class Stream {
                 'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off)',
                 current_setting('shardflake.conninfo')); END $$
             """;
+
+    private static final Duration STOP_PATIENCE = Duration.ofSeconds(30);
+    private static final Duration LOOK = Duration.ofSeconds(1);
 
     private final String key;
     private final String name;
@@ -134,17 +138,11 @@ final class Stream {
      */
     void subscribe() throws SQLException {
         Connection connection = subscriber.control();
-        connection.setAutoCommit(false);
-        try {
+        Sql.inTransaction(connection, () -> {
             Sql.execute(connection, subscriber.checkClaim());
             createSubscription(connection, name, publisher.server().url().conninfo());
-            connection.commit();
-        } catch (SQLException | RuntimeException e) {
-            connection.rollback();
-            throw e;
-        } finally {
-            connection.setAutoCommit(true);
-        }
+            return true;
+        });
     }
 
     /**
@@ -168,6 +166,31 @@ final class Stream {
 
     void enable() throws SQLException {
         Sql.execute(subscriber.control(), subscriber.checkClaim() + "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
+    }
+
+    /** Whether the subscription is there, and does not try to follow. */
+    boolean isDisabled() throws SQLException {
+        return Sql.isTrue(
+                subscriber.control(),
+                "SELECT EXISTS (SELECT FROM pg_subscription WHERE subname = ? AND NOT subenabled AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))",
+                name);
+    }
+
+    /** Makes the subscriber follow no more. What it had begun to apply it has applied, or not at all, when this returns. */
+    void stop() throws SQLException {
+        Sql.execute(subscriber.control(), subscriber.checkClaim() + "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
+        Patience patience = new Patience(STOP_PATIENCE);
+        while (Sql.number(
+                        subscriber.control(),
+                        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_subscription WHERE subname = ? AND pid IS NOT NULL",
+                        name)
+                > 0) {
+            if (patience.isOver()) {
+                throw new MoveException(
+                        "the worker of subscription %s on %s does not end".formatted(name, subscriber.name()));
+            }
+            Pause.millis(5);
+        }
     }
 
     /** Increases the mark, and returns it. */
@@ -202,6 +225,33 @@ final class Stream {
         return true;
     }
 
+    /**
+     * Waits until the subscriber has everything that was committed before.
+     *
+     * @param patience how long it may stand still with nothing wrong with it
+     * @throws MoveException if it cannot follow, with the reason, or stands still
+     */
+    void await(Duration patience, MoveListener listener) throws SQLException {
+        long mark = mark();
+        if (reaches(mark, System.nanoTime() + LOOK.toNanos())) {
+            return;
+        }
+        StreamWatch watch = new StreamWatch(this, patience, listener);
+        do {
+            watch.look();
+        } while (!reaches(mark, System.nanoTime() + LOOK.toNanos()));
+    }
+
+    /** What is wrong with it, if so many errors do not count. */
+    Optional<StreamTrouble> trouble(long errorsBefore) throws SQLException {
+        return StreamTrouble.find(
+                name,
+                new StreamTrouble.Side(publisher.name(), publisher.control()),
+                new StreamTrouble.Side(subscriber.name(), subscriber.control()),
+                errorsBefore,
+                publisher.server().url().conninfo());
+    }
+
     /** How far the subscriber has confirmed to have come in the publisher's log, in bytes. */
     long confirmed() throws SQLException {
         return Sql.number(
@@ -218,10 +268,10 @@ final class Stream {
     }
 
     /** How often the subscriber failed to apply a change; it tries again by itself. */
-    long applyErrors() throws SQLException {
+    long errors() throws SQLException {
         return Sql.number(
                 subscriber.control(),
-                "SELECT COALESCE(sum(apply_error_count), 0) FROM pg_stat_subscription_stats WHERE subname = ?",
+                "SELECT COALESCE(sum(apply_error_count + sync_error_count), 0) FROM pg_stat_subscription_stats WHERE subname = ?",
                 name);
     }
 

@@ -4,9 +4,8 @@
  */
 package org.shardflake.move;
 
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -16,8 +15,11 @@ import org.shardflake.jdbc.Sql;
  * @param lagBytes of write-ahead log that the subscriber has not confirmed, and the publisher keeps for it
  * @param lagMillis how long the subscriber took for what it last confirmed
  * @param applyErrors how often the subscriber failed to apply a change
+ * @param problem why the subscriber does not follow; empty when it does, as far as both servers can tell
  */
-public record StreamStatus(boolean running, long lagBytes, long lagMillis, long applyErrors) {
+public record StreamStatus(boolean running, long lagBytes, long lagMillis, long applyErrors, String problem) {
+
+    private static final String APPLICATION = "shardflake move status";
 
     private static final String PUBLISHER = """
             SELECT s.active, pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint,
@@ -25,26 +27,44 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
               FROM pg_replication_slots s WHERE s.slot_name = ?
             """;
 
-    /** The stream of a move from one server to another; not running before it is made. */
-    static StreamStatus read(String name, MoveServer publisher, MoveServer subscriber) throws SQLException {
-        List<StreamStatus> found;
-        try (Connection connection = publisher.connect("shardflake move status")) {
-            found = Sql.list(
-                    connection,
-                    PUBLISHER,
-                    row -> new StreamStatus(row.getBoolean(1), row.getLong(2), row.getLong(3), 0),
-                    name);
-        }
-        if (found.isEmpty()) {
-            return new StreamStatus(false, 0, 0, 0);
-        }
-        try (Connection connection = subscriber.connect("shardflake move status")) {
-            long errors = Sql.number(
-                    connection,
-                    "SELECT COALESCE(sum(apply_error_count), 0) FROM pg_stat_subscription_stats WHERE subname = ?",
-                    name);
-            StreamStatus slot = found.get(0);
-            return new StreamStatus(slot.running(), slot.lagBytes(), slot.lagMillis(), errors);
-        }
+    /**
+     * The stream of a move from one server to another; not running before it is made.
+     *
+     * @param follows whether the subscriber is meant to follow now
+     */
+    static StreamStatus read(String name, MoveServer publisher, MoveServer subscriber, boolean follows)
+            throws SQLException {
+        return Sql.with(
+                publisher.connect(APPLICATION),
+                from -> Sql.with(
+                        subscriber.connect(APPLICATION),
+                        to -> read(
+                                name,
+                                new StreamTrouble.Side(publisher.name(), from),
+                                new StreamTrouble.Side(subscriber.name(), to),
+                                follows ? publisher.url().conninfo() : null)));
+    }
+
+    private static StreamStatus read(
+            String name, StreamTrouble.Side publisher, StreamTrouble.Side subscriber, @Nullable String conninfo)
+            throws SQLException {
+        StreamStatus slot = Sql.list(
+                        publisher.connection(),
+                        PUBLISHER,
+                        row -> new StreamStatus(row.getBoolean(1), row.getLong(2), row.getLong(3), 0, ""),
+                        name)
+                .stream()
+                .findFirst()
+                .orElse(new StreamStatus(false, 0, 0, 0, ""));
+        long errors = Sql.number(
+                subscriber.connection(),
+                "SELECT COALESCE(sum(apply_error_count), 0) FROM pg_stat_subscription_stats WHERE subname = ?",
+                name);
+        String problem = slot.running() || conninfo == null
+                ? ""
+                : StreamTrouble.find(name, publisher, subscriber, 0, conninfo)
+                        .map(StreamTrouble::what)
+                        .orElse("");
+        return new StreamStatus(slot.running(), slot.lagBytes(), slot.lagMillis(), errors, problem);
     }
 }

@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Rows of a table that are not the same on both servers, by their keys.
@@ -53,6 +55,35 @@ public record TableDifference(String table, Set<String> missing, Set<String> ext
         different.removeIf(key -> !follower.containsKey(key) || Objects.equals(leader.get(key), follower.get(key)));
         TableDifference difference = new TableDifference(table, missing, extra, different);
         return difference.count() == 0 ? Optional.empty() : Optional.of(difference);
+    }
+
+    /** Of tables that only the follower has: those with rows, each named by its place in the table. */
+    static List<TableDifference> onlyOn(Connection follower, Collection<String> tables, Collection<String> leaderTables)
+            throws SQLException {
+        List<TableDifference> differences = new ArrayList<>();
+        for (String table : tables) {
+            if (!leaderTables.contains(table)) {
+                Set<String> rows =
+                        new TreeSet<>(Sql.list(follower, "SELECT ctid::text FROM " + table, row -> row.getString(1)));
+                if (!rows.isEmpty()) {
+                    differences.add(new TableDifference(table, Set.of(), rows, Set.of()));
+                }
+            }
+        }
+        return differences;
+    }
+
+    /** The same but for some keys. */
+    Optional<TableDifference> without(Set<String> keys) {
+        TableDifference left =
+                new TableDifference(table, without(missing, keys), without(extra, keys), without(different, keys));
+        return left.count() == 0 ? Optional.empty() : Optional.of(left);
+    }
+
+    private static Set<String> without(Set<String> all, Set<String> keys) {
+        Set<String> left = new TreeSet<>(all);
+        left.removeAll(keys);
+        return left;
     }
 
     /** How many rows differ. */

@@ -23,8 +23,8 @@ import org.shardflake.rebalance.ServerLoad.Shard;
 /**
  * Chooses the shards to move. A pure function: the same input gives the same plan.
  *
- * <p>Drained servers are emptied first, the heaviest shards before the lighter ones, each onto the server that is the least
- * loaded with it. Then, as long as a server is outside the threshold, a shard goes from the most loaded server to the least
+ * <p>Drained servers are emptied, the heaviest shards before the lighter ones, each onto the server that is the least loaded with
+ * it; no other shard moves then. With none to drain, as long as a server is outside the threshold, a shard goes from the most loaded server to the least
  * loaded one: the heaviest that makes neither cross the mean, or else the lightest that is still worth it.
  *
  * <p>Why any part of the plan is an improvement: let the imbalance be the sum of weight² / capacity over the servers. A
@@ -74,8 +74,11 @@ public final class RebalancePlanner {
         settings.pinned().stream().forEach(map::server);
         load();
         double mean = mean();
-        drain();
-        balance(mean);
+        if (settings.drained().isEmpty()) {
+            balance(mean);
+        } else {
+            drain();
+        }
         prune();
         return new PlanBuilder(map, weightOf, settings, mean).build(movesByRoute());
     }

@@ -11,7 +11,7 @@ import org.shardflake.ShardSet;
  * What a plan has to respect.
  *
  * @param pinned shards that stay where they are
- * @param drained servers to take every shard off
+ * @param drained servers to take every shard off; if there are any, no other shard moves
  * @param excluded servers that get no shard
  * @param maxMoves how many shards the plan may move
  * @param threshold percent of the mean: a server that is no further from it is left alone

@@ -14,6 +14,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
@@ -76,10 +77,12 @@ class AdoptCommandTest {
         }
     }
 
-    private void deploy(String tables) throws IOException {
+    private void deploy(String tables, String... options) throws IOException {
         Files.writeString(directory.resolve("app.sql"), "--liquibase formatted sql\n--changeset ann:photo\n" + tables);
-        Result deployed = installation.launch(
-                "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory);
+        List<String> arguments = new ArrayList<>(List.of(
+                "schema", "deploy", "--changelog=" + directory.resolve("app.sql"), "--search-path=" + directory));
+        arguments.addAll(List.of(options));
+        Result deployed = installation.launch(arguments.toArray(String[]::new));
         assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
     }
 
@@ -114,6 +117,22 @@ class AdoptCommandTest {
         return Stream.of(shards("SELECT count(*)::text FROM SHARD." + table).split(",", -1))
                 .mapToLong(Long::parseLong)
                 .sum();
+    }
+
+    @Test
+    void theCheckOfIdsIsLiftedForOldOnesWhichTheDryRunSays() throws SQLException {
+        String checks =
+                "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'SHARD.photo'::regclass AND conname = 'id_of_shard'";
+        assertThat(shards(checks)).doesNotContain("true");
+        Result dryRun = adopt("old.photo", "--key=uid", "--dry-run");
+        assertThat(dryRun.out() + dryRun.err())
+                .contains("the shards' check of id, that it says its shard, is lifted for photo, since old ids do not");
+        assertThat(shards(checks)).doesNotContain("true");
+
+        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+
+        assertThat(shards(checks)).isEqualTo(String.join(",", Collections.nCopies(8, "CHECK (true)")));
+        assertThat(installation.launch("schema", "check").exitCode()).isZero();
     }
 
     @Test
@@ -271,6 +290,7 @@ class AdoptCommandTest {
                 columns: id, uid, slug, title, extra
                 warning: (slug) will be unique within a shard, not over all of them
                 warning: ids from before say nothing of their shard: look such rows up by uid
+                warning: the shards' check of id, that it says its shard, is lifted for photo, since old ids do not
                 """, "dry run: nothing was changed\n"));
         assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
                 .isEqualTo("null");
@@ -405,7 +425,7 @@ class AdoptCommandTest {
                 --changeset ann:odd
                 CREATE TABLE "odd" ("Key" text, "n$note$" integer, d public.label, m public.feeling, f float8, t timestamptz, b bytea, a text[],
                     doubled integer, halved integer GENERATED ALWAYS AS ("n$note$" / 2) STORED, PRIMARY KEY ("Key", "n$note$"));
-                """);
+                """, "--allow-public");
         String[] command = {"old.\"Odd \"\"Table\"", "--key=Key", "--into=odd", "--batch=5"};
 
         Result copied = adopt(command);
@@ -499,5 +519,101 @@ class AdoptCommandTest {
                 error: photo has rows in 1 shards on db2 already, shard 5 for one
                 hint: adopted rows might replace them; empty these tables first
                 """);
+    }
+
+    private static final String OWN_TYPES = """
+            CREATE TYPE mood AS ENUM ('sad', 'so so', 'happy'%s);
+            CREATE DOMAIN year AS integer CHECK (VALUE > 1800);
+            CREATE TYPE "Place" AS (name text, at point, feels mood);
+            CREATE TYPE span AS RANGE (subtype = date);
+            """;
+
+    private static final String OF_OWN_TYPES =
+            "id bigint PRIMARY KEY, uid bigint NOT NULL, m mood NOT NULL, ms mood[], y year, ys year[], p \"Place\", ps \"Place\"[], s span, plain text";
+
+    /** Types that each shard has for itself, each with an identity of its own. */
+    private void makeVisits() throws SQLException, IOException {
+        Files.writeString(
+                directory.resolve("visit.sql"),
+                "--liquibase formatted sql\n--changeset ann:visit\n" + OWN_TYPES.formatted(", 'new'")
+                        + "CREATE TABLE visit (%s);\n".formatted(OF_OWN_TYPES));
+        Result deployed = installation.launch(
+                "schema", "deploy", "--changelog=" + directory.resolve("visit.sql"), "--search-path=" + directory);
+        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+        installation.execute(OLD, "SET search_path = old; " + OWN_TYPES.formatted("") + """
+                CREATE TABLE visit (%s);
+                INSERT INTO visit
+                SELECT n, n %% 23, (enum_range(NULL::mood))[n %% 3 + 1], enum_range(NULL::mood), 1900 + n, ARRAY[1901, NULL, 1900 + n]::year[],
+                       ROW('at, "' || n, point(n, 1), 'happy')::"Place", ARRAY[ROW('a', NULL, 'so so')::"Place", NULL],
+                       span('2025-01-01', '2025-01-02'), 'x'
+                  FROM generate_series(1, 200) n
+                """.formatted(OF_OWN_TYPES));
+    }
+
+    @Test
+    void bringsColumnsOfTypesThatAreTheShardsOwn() throws SQLException, IOException {
+        makeVisits();
+
+        assertThat(adopt("old.visit", "--key=uid", "--dry-run").exitCode()).isZero();
+        Result copied = adopt("old.visit", "--key=uid");
+        assertThat(copied.exitCode()).as(copied.toString()).isZero();
+        installation.execute(OLD, """
+                SET search_path = old;
+                UPDATE visit SET m = 'sad', ps = NULL, y = 2000 WHERE id %% 5 = 0;
+                DELETE FROM visit WHERE id %% 7 = 0
+                """.replace("%%", "%"));
+        Result finished = adopt("old.visit", "--key=uid", "--finish", "--yes");
+
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(finished.out()).contains("172 rows compared, and none differs");
+        assertThat(shards("SELECT concat_ws('|', m, ms, y, ys, p, ps, s, plain) FROM SHARD.visit WHERE id = 8"))
+                .isEqualTo(
+                        "happy|{sad,\"so so\",happy}|1908|{1901,NULL,1908}|(\"at, \"\"8\",\"(8,1)\",happy)|{\"(a,,\\\"so so\\\")\",NULL}|[2025-01-01,2025-01-02)|x");
+    }
+
+    @Test
+    void keysMayBeOfTypesThatAreTheShardsOwn() throws SQLException, IOException {
+        Files.writeString(directory.resolve("key.sql"), """
+                --liquibase formatted sql
+                --changeset ann:key
+                CREATE TYPE mood AS ENUM ('sad', 'happy');
+                CREATE TABLE feeling (uid bigint, m mood, note text, PRIMARY KEY (uid, m));
+                """);
+        installation.launch(
+                "schema", "deploy", "--changelog=" + directory.resolve("key.sql"), "--search-path=" + directory);
+        installation.execute(OLD, """
+                SET search_path = old;
+                CREATE TYPE mood AS ENUM ('sad', 'happy');
+                CREATE TABLE feeling (uid bigint, m mood, note text, PRIMARY KEY (uid, m));
+                INSERT INTO feeling SELECT n, m, 'x' FROM generate_series(1, 50) n, unnest(enum_range(NULL::mood)) m
+                """);
+        Result copied = adopt("old.feeling", "--key=uid");
+        assertThat(copied.exitCode()).as(copied.toString()).isZero();
+        installation.execute(
+                OLD, "UPDATE old.feeling SET note = 'y' WHERE m = 'sad'; DELETE FROM old.feeling WHERE uid = 3");
+
+        Result finished = adopt("old.feeling", "--key=uid", "--finish", "--yes");
+
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(finished.out()).contains("98 rows compared, and none differs");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "ALTER TYPE old.mood ADD VALUE 'gone'           | its column m is of type mood, which has no 'gone'",
+                "ALTER TYPE old.\"Place\" ADD ATTRIBUTE z text  | its column p is of type \"Place\", with other attributes",
+                "ALTER TYPE old.mood RENAME TO temper           | its column m is of type mood, not temper",
+            })
+    void refusesTypesThatDifferInADryRun(String change, String reason) throws SQLException, IOException {
+        makeVisits();
+        installation.execute(OLD, change);
+
+        Result result = adopt("old.visit", "--key=uid", "--dry-run");
+
+        assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
+        assertThat(result.err()).contains(reason);
     }
 }

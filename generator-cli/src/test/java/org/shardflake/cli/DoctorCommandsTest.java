@@ -5,6 +5,7 @@
 package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.InputStream;
 import java.nio.file.Path;
@@ -105,8 +106,68 @@ class DoctorCommandsTest {
         assertThat(isFenced("db2", 3)).isTrue();
         assertThat(isFenced("db1", 3)).isFalse();
         assertThat(finds("warning", "db2", "shard-copy").out())
-                .contains("SELECT shardflake.drop_shard(3, force => true)");
+                .contains("and have no rows")
+                .contains("SELECT shardflake.drop_shard(3)");
         isNotMended();
+    }
+
+    /** ENABLE TRIGGER USER, which pg_restore --disable-triggers ends with, raised a fence. */
+    @Test
+    void aFenceWhoseTriggerWasEnabledByHand() throws SQLException {
+        shards.execute("db1", "ALTER TABLE shard_0003.account ENABLE TRIGGER USER");
+        assertThat(isFenced("db1", 3)).isFalse();
+
+        assertThat(finds("warning", "db1", "fence-trigger").out()).contains("in shards 3 that are down");
+
+        assertThat(launch("doctor", "--fix").exitCode()).isZero();
+        assertThat(launch("doctor").out()).doesNotContain("fence-trigger");
+    }
+
+    @Test
+    void aFenceThatWasTakenDownByHandWhereTheMapDoesNotHaveTheShard() throws SQLException {
+        createShard("db2", 3);
+        shards.execute("db2", "SELECT shardflake.fence_shard(3); ALTER TABLE shard_0003.account DISABLE TRIGGER USER");
+
+        finds("problem", "db2", "shard-open-elsewhere");
+        shards.execute("db2", "SELECT shardflake.drop_shard(3, force => true)");
+    }
+
+    @Test
+    void aTableThatIsReachedFromOutsideItsShard() throws SQLException {
+        shards.execute("db1", "CREATE TABLE public.heir () INHERITS (shard_0003.account)");
+        try {
+            assertThat(finds("problem", "db1", "table-outside").out()).contains("shard_0003.account with heir");
+        } finally {
+            shards.execute("db1", "DROP TABLE public.heir");
+        }
+    }
+
+    @Test
+    void aTableOfTheShardsThatLiesInPublic() throws SQLException {
+        shards.execute("db1", "CREATE TABLE public.account (id bigint)");
+        try {
+            assertThat(finds("warning", "db1", "table-in-public").out())
+                    .contains("has tables in public that shards have too: account");
+        } finally {
+            shards.execute("db1", "DROP TABLE public.account");
+        }
+    }
+
+    @Test
+    void rowsOfOtherShardsAreFoundWhereNoCheckHoldsThem() throws SQLException {
+        shards.execute(
+                "db1",
+                "ALTER TABLE shard_0003.account DROP CONSTRAINT IF EXISTS id_of_shard; INSERT INTO shard_0003.account (id, uid, balance) VALUES (17, 3, 0)");
+        try {
+            assertThat(launch("doctor").out()).doesNotContain("rows-of-other-shards");
+            assertThat(launch("doctor", "--rows").out())
+                    .contains("rows-of-other-shards")
+                    .contains("shard_0003.account on db1 has 1 rows of other shards by their id, such as 17");
+        } finally {
+            shards.execute(
+                    "db1",
+                    "DELETE FROM shard_0003.account WHERE id = 17; SELECT shardflake.add_check('shard_0003.account', 'id')");
+        }
     }
 
     @Test
@@ -114,13 +175,23 @@ class DoctorCommandsTest {
         shards.execute("db1", "SELECT shardflake.drop_shard(3, force => true)");
         createShard("db2", 3);
 
-        Cli.Result doctor = launch("doctor");
-
-        assertThat(doctor.out())
-                .containsPattern("problem +db1 +shard-missing +lacks shards 3, ")
-                .containsPattern("problem +db2 +shard-misplaced +has shards 3 and takes their writes");
+        assertThat(finds("problem", "db2", "shard-misplaced").out())
+                .contains("has it and takes writes, and db1 does not have it")
+                .contains(
+                        "shardflake doctor --propose-map map.yaml, look at it, then shardflake map import map.yaml --yes");
         isNotMended();
         assertThat(isFenced("db2", 3)).isFalse();
+        proposalIsImported();
+        assertThat(shards.catalog().load().server(3).name()).isEqualTo("db2");
+        assertThat(launch("doctor").out()).isEqualTo("2 servers with 8 shards: nothing found\n");
+    }
+
+    private void proposalIsImported() {
+        String file = directory.resolve("map.yaml").toString();
+        Cli.Result proposed = launch("doctor", "--propose-map=" + file);
+        assertThat(proposed.exitCode()).as(proposed.toString()).isZero();
+        Cli.Result imported = launch("map", "import", file, "--yes");
+        assertThat(imported.exitCode()).as(imported.toString()).isZero();
     }
 
     @Test
@@ -162,11 +233,36 @@ class DoctorCommandsTest {
     }
 
     @Test
-    void whatIsLeftOfAMoveThatTheCatalogDoesNotHave() throws SQLException {
+    void whatIsLeftOfAMoveThatTheCatalogNeverHadIsKept() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
         assertThat(launch("doctor").exitCode()).isZero();
+
+        String tag = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE)
+                .moves()
+                .get(0)
+                .tag();
         shards.executeInCatalog("DELETE FROM shardflake_catalog.move_shard; DELETE FROM shardflake_catalog.move");
+        Cli.Result doctor = launch("doctor", "--fix");
+        assertThat(doctor.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+        long leftovers = shards.leftovers("db1") + shards.leftovers("db2");
+
+        assertThat(doctor.out())
+                .contains("shardflake reconcile --forget " + tag)
+                .doesNotContain("fixed ");
+        assertThat(launch("reconcile").exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isEqualTo(leftovers);
+        assertThat(launch("reconcile", "--forget=" + tag).exitCode()).isZero();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        finds("warning", "db2", "shard-copy");
+    }
+
+    @Test
+    void whatIsLeftOfAMoveThatIsOver() throws SQLException {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        shards.executeInCatalog(
+                "DELETE FROM shardflake_catalog.move_shard; DELETE FROM shardflake_catalog.move; INSERT INTO shardflake_catalog.history (version, change, reason) VALUES (2, 'move cancelled', 'move 1, 2 shards')");
 
         Cli.Result doctor = launch("doctor");
 
@@ -240,14 +336,22 @@ class DoctorCommandsTest {
 
         assertThat(doctor.exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(doctor.out())
-                .containsPattern("problem +db1 +shard-closed ")
-                .containsPattern("problem +db2 +shard-open-elsewhere ")
-                .contains("the catalog does not know, so it may be older than they are, as after a restore")
-                .doesNotContain("fixed ");
-        assertThat(launch("reconcile").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
+                .containsPattern(
+                        "problem +db2 +shard-misplaced +shards 3, .*: got it with epoch 2, and the shard map counts 1")
+                .doesNotContain("fixed ")
+                .doesNotContain("schema deploy")
+                .doesNotContain("force");
+        assertThat(launch("reconcile").exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(isFenced("db1", 3)).isTrue();
         assertThat(isFenced("db2", 3)).isFalse();
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isEqualTo(leftovers);
+
+        proposalIsImported();
+
+        assertThat(shards.catalog().load().placement(3).epoch()).isEqualTo(2);
+        assertThat(launch("doctor").out())
+                .contains("shardflake reconcile --forget m1_")
+                .doesNotContain("shard-misplaced");
     }
 
     @Test
@@ -294,9 +398,7 @@ class DoctorCommandsTest {
                         .tag() + "_forward";
         String slot = " FROM pg_replication_slots WHERE slot_name = '%s'".formatted(name);
         shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
-        while (shards.number("db1", "SELECT count(active_pid)" + slot) > 0) {
-            Thread.sleep(10);
-        }
+        await().until(() -> shards.number("db1", "SELECT count(active_pid)" + slot) == 0);
         shards.execute("db1", "SELECT pg_drop_replication_slot(slot_name)" + slot);
         shards.execute("db2", "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
 
@@ -337,6 +439,18 @@ class DoctorCommandsTest {
 
         finds("warning", "db2", "function-library");
         isMendedBy("doctor", "--fix");
+    }
+
+    @Test
+    void aFunctionLibraryThatIsNewer() throws SQLException {
+        shards.execute(
+                "db2",
+                "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000");
+
+        assertThat(finds("warning", "db2", "function-library").out())
+                .contains("has version 1000000 of the function library, and this command knows version ");
+        launch("doctor", "--fix");
+        assertThat(shards.number("db2", "SELECT shardflake.library_version()")).isEqualTo(1_000_000);
     }
 
     @Test

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.InputStream;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -210,5 +211,44 @@ class InitTest {
         args[2] = "--server=db2=" + installation.url(1);
         System.arraycopy(more, 0, args, 3, more.length);
         return installation.launch(args);
+    }
+
+    private static final String NEWER =
+            "CREATE OR REPLACE FUNCTION %s RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000";
+
+    @Test
+    void refusesAServerWithANewerLibraryBeforeItChangesAnother() throws SQLException {
+        init();
+        installation.execute(0, "DROP SCHEMA shardflake_catalog, shardflake CASCADE");
+        installation.execute(1, NEWER.formatted("shardflake.library_version()"));
+        List<String> before = List.of(installation.everything(0), installation.everything(1));
+
+        assertRefusedAsNewer(init(), "the function library");
+        assertRefusedAsNewer(init("--dry-run"), "the function library");
+        assertThat(List.of(installation.everything(0), installation.everything(1)))
+                .isEqualTo(before);
+    }
+
+    @Test
+    void refusesANewerCatalogBeforeItChangesAServer() throws SQLException {
+        init();
+        installation.execute(0, """
+                DROP SCHEMA shardflake CASCADE;
+                SET session_replication_role = replica;
+                TRUNCATE shardflake_catalog.installation CASCADE
+                """);
+        installation.execute(0, NEWER.formatted("shardflake_catalog.catalog_version()"));
+        List<String> before = List.of(installation.everything(0), installation.everything(1));
+
+        assertRefusedAsNewer(init(), "the catalog");
+        assertThat(List.of(installation.everything(0), installation.everything(1)))
+                .isEqualTo(before);
+    }
+
+    private static void assertRefusedAsNewer(Result result, String what) {
+        assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
+        assertThat(result.err())
+                .contains(": %s is there in version 1000000, and this program brings only version ".formatted(what))
+                .contains("hint: use the newer shardflake that deployed it");
     }
 }

@@ -12,6 +12,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
+import java.util.StringJoiner;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
@@ -70,5 +71,29 @@ record Installation(PostgresExtension postgres) {
             row.next();
             return String.valueOf(row.getString(1));
         }
+    }
+
+    /** Everything that is in a database and not PostgreSQL's: what was made, when, and the rows. */
+    String everything(int server) throws SQLException {
+        StringJoiner everything = new StringJoiner("\n");
+        everything.add(query(server, """
+                SELECT string_agg(v, E'\\n' ORDER BY v) FROM (
+                    SELECT concat_ws(' ', oid, xmin, nspname) FROM pg_namespace WHERE nspname !~ '^pg_'
+                    UNION ALL SELECT concat_ws(' ', oid, xmin, relname) FROM pg_class
+                     WHERE relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
+                    UNION ALL SELECT concat_ws(' ', oid, xmin, proname) FROM pg_proc
+                     WHERE pronamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_')) v (v)
+                """));
+        String tables = query(server, """
+                SELECT string_agg(oid::regclass::text, ' ' ORDER BY oid) FROM pg_class
+                 WHERE relkind = 'r' AND relnamespace IN (SELECT oid FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema')
+                """);
+        for (String table : tables.equals("null") ? new String[0] : tables.split(" ", -1)) {
+            everything.add(query(
+                    server,
+                    "SELECT concat('%1$s ', string_agg(concat_ws(' ', xmin, t::text), ',' ORDER BY t::text)) FROM %1$s t"
+                            .formatted(table)));
+        }
+        return everything.toString();
     }
 }

@@ -193,7 +193,7 @@ class MapCommandsTest {
         assertThat(installation.launch("map", "import", file.toString(), "--dry-run", "-o=json"))
                 .isEqualTo(new Result(
                         0,
-                        "{\"version\":1,\"serversAdded\":[\"db3\"],\"serversChanged\":[\"db2\"],\"serversRemoved\":[\"db1\"],"
+                        "{\"version\":1,\"serversAdded\":[\"db3\"],\"serversChanged\":[\"db2\"],\"serversRemoved\":[\"db1\"],\"epochsCountedOn\":false,"
                                 + "\"shardsPlaced\":[{\"server\":\"db2\",\"fromServer\":\"db1\",\"shardCount\":3,\"shards\":\"0,2,3\"},"
                                 + "{\"server\":\"db3\",\"fromServer\":\"db1\",\"shardCount\":1,\"shards\":\"1\"}]}\n",
                         """

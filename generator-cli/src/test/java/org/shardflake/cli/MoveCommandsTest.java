@@ -106,6 +106,44 @@ class MoveCommandsTest {
     }
 
     @Test
+    void aShardThatWasDroppedOnTheTargetCanBeMovedAgain() throws SQLException {
+        assertThat(launch("move", "start", "--shards=3", "--to=db2").exitCode()).isZero();
+        shards.execute("db2", "DROP SCHEMA shard_0003 CASCADE");
+        assertThat(launch("move", "cancel", "--yes").exitCode()).isZero();
+        assertThat(launch("doctor", "--fix").out()).contains("history-stale");
+
+        assertThat(launch("move", "run", "--shards=3", "--to=db2").exitCode()).isZero();
+        assertThat(
+                        shards.number(
+                                "db2",
+                                "SELECT count(*) FROM shardflake_deploy.databasechangelog WHERE starts_with(filename, 'shard_0003/')"))
+                .isEqualTo(3);
+        Cli.Result back = launch("move", "run", "--shards=3", "--to=db1");
+        assertThat(back.exitCode()).as(back.toString()).isZero();
+    }
+
+    /** As a lagging standby or a restored catalog has it: the shard has been cut over, and the catalog does not know. */
+    @Test
+    void aCatalogOlderThanACutoverClosesNoShard() throws SQLException {
+        assertThat(launch("move", "start", "--shards=3", "--to=db2").exitCode()).isZero();
+        assertThat(launch("move", "cutover").exitCode()).isZero();
+        shards.executeInCatalog(
+                "UPDATE shardflake_catalog.move_shard SET phase = 'copied', mark = NULL, verified = ''; SET session_replication_role = replica; UPDATE shardflake_catalog.shard SET server = 'db1', epoch = 1 WHERE shard = 3");
+
+        for (String[] command : new String[][] {
+            {"doctor", "--fix"}, {"reconcile"}, {"move", "cutover", "1"}, {"move", "cancel", "1", "--yes"}
+        }) {
+            assertThat(launch(command).exitCode()).as(command[0]).isBetween(4, 5);
+        }
+
+        assertThat(shards.number("db2", "SELECT shardflake.is_fenced(3)::integer"))
+                .isZero();
+        assertThat(shards.number("db1", "SELECT shardflake.is_fenced(3)::integer"))
+                .isEqualTo(1);
+        shards.execute("db2", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+    }
+
+    @Test
     void allAtOnce() throws SQLException {
         Cli.Result run = launch("move", "run", "--shards=0-7", "--to=db2", "-o", "json");
 

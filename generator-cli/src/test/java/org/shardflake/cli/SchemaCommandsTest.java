@@ -5,6 +5,7 @@
 package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresExtension;
 
@@ -97,9 +99,53 @@ class SchemaCommandsTest {
                         CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL DEFAULT 0 CHECK (uid >= 0), title text);
                         CREATE INDEX photo_uid ON photo (uid);
                         SELECT shardflake.complete_tables(4);
-                        """, "dry run: no shard was changed\n"));
+                        """, "dry run: nothing was changed\n"));
         assertThat(installation.query(1, "SELECT to_regnamespace('shard_0004')"))
                 .isEqualTo("null");
+    }
+
+    @Test
+    void newTablesRefuseRowsOfOtherShards() throws IOException, SQLException {
+        assertThat(deploy(PHOTO, "--uid-column=uid").exitCode()).isZero();
+
+        assertThatThrownBy(() -> installation.execute(1, "INSERT INTO shard_0006.photo (uid) VALUES (7)"))
+                .hasMessageContaining("uid_of_shard");
+        assertThatThrownBy(() -> installation.execute(
+                        1, "INSERT INTO shard_0006.photo (id, uid) VALUES (nextval('shard_0006.photo_id_seq'), 6)"))
+                .hasMessageContaining("id_of_shard");
+        installation.execute(1, "INSERT INTO shard_0006.photo (uid) VALUES (14)");
+
+        deploy(PHOTO + "--changeset ann:tag\nCREATE TABLE tag (uid bigint PRIMARY KEY, name text);\n");
+        assertThatThrownBy(() -> installation.execute(1, "INSERT INTO shard_0006.tag (uid) VALUES (7)"))
+                .hasMessageContaining("uid_of_shard");
+        assertThat(installation.launch("schema", "status", "--drift").out()).endsWith("all shards have one schema\n");
+    }
+
+    @Test
+    void checksAreAddedToTablesThatExistAndStrayRowsAreNamed() throws IOException, SQLException {
+        assertThat(deploy(PHOTO, "--no-checks").exitCode()).isZero();
+        installation.execute(1, "INSERT INTO shard_0006.photo (id, uid) VALUES (17, 6)");
+
+        Result checked = installation.launch("schema", "check", "--uid-column=uid");
+
+        assertThat(checked.exitCode()).isEqualTo(5);
+        assertThat(checked.out()).isEqualTo("""
+                SERVER  SHARDS  CHECKS PRESENT  ADDED  WITH STRAY ROWS
+                db1     4       0               8      0
+                db2     4       0               7      1
+
+                shard_0006.photo on db2 has 1 rows of other shards by their id, such as 17
+                """);
+        installation.execute(1, "UPDATE shard_0006.photo SET title = 'still mine' WHERE id = 17");
+        installation.execute(1, "DELETE FROM shard_0006.photo WHERE id = 17");
+        assertThat(installation.launch("schema", "check", "--dry-run").out())
+                .contains("db2     4       7               1       0");
+        assertThat(installation.launch("schema", "check").exitCode()).isZero();
+        assertThat(installation.query(
+                        1, "SELECT count(*) FROM pg_constraint WHERE conname LIKE '%\\_of\\_shard' AND convalidated"))
+                .isEqualTo("8");
+        assertThat(installation.launch("schema", "status", "--drift").exitCode())
+                .isZero();
     }
 
     @Test
@@ -174,7 +220,7 @@ class SchemaCommandsTest {
                 SET search_path = shard_0000, public;
                 -- app.sql::place::ann
                 ALTER TABLE photo DROP COLUMN place;
-                """, "dry run: no shard was changed\n"));
+                """, "dry run: nothing was changed\n"));
         assertThat(rollBack("--yes").out()).isEqualTo("""
                 SERVER  SHARDS  UNDONE  UNTOUCHED  FAILED
                 db1     4       4       0          0
@@ -227,8 +273,9 @@ class SchemaCommandsTest {
                 "ALTER TABLE shard_0006.photo DROP CONSTRAINT photo_uid_check | constraint photo.photo_uid_check is missing",
                 "DROP INDEX shard_0006.photo_uid                              | index photo_uid is missing",
                 "DROP TRIGGER shardflake_fence ON shard_0006.photo            | trigger photo.shardflake_fence is missing",
-                "ALTER SEQUENCE shard_0006.photo_id_seq CACHE 7               | sequence photo_id_seq is S p n f bigint 1 -1125899906842624 1125899906842623 7 f, in the other shards S p n f bigint 1 -1125899906842624 1125899906842623 1 f",
-                "GRANT SELECT ON shard_0006.photo TO PUBLIC                   | =r/",
+                "ALTER SEQUENCE shard_0006.photo_id_seq CACHE 7               | sequence photo_id_seq is bigint INCREMENT 1 MINVALUE -1125899906842624 MAXVALUE 1125899906842623 START 0 CACHE 7 OWNED BY photo.id, in the other shards bigint INCREMENT 1 MINVALUE -1125899906842624 MAXVALUE 1125899906842623 START 0 CACHE 1 OWNED BY photo.id",
+                "GRANT SELECT ON shard_0006.photo TO PUBLIC                   | privileges of table photo is not in the other shards: =r/",
+                "CREATE POLICY own ON shard_0006.photo USING (uid = 1)        | policy photo.own is not in the other shards: PERMISSIVE FOR ALL TO public USING ((uid = 1))",
                 "DROP SCHEMA shard_0006 CASCADE                               | schema is missing",
             })
     void findsWhatDiffers(String drift, String named) throws IOException, SQLException {
@@ -268,5 +315,271 @@ class SchemaCommandsTest {
 
         assertThat(result.exitCode()).isEqualTo(1);
         assertThat(result.err()).startsWith("error: cannot read changelog none.xml: ");
+    }
+
+    /** What doctor advised after the catalog was restored, and what made an empty shard beside the one with the rows. */
+    @Test
+    void aShardThatAnotherServerHasIsNotCreatedEmpty() throws IOException, SQLException {
+        deploy(PHOTO);
+        installation.execute(0, "SELECT shardflake.drop_shard(3)");
+        installation.execute(1, "SELECT shardflake.create_shard(3)");
+        try {
+            Result refused = deploy(PHOTO, "--recreate=3");
+
+            assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+            assertThat(refused.err())
+                    .contains("shards 3 are not on db1, and db2 has them: empty ones would hide their rows");
+            assertThat(installation.query(0, "SELECT to_regnamespace('shard_0003') IS NULL"))
+                    .isEqualTo("t");
+        } finally {
+            installation.execute(1, "SELECT shardflake.drop_shard(3)");
+        }
+    }
+
+    @Test
+    void aShardWhoseSchemaIsGoneIsNotCreatedEmptyOrWithoutTables() throws IOException, SQLException {
+        deploy(PHOTO);
+        installation.execute(0, "DROP SCHEMA shard_0002 CASCADE");
+
+        Result refused = deploy(PHOTO);
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err())
+                .contains("shards 2 were deployed before, and no server has them")
+                .contains("accept that they are lost with --recreate 2");
+        assertThat(installation.launch("doctor").out())
+                .contains("lacks shards 2, which the shard map gives it; it was deployed, since db1 has its history")
+                .contains("a person must decide");
+
+        assertThat(deploy(PHOTO, "--recreate=2").exitCode()).isZero();
+        assertThat(installation.query(0, "SELECT to_regclass('shard_0002.photo') IS NOT NULL"))
+                .isEqualTo("t");
+        assertThat(deploy(PHOTO).exitCode()).isZero();
+        assertThat(
+                        installation.query(
+                                0,
+                                "SELECT count(*) FROM shardflake_deploy.databasechangelog WHERE starts_with(filename, 'shard_0002/')"))
+                .isEqualTo("1");
+    }
+
+    @Test
+    void noShardIsCreatedWhileAServerThatMayHaveItCannotBeAsked() throws IOException, SQLException {
+        deploy(PHOTO);
+        installation.execute(0, "SELECT shardflake.drop_shard(3)");
+        installation.execute(
+                0,
+                "UPDATE shardflake_catalog.server SET url = regexp_replace(url, '/[^/]*$', '/nowhere') WHERE name = 'db2'");
+
+        Result refused = deploy(PHOTO, "--servers=db1");
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err()).contains("shards 3 are not on db1, and db2 may have them, which cannot be asked");
+    }
+
+    /** As a newer command leaves it. */
+    private void makeLibraryNewer(int server) throws SQLException {
+        installation.execute(
+                server,
+                "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000");
+    }
+
+    /** As an older command leaves it: the next one has something to bring up to date. */
+    private void makeLibraryOlder(int server) throws SQLException {
+        installation.execute(
+                server,
+                "UPDATE shardflake.databasechangelog SET md5sum = '9:00000000000000000000000000000000' WHERE id = 'id_shard'");
+    }
+
+    private List<String> everything() throws SQLException {
+        return List.of(installation.everything(0), installation.everything(1));
+    }
+
+    @Test
+    void anOlderCommandDoesNotReplaceANewerLibrary() throws IOException, SQLException {
+        makeLibraryOlder(0);
+        makeLibraryNewer(1);
+        List<String> before = everything();
+
+        Result result = deploy(PHOTO);
+
+        assertThat(result.exitCode()).isEqualTo(4);
+        assertThat(result.out()).isEmpty();
+        assertThat(result.err())
+                .startsWith(
+                        "error: server db2: the function library is there in version 1000000, and this program brings only version ")
+                .contains("hint: use the newer shardflake that deployed it");
+        assertThat(everything()).isEqualTo(before);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "--dry-run"})
+    void aDeploymentThatIsRefusedForAnEditedChangesetLeavesLibraryAndHistoryAsTheyWere(String option)
+            throws IOException, SQLException {
+        deploy(PHOTO);
+        makeLibraryOlder(0);
+        makeLibraryOlder(1);
+        List<String> before = everything();
+
+        Result result =
+                deploy(PHOTO.replace("title text", "title varchar") + PLACE, option.isEmpty() ? "-o=json" : option);
+
+        assertThat(result.exitCode()).isEqualTo(4);
+        assertThat(everything()).isEqualTo(before);
+    }
+
+    @Test
+    void aDeploymentOfShardsThatMoveChangesNothing() throws IOException, SQLException {
+        makeLibraryOlder(0);
+        makeLibraryOlder(1);
+        installation.execute(0, """
+                INSERT INTO shardflake_catalog.move (tag, source, target) VALUES ('m1_abcdef', 'db1', 'db2');
+                INSERT INTO shardflake_catalog.move_shard (move, shard) SELECT max(id), 2 FROM shardflake_catalog.move
+                """);
+        List<String> before = everything();
+
+        assertThat(deploy(PHOTO).exitCode()).isEqualTo(4);
+        assertThat(everything()).isEqualTo(before);
+    }
+
+    @Test
+    void aDryRunChangesNothingOnServersThatWereNeverDeployedTo() throws IOException, SQLException {
+        makeLibraryOlder(0);
+        installation.execute(1, "DROP SCHEMA shardflake CASCADE");
+        List<String> before = everything();
+
+        assertThat(deploy(PHOTO, "--dry-run").exitCode()).isZero();
+        assertThat(everything()).isEqualTo(before);
+    }
+
+    @Test
+    void aSyntaxErrorEndsTheDeploymentAtTheFirstShard() throws IOException, SQLException {
+        deploy(PHOTO);
+
+        Result result = deploy(PHOTO + """
+                --changeset ann:broken
+                CREATE TABLE fine (id bigint PRIMARY KEY);
+                CREATE INDEX fine_id
+                    OM fine (id);
+                """);
+
+        assertThat(result.exitCode()).isEqualTo(1);
+        assertThat(result.out()).isEmpty();
+        assertThat(result.err()).endsWith("""
+                error: changeset app.sql::broken::ann (app.sql, line 8) failed on shard 0 of db1: syntax error at or near "OM"; statement: CREATE INDEX fine_id OM fine (id); no other shard was begun but shard 7 of db2, which failed likewise
+                hint: mend the changelog and run the same command again
+                """);
+        assertThat(installation.query(0, "SELECT count(*) FROM pg_class WHERE relname = 'fine'"))
+                .isEqualTo("0");
+        assertThat(installation.launch("schema", "status").out()).isEqualTo("""
+                SERVER  COUNT  SHARDS  CHANGESETS  LAST CHANGESET
+                db1     4      0-3     1           app.sql::photo::ann
+                db2     4      4-7     1           app.sql::photo::ann
+                """);
+    }
+
+    @Test
+    void aFirstShardThatSomebodyChangedByHandDoesNotEndTheDeployment() throws IOException, SQLException {
+        deploy(PHOTO);
+        installation.execute(0, "ALTER TABLE shard_0000.photo ADD COLUMN place text");
+
+        Result result = deploy(PHOTO + PLACE);
+
+        assertThat(result.exitCode()).isEqualTo(3);
+        assertThat(result.out()).startsWith("""
+                SERVER  SHARDS  DEPLOYED  UP TO DATE  FAILED
+                db1     4       3         0           1
+                db2     4       4         0           0
+
+                shard 0 on db1 failed, and is as it was
+                """);
+        assertThat(deploy(PHOTO + PLACE).exitCode()).as("the rest of them").isEqualTo(3);
+    }
+
+    @Test
+    void failuresThatAreEqualAreToldOnce() throws IOException, SQLException {
+        deploy(PHOTO);
+        for (int shard : new int[] {1, 2, 3, 5, 7}) {
+            installation.execute(
+                    shard / 4, "INSERT INTO shard_%04d.photo (title) VALUES ('twice'), ('twice')".formatted(shard));
+        }
+        String unique =
+                PHOTO + "--changeset ann:unique\nALTER TABLE photo ADD CONSTRAINT photo_title UNIQUE (title);\n";
+
+        Result result = deploy(unique);
+
+        assertThat(result.exitCode()).isEqualTo(3);
+        assertThat(result.out()).isEqualTo("""
+                SERVER  SHARDS  DEPLOYED  UP TO DATE  FAILED
+                db1     4       1         0           3
+                db2     4       2         0           2
+
+                shards 1-3 on db1, 5,7 on db2 failed, and are as they were
+                  changeset: app.sql::unique::ann
+                  statement: ALTER TABLE photo ADD CONSTRAINT photo_title UNIQUE (title)
+                  error: ERROR: could not create unique index "photo_title"; Detail: Key (title)=(twice) is duplicated.
+                """);
+        assertThat(deploy(unique, "-o", "json").out())
+                .contains("\"failures\":[{\"shard\":1,\"server\":\"db1\",\"changeSet\":\"app.sql::unique::ann\",")
+                .contains("\"shardCount\":3,\"shards\":\"1-3\"},{\"shard\":5,\"server\":\"db2\",")
+                .contains("\"shardCount\":2,\"shards\":\"5,7\"}]");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            quoteCharacter = '`',
+            value = {
+                "CREATE TABLE public.audit (id bigint PRIMARY KEY);          | names schema public",
+                "ALTER TABLE photo ADD COLUMN x shard_0001.mood;             | names schema shard_0001",
+                "DO $$ BEGIN UPDATE Public.photo SET uid = 1; END $$;        | names schema public",
+                "COMMIT;                                                     | COMMIT",
+                "SET search_path = public;                                   | search_path",
+            })
+    void aChangesetThatLeavesItsShardIsRefusedBeforeAnythingRuns(String sql, String reason)
+            throws IOException, SQLException {
+        deploy(PHOTO);
+        List<String> before = everything();
+
+        Result result =
+                deploy(PHOTO + "--changeset ann:astray splitStatements:false\nSELECT 1 /* public.x */;\n" + sql + "\n");
+
+        assertThat(result.exitCode()).isEqualTo(4);
+        assertThat(result.err())
+                .startsWith("error: changeset app.sql::astray::ann (app.sql, line 7) ")
+                .contains(reason);
+        assertThat(everything()).isEqualTo(before);
+    }
+
+    @Test
+    void commentsInTheBodyOfAFunctionStay() throws IOException, SQLException {
+        deploy(PHOTO + """
+                --changeset ann:body splitStatements:false
+                -- not part of it
+                CREATE FUNCTION greeting() RETURNS text LANGUAGE sql AS $$
+                    -- says hello /* kindly */
+                    SELECT 'hello -- ann' /* kept */
+                $$;
+                """);
+
+        assertThat(installation.query(0, "SELECT prosrc FROM pg_proc WHERE oid = 'shard_0002.greeting'::regproc"))
+                .contains("-- says hello /* kindly */")
+                .contains("/* kept */");
+    }
+
+    @Test
+    void whatAChangesetSetsForItsSessionDoesNotReachTheNextShard() throws IOException, SQLException {
+        Result result = deploy(PHOTO + """
+                --changeset ann:seen
+                CREATE TABLE seen (id bigint PRIMARY KEY, digits text DEFAULT current_setting('extra_float_digits'));
+                INSERT INTO seen (id) VALUES (1);
+                --changeset ann:set
+                SET extra_float_digits = -7;
+                """, "--parallel=1");
+
+        assertThat(result.exitCode()).as(result.toString()).isZero();
+        for (int shard = 0; shard < 8; shard++) {
+            assertThat(installation.query(shard / 4, "SELECT digits FROM shard_%04d.seen".formatted(shard)))
+                    .as("shard %d", shard)
+                    .isNotEqualTo("-7");
+        }
     }
 }

@@ -6,12 +6,14 @@ package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.sql.FunctionLibrary;
 
 class ServerCommandsTest {
 
@@ -179,5 +181,24 @@ class ServerCommandsTest {
         assertThat(installation.launch("server", "remove", "db1", "--dry-run").err())
                 .startsWith("error: server db1 has 4 shards\n");
         assertThat(installation.launch("map", "export").out()).isEqualTo(before);
+    }
+
+    @Test
+    void addsNoServerWithANewerLibraryAndLeavesItAsItWas() throws SQLException {
+        try (Connection db3 = postgres.database(2).connect()) {
+            FunctionLibrary.deploy(db3);
+        }
+        installation.execute(
+                2,
+                "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000");
+        String before = installation.everything(2);
+
+        Result result = add("db3", installation.url(2));
+
+        assertThat(result.exitCode()).isEqualTo(4);
+        assertThat(result.err())
+                .contains(": the function library is there in version 1000000, and this program brings only version ");
+        assertThat(installation.everything(2)).isEqualTo(before);
+        assertThat(add("db3", installation.url(2), "--dry-run").exitCode()).isEqualTo(4);
     }
 }

@@ -5,6 +5,7 @@
 package org.shardflake.deploy;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.BufferedReader;
 import java.nio.file.Path;
@@ -12,20 +13,24 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeployReport.ServerReport;
+import org.shardflake.jdbc.Sql;
 
 class SchemaDeployerIT {
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    private static final String SESSIONS =
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
 
     @TempDir
     private Path directory;
@@ -61,7 +66,7 @@ class SchemaDeployerIT {
         fixture.drop();
     }
 
-    /** Every round adds a table to 200 shards, is killed at a random moment, and run again. */
+    /** Every round adds tables to 200 shards, is killed when a random number of them is done, and run again. */
     @Test
     void goesOnWhereItWasKilled() throws Exception {
         int shards = 200;
@@ -77,7 +82,7 @@ class SchemaDeployerIT {
                             .formatted(round));
             Path changelog = fixture.photos(tables.toArray(String[]::new));
 
-            killAfter(random.nextInt(600), fixture, changelog);
+            killWhenDone(random.nextInt(shards * 3 / 4), round, fixture, changelog);
             int done = wholeShards(fixture, round);
             halfway += done > 0 && done < shards ? 1 : 0;
 
@@ -97,7 +102,8 @@ class SchemaDeployerIT {
         fixture.drop();
     }
 
-    private void killAfter(int millis, DeployFixture fixture, Path changelog) throws Exception {
+    /** Kills a deployment when so many shards are done, or soon afterwards. */
+    private void killWhenDone(int shards, int round, DeployFixture fixture, Path changelog) throws Exception {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-cp",
@@ -115,8 +121,16 @@ class SchemaDeployerIT {
                 .start();
         try (BufferedReader out = process.inputReader()) {
             assertThat(out.readLine()).isEqualTo("begin");
-            process.waitFor(millis, TimeUnit.MILLISECONDS);
+            await().atMost(Duration.ofMinutes(2))
+                    .pollInterval(Duration.ofMillis(2))
+                    .until(() -> !process.isAlive() || wholeShards(fixture, round) >= shards);
             process.destroyForcibly().waitFor();
+        }
+        // A session whose client is gone ends its statement first, and that may be a commit.
+        for (int server = 0; server < 2; server++) {
+            try (Connection connection = fixture.database(server).connect()) {
+                await().atMost(Duration.ofMinutes(2)).until(() -> Sql.number(connection, SESSIONS) == 0);
+            }
         }
     }
 

@@ -24,7 +24,19 @@ class ShardPlanTest {
 
     private static ShardPlan plan(int shard, boolean create, List<String> sql, boolean transaction, boolean asks) {
         ShardChangeSet changeSet = new ShardChangeSet(
-                "1", "ann", "app.sql", "9:0", "sql", sql, Optional.empty(), transaction, false, false, asks);
+                "1",
+                "ann",
+                "app.sql",
+                List.of("app.sql"),
+                "9:0",
+                "sql",
+                sql,
+                Optional.empty(),
+                transaction,
+                false,
+                false,
+                asks,
+                sql.stream().anyMatch(StraySql::lasts));
         return new ShardPlan(shard, create, List.of(new Step(changeSet, 1, false)));
     }
 

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.server.ServerUrl;
@@ -35,7 +36,12 @@ class ServerFindingsTest {
                 doubtMillis,
                 MAP.layout().epochMillis(),
                 true,
+                1,
                 Map.of(),
+                true,
+                Map.of(),
+                ShardSet.of(),
+                ShardSet.of(),
                 Set.of(),
                 List.of(),
                 List.of(),
@@ -43,7 +49,7 @@ class ServerFindingsTest {
                 List.of(),
                 List.of());
         Access access = new Access(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
-        return ServerFindings.of(new Knowledge(MAP, MAP, List.of(), Map.of("db1", facts)), access).stream()
+        return ServerFindings.of(new Knowledge(MAP, MAP, List.of(), Set.of(), Map.of("db1", facts)), access).stream()
                 .map(Finding::toString)
                 .toList();
     }

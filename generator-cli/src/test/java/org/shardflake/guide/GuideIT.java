@@ -58,6 +58,7 @@ class GuideIT {
     static {
         Psql.FORMAT.forEach(GuideIT::varying);
         varying("^([a-z ]+): [\\d,]+ of (about )?[\\d,]+.*$", ""); // progress comes or not
+        varying("^copied [\\d,]+ of about [\\d,]+ rows$", "");
         varying("^shard \\d+: an attempt gave itself up, .*$", ""); // and another one did not
         varying("\\bpostgres\\b", "app");
         varying("\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z", "TIME");

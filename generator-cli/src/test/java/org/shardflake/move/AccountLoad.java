@@ -289,10 +289,13 @@ final class AccountLoad implements AutoCloseable {
         }
 
         private <T> T whenServed(Callable<T> work) throws InterruptedException {
-            while (true) {
+            for (int attempt = 1; ; attempt++) {
                 try {
                     return work.call();
                 } catch (Exception e) {
+                    if (attempt == 6000) {
+                        throw new IllegalStateException("not served for five minutes", e);
+                    }
                     Thread.sleep(50);
                 }
             }

@@ -11,6 +11,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -62,16 +63,22 @@ public final class AccountShards {
     /** All shards on the first server, the others empty. */
     public static AccountShards create(PostgresExtension postgres, int servers, int shards, Path directory)
             throws SQLException, IOException, InterruptedException {
+        return create(postgres, servers, shards, directory, CHANGELOG);
+    }
+
+    /** The same with tables of another changelog. */
+    static AccountShards create(PostgresExtension postgres, int servers, int shards, Path directory, String changelog)
+            throws SQLException, IOException, InterruptedException {
         List<TestDatabase> databases = new ArrayList<>();
         for (int i = 0; i < servers; i++) {
             databases.add(postgres.database(i));
         }
         AccountShards created = new AccountShards(databases, postgres.database(servers));
-        created.deploy(shards, directory);
+        created.deploy(shards, directory, changelog);
         return created;
     }
 
-    private void deploy(int shards, Path directory) throws SQLException, IOException, InterruptedException {
+    private void deploy(int shards, Path directory, String sql) throws SQLException, IOException, InterruptedException {
         try (Connection connection = catalogDatabase.connect()) {
             CatalogSchema.deploy(connection);
         }
@@ -81,7 +88,7 @@ public final class AccountShards {
         for (int i = 1; i < servers.size(); i++) {
             catalog.addServer(server(i), "a test");
         }
-        Path changelog = Files.writeString(directory.resolve("accounts.sql"), CHANGELOG);
+        Path changelog = Files.writeString(directory.resolve("accounts.sql"), sql);
         ShardMap map = catalog.load();
         DeployTarget all = new DeployTarget("db1", url("db1"), map.shards(map.server("db1")));
         try (SchemaDeployer deployer =
@@ -172,6 +179,31 @@ public final class AccountShards {
         try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
+        }
+    }
+
+    /** A subscription of the user's own on a server, to a tag table of this shard in the catalog's database. */
+    public void subscribe(String server, int shard) throws SQLException {
+        String schema = Sharding.schema(shard);
+        executeInCatalog(
+                "CREATE SCHEMA %1$s; CREATE TABLE %1$s.tag (account_id bigint NOT NULL, name text NOT NULL, PRIMARY KEY (account_id, name)); CREATE PUBLICATION own_feed FOR TABLE %1$s.tag"
+                        .formatted(schema));
+        executeInCatalog("SELECT pg_create_logical_replication_slot('own_feed', 'pgoutput')");
+        execute(
+                server,
+                "CREATE SUBSCRIPTION own_feed CONNECTION %s PUBLICATION own_feed WITH (create_slot = false, copy_data = false)"
+                        .formatted(
+                                Sql.quote(ServerUrl.parse(catalogDatabase.uri()).conninfo())));
+    }
+
+    /** Waits until a query says this much, for two minutes at most. */
+    void await(String server, String sql, long expected) throws SQLException {
+        Patience patience = new Patience(Duration.ofMinutes(2));
+        while (number(server, sql) != expected) {
+            if (patience.isOver()) {
+                throw new AssertionError("%s is not %d within two minutes".formatted(sql, expected));
+            }
+            Pause.millis(20);
         }
     }
 

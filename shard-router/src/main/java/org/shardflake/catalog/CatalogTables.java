@@ -54,6 +54,18 @@ final class CatalogTables {
         }
     }
 
+    static MapRevision readRevision(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row =
+                        statement.executeQuery("SELECT version, changed_at FROM shardflake_catalog.installation")) {
+            if (!row.next()) {
+                throw CatalogMissingException.noMap();
+            }
+            return new MapRevision(
+                    row.getLong(1), row.getObject(2, OffsetDateTime.class).toInstant());
+        }
+    }
+
     static UUID readInstallation(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("SELECT id FROM shardflake_catalog.installation")) {
@@ -259,8 +271,28 @@ final class CatalogTables {
                 placeShards(connection, shards, server.name());
             }
         }
+        catchUp(connection, current, wanted);
         for (String gone : old.keySet()) {
             deleteServer(connection, gone);
+        }
+    }
+
+    /** Counts epochs on to what the wanted map says, where that is more than placing the shards has counted. */
+    private static void catchUp(Connection connection, ShardMap current, ShardMap wanted) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                PreparedStatement raise = connection.prepareStatement(
+                        "UPDATE shardflake_catalog.shard SET epoch = ? WHERE shard = ? AND epoch < ?")) {
+            statement.execute("SET LOCAL shardflake.catch_up = 'on'");
+            for (int shard = 0; shard < wanted.sharding().shardCount(); shard++) {
+                long epoch = wanted.placement(shard).epoch();
+                if (epoch > current.placement(shard).epoch()) {
+                    raise.setLong(1, epoch);
+                    raise.setInt(2, shard);
+                    raise.setLong(3, epoch);
+                    raise.addBatch();
+                }
+            }
+            raise.executeBatch();
         }
     }
 

@@ -32,17 +32,17 @@ public final class ShardCatalog {
     /** The channel on which the catalog tells the new version after a change. */
     public static final String CHANNEL = "shardflake_map";
 
-    private final DataSource source;
+    private final Source source;
     private final String name;
 
-    private ShardCatalog(DataSource source, String name) {
+    private ShardCatalog(Source source, String name) {
         this.source = source;
         this.name = name;
     }
 
-    /** The catalog in the database of this URL; nothing is connected yet. */
+    /** The catalog in the database of this URL, on the primary if it names several hosts; nothing is connected yet. */
     public static ShardCatalog at(ServerUrl url) {
-        return new ShardCatalog(url.dataSource(), url.toString());
+        return new ShardCatalog(() -> url.connect("shardflake"), url.toString());
     }
 
     /**
@@ -51,7 +51,7 @@ public final class ShardCatalog {
      * @param name what messages call it
      */
     public static ShardCatalog at(DataSource source, String name) {
-        return new ShardCatalog(source, name);
+        return new ShardCatalog(source::getConnection, name);
     }
 
     /**
@@ -71,8 +71,13 @@ public final class ShardCatalog {
 
     /** The version of the shard map as it is now, for little cost; throws what {@link #load()} throws. */
     public long version() {
+        return revision().version();
+    }
+
+    /** Which shard map it is now, for little cost; throws what {@link #load()} throws. */
+    public MapRevision revision() {
         try (Connection connection = connect()) {
-            return CatalogTables.readVersion(connection);
+            return CatalogTables.readRevision(connection);
         } catch (SQLException e) {
             throw explain(e);
         }
@@ -167,6 +172,15 @@ public final class ShardCatalog {
      *     based on
      */
     public ShardMap importMap(ShardMap map, String reason) {
+        return importMap(map, reason, false);
+    }
+
+    /**
+     * Does the same for a catalog that was restored, and has to catch up with servers that are newer.
+     *
+     * @param catchUp whether the map may have later epochs than the catalog has counted
+     */
+    public ShardMap importMap(ShardMap map, String reason, boolean catchUp) {
         return change(reason, connection -> {
             if (!CatalogTables.isInitialized(connection)) {
                 CatalogTables.insertMap(connection, map);
@@ -180,7 +194,7 @@ public final class ShardCatalog {
                         "the map to import is based on version %d, but %s is at version %d; export again and repeat the edit"
                                 .formatted(map.version(), this, current.version()));
             }
-            checkSameEpochs(current, map);
+            checkEpochs(current, map, catchUp);
             CatalogTables.replaceMap(connection, current, map);
         });
     }
@@ -198,11 +212,11 @@ public final class ShardCatalog {
         }
     }
 
-    private static void checkSameEpochs(ShardMap current, ShardMap map) {
+    private static void checkEpochs(ShardMap current, ShardMap map, boolean catchUp) {
         for (int shard = 0; shard < current.sharding().shardCount(); shard++) {
             long counted = current.placement(shard).epoch();
             long given = map.placement(shard).epoch();
-            if (given != counted) {
+            if (given < counted || (given > counted && !catchUp)) {
                 throw new CatalogConflictException(
                         "the map to import says epoch %d of shard %d, but the catalog has counted %d; leave epochs as they were exported"
                                 .formatted(given, shard, counted));
@@ -257,7 +271,7 @@ public final class ShardCatalog {
 
     private Connection connect() {
         try {
-            return source.getConnection();
+            return source.connect();
         } catch (SQLException e) {
             throw new CatalogUnavailableException("cannot connect to %s: %s".formatted(this, message(e)), e);
         }
@@ -292,6 +306,11 @@ public final class ShardCatalog {
         return answer.getMessage()
                 + (detail.isEmpty() || detail.startsWith("Failing row") ? "" : "; " + detail)
                 + (hint.isEmpty() ? "" : "\n  Hint: " + hint);
+    }
+
+    @FunctionalInterface
+    private interface Source {
+        Connection connect() throws SQLException;
     }
 
     @FunctionalInterface

@@ -4,12 +4,11 @@
  */
 package org.shardflake.router;
 
-import java.sql.Connection;
 import java.sql.SQLException;
 import org.shardflake.router.RunningReads.Read;
 
 /** A pooled connection whose statements can be cancelled together with those of other servers. */
-record CancellableConnection(Connection connection, ServerPool pool, Access access, RunningReads reads) {
+record CancellableConnection(LentConnection connection, RunningReads reads) {
 
     /**
      * Runs one statement. Not under a timeout of the driver's: its timer costs a tenth of a short read.
@@ -17,6 +16,6 @@ record CancellableConnection(Connection connection, ServerPool pool, Access acce
      * @throws java.util.concurrent.CancellationException if what it is for was given up
      */
     <T> T run(Read<T, SQLException> statement) throws SQLException {
-        return reads.run(() -> pool.cancel(connection, access), statement);
+        return reads.run(connection::cancel, statement);
     }
 }

@@ -18,6 +18,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.CatalogUnavailableException;
+import org.shardflake.catalog.MapRevision;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.server.ServerUrl;
@@ -37,6 +38,9 @@ final class CatalogMapSource implements MapSource {
     /** How long a failure stands for whoever else would ask. */
     private static final Duration FAILURE_IS_NEWS = Duration.ofSeconds(1);
 
+    private static final String STANDBY =
+            "only a standby of the catalog answers, which may be behind; the primary is asked for again and again";
+
     private final ServerUrl url;
     private final @Nullable Path cacheFile;
     private final KeptConnection kept;
@@ -54,6 +58,7 @@ final class CatalogMapSource implements MapSource {
     private final Condition newer = waiting.newCondition();
 
     private volatile ShardMap map;
+    private volatile @Nullable MapRevision revision;
     private volatile Consumer<ShardMap> onChange = changed -> {};
     private volatile long lastFailure = System.nanoTime() - FAILURE_IS_NEWS.toNanos();
     private volatile long confirmed = System.nanoTime();
@@ -66,13 +71,13 @@ final class CatalogMapSource implements MapSource {
      * @param cacheFile where to keep a copy to start from while the catalog is down, or null for none
      * @throws CatalogUnavailableException if neither gives a map
      */
-    CatalogMapSource(ServerUrl url, Duration pollInterval, @Nullable Path cacheFile) {
+    CatalogMapSource(ServerUrl url, Login login, Duration pollInterval, @Nullable Path cacheFile) {
         this.url = url;
         this.cacheFile = cacheFile;
-        this.kept = new KeptConnection(source(url));
+        this.kept = new KeptConnection(source(url, login));
         this.catalog = ShardCatalog.at(kept, url.toString());
         this.map = loadFirst();
-        this.listener = new MapListener(this, url, pollInterval);
+        this.listener = new MapListener(this, url, login, pollInterval);
     }
 
     /**
@@ -85,20 +90,26 @@ final class CatalogMapSource implements MapSource {
         listener.start(onPoll);
     }
 
-    private static PGSimpleDataSource source(ServerUrl url) {
+    private static PGSimpleDataSource source(ServerUrl url, Login login) {
         PGSimpleDataSource source = url.dataSource();
+        login.on(source);
         source.setApplicationName("shardflake router");
         source.setSocketTimeout(CATALOG_TIMEOUT_SECONDS);
         source.setConnectTimeout(CATALOG_TIMEOUT_SECONDS);
         if (source.getServerNames().length > 1) {
-            source.setTargetServerType("primary"); // A standby may be behind.
+            source.setTargetServerType("preferPrimary"); // A standby may be behind, which is better than no map.
         }
         return source;
     }
 
     private ShardMap loadFirst() {
         try {
+            // Before the map: should it change in between, it is read again.
+            revision = catalog.revision();
             ShardMap loaded = catalog.load();
+            if (kept.isStandby()) {
+                return loadedFromStandby(loaded);
+            }
             writeCache(loaded);
             return loaded;
         } catch (CatalogUnavailableException e) {
@@ -107,6 +118,21 @@ final class CatalogMapSource implements MapSource {
             }
             return readCache(cacheFile, e);
         }
+    }
+
+    /** Whatever is newer, what it says or what was kept. */
+    private ShardMap loadedFromStandby(ShardMap loaded) {
+        problem = STANDBY;
+        LOG.warn("starting with {}: {}", loaded, STANDBY);
+        if (cacheFile != null && Files.exists(cacheFile)) {
+            try {
+                ShardMap cached = ShardMapFile.read(cacheFile);
+                return cached.version() > loaded.version() ? cached : loaded;
+            } catch (IOException | IllegalArgumentException e) {
+                LOG.warn("could not read the copy of the shard map in {}: {}", cacheFile, e.toString());
+            }
+        }
+        return loaded;
     }
 
     private ShardMap readCache(Path file, CatalogUnavailableException e) {
@@ -177,15 +203,24 @@ final class CatalogMapSource implements MapSource {
     private void ask() {
         long started = System.nanoTime();
         try {
-            long version = askVersion();
-            if (version > map.version()) {
+            if (kept.isStandby()) {
+                kept.discard(); // The primary may be back.
+            }
+            MapRevision now = askRevision();
+            long before = map.version();
+            if (now.version() >= before && !now.equals(revision)) {
                 accept(catalog.load());
+                revision = now;
+            }
+            if (kept.isStandby()) {
+                reportProblem(STANDBY);
+                return;
             }
             confirmed = started;
             reportProblem(
-                    version < map.version()
+                    now.version() < before
                             ? "the catalog went back from version %d to %d; restart the router if that is meant"
-                                    .formatted(map.version(), version)
+                                    .formatted(before, now.version())
                             : null);
         } catch (RuntimeException e) {
             // Whatever it is, the router goes on with the map it has, and goes on asking.
@@ -196,16 +231,16 @@ final class CatalogMapSource implements MapSource {
     }
 
     /** A connection that was kept may have been cut since; a new one knows. */
-    private long askVersion() {
+    private MapRevision askRevision() {
         boolean wasKept = kept.isOpen();
         try {
-            return catalog.version();
+            return catalog.revision();
         } catch (CatalogUnavailableException e) {
             if (!wasKept) {
                 throw e;
             }
             kept.discard();
-            return catalog.version();
+            return catalog.revision();
         }
     }
 
@@ -223,6 +258,9 @@ final class CatalogMapSource implements MapSource {
     }
 
     private void accept(ShardMap loaded) {
+        if (loaded.version() < map.version()) {
+            return; // A connection that led elsewhere than the one before; the next look says what is there.
+        }
         if (!loaded.sharding().equals(map.sharding()) || !loaded.layout().equals(map.layout())) {
             throw new ShardflakeException(
                     "the catalog at %s is of another installation: its shard count or epoch differs from this router's map"

@@ -5,6 +5,7 @@
 package org.shardflake.router;
 
 import com.zaxxer.hikari.SQLExceptionOverride;
+import java.net.SocketException;
 import java.sql.SQLException;
 
 /** Notices that a statement was refused because its shard is fenced, also on connections that no retry looks after. */
@@ -21,6 +22,13 @@ final class FenceWatch implements SQLExceptionOverride {
         if (SqlFailure.of(e) == SqlFailure.FENCED) {
             onFence.run();
         }
-        return Override.CONTINUE_EVICT;
+        // A connection that we have closed ourselves, as to cancel its work, is out of the pool already, and no news.
+        return "08003".equals(e.getSQLState()) || (e.getCause() instanceof SocketException closed && isByUs(closed))
+                ? Override.DO_NOT_EVICT
+                : Override.CONTINUE_EVICT;
+    }
+
+    private static boolean isByUs(SocketException e) {
+        return "Socket closed".equals(e.getMessage()) || "Closed by interrupt".equals(e.getMessage());
     }
 }

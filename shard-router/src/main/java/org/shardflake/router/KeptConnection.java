@@ -12,6 +12,7 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.server.ServerUrl;
 
 /**
  * One connection, kept open from use to use: while shards move the catalog is asked often, and each new connection would cost its
@@ -39,6 +40,16 @@ final class KeptConnection implements DataSource {
 
     boolean isOpen() {
         return kept != null;
+    }
+
+    /** Whether it is open and leads to a standby. */
+    boolean isStandby() {
+        Connection connection = kept;
+        try {
+            return connection != null && !connection.isClosed() && ServerUrl.isStandby(connection);
+        } catch (SQLException e) {
+            return false; // Its next use will say what is the matter.
+        }
     }
 
     /** Closes it for good; the next use opens another. */

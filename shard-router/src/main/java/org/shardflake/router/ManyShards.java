@@ -106,8 +106,8 @@ final class ManyShards implements AutoCloseable {
             RunningReads reads = new RunningReads();
             Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
             shardsByPool.forEach((pool, some) -> running.put(pool, executor.submit(() -> {
-                try (Connection connection = pool.connection(query.access())) {
-                    return read.run(new CancellableConnection(connection, pool, query.access(), reads), some);
+                try (LentConnection connection = pool.connection(query.access(), LentConnection.MANY_SHARDS)) {
+                    return read.run(new CancellableConnection(connection, reads), some);
                 }
             })));
             try {
@@ -136,15 +136,15 @@ final class ManyShards implements AutoCloseable {
                 if (!(e.getCause() instanceof Exception failure)) {
                     throw new IllegalStateException("a read failed", e.getCause());
                 }
-                if (!retry.againRead(failure, routes.map().version())) {
+                List<Integer> some = shardsByPool.getOrDefault(pool, List.of());
+                if (!retry.againRead(failure, routes.map(), () -> pool.lacks(some))) {
                     throw asServerFailure(pool, failure);
                 }
-                moved.addAll(shardsByPool.getOrDefault(pool, List.of()));
+                moved.addAll(some);
             } catch (TimeoutException e) {
                 throw ScatterException.late("the read", pool.server().name(), query.deadline());
             } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("interrupted while reading many shards", e);
+                throw new InterruptedWorkException("a read over many shards", e);
             }
         });
         return moved;
@@ -160,7 +160,9 @@ final class ManyShards implements AutoCloseable {
     }
 
     private static RuntimeException asServerFailure(ServerPool pool, Exception failure) {
-        return failure instanceof ServerUnavailableException || failure instanceof PoolExhaustedException
+        return failure instanceof ServerUnavailableException
+                        || failure instanceof AuthenticationFailedException
+                        || failure instanceof PoolExhaustedException
                 ? (RuntimeException) failure
                 : ScatterException.ofServer(pool.server().name(), failure);
     }
@@ -179,8 +181,7 @@ final class ManyShards implements AutoCloseable {
             } catch (ExecutionException e) {
                 throw new IllegalStateException("a probe failed", e.getCause());
             } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IllegalStateException("interrupted while probing servers", e);
+                throw new InterruptedWorkException("the servers' health", e);
             }
         }
         return health;
@@ -189,7 +190,7 @@ final class ManyShards implements AutoCloseable {
     private static ServerHealth probe(ServerPool pool) {
         long start = System.nanoTime();
         Optional<String> problem = Optional.empty();
-        try (Connection connection = pool.connection(Access.READ)) {
+        try (Connection connection = pool.connection(Access.READ, LentConnection.MANY_SHARDS)) {
             if (!connection.isValid(PROBE_TIMEOUT_SECONDS)) {
                 problem = Optional.of("no answer within %d s".formatted(PROBE_TIMEOUT_SECONDS));
             }

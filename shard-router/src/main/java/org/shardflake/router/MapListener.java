@@ -32,6 +32,7 @@ final class MapListener implements AutoCloseable {
 
     private final MapSource maps;
     private final ServerUrl url;
+    private final Login login;
     private final Duration pollInterval;
     private final Semaphore wake = new Semaphore(0);
     private final Thread poller = thread("shardflake-map-poll", this::poll);
@@ -40,9 +41,10 @@ final class MapListener implements AutoCloseable {
     private volatile Runnable onPoll = () -> {};
     private volatile boolean closed;
 
-    MapListener(MapSource maps, ServerUrl url, Duration pollInterval) {
+    MapListener(MapSource maps, ServerUrl url, Login login, Duration pollInterval) {
         this.maps = maps;
         this.url = url;
+        this.login = login;
         this.pollInterval = pollInterval;
     }
 
@@ -97,8 +99,10 @@ final class MapListener implements AutoCloseable {
 
     private Connection connect() throws SQLException {
         PGSimpleDataSource source = url.dataSource();
+        login.on(source);
         source.setApplicationName("shardflake router, listening");
         source.setConnectTimeout(CONNECT_TIMEOUT_SECONDS);
+        source.setSocketTimeout(CONNECT_TIMEOUT_SECONDS); // The wait for notifications has its own.
         source.setTcpKeepAlive(true);
         if (source.getServerNames().length > 1) {
             source.setTargetServerType("primary"); // A standby does not take LISTEN.

@@ -5,8 +5,12 @@
 package org.shardflake.router;
 
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.router.RouterListener.RetryReason;
 
@@ -35,28 +39,33 @@ final class Retry {
      *
      * @param tried where the work was tried
      * @param version the version of the map that placed it there
+     * @param isGone asks the server whether the shard is not there any more, when a table was missing
      * @throws ShardFencedException if the server refused it to the end
      */
-    boolean again(Exception failure, ShardPlacement tried, long version) {
+    boolean again(Exception failure, ShardPlacement tried, long version, BooleanSupplier isGone) {
         if (failure instanceof PoolClosedException) {
             return mayTry();
         }
         return switch (SqlFailure.of(failure)) {
             case FENCED -> {
-                if (!mayTry()) {
-                    throw new ShardFencedException(tried, version, tries, waited(), failure);
-                }
-                listener.retried(tried.server(), RetryReason.SHARD_MOVED);
-                awaitMove(tried, version);
+                againElsewhere(failure, tried, version, "takes no writes on");
                 yield true;
             }
             case MISSING -> {
-                // Most likely a table that was never there; only a changed map says otherwise.
+                // Most likely a table that was never there; only a changed map or a missing schema says otherwise.
                 maps.refresh();
-                if (!hasMoved(tried) || !mayTry()) {
+                if (!hasMoved(tried) && !isGone.getAsBoolean()) {
                     yield false;
                 }
-                listener.retried(tried.server(), RetryReason.SHARD_MOVED);
+                againElsewhere(failure, tried, version, "is not on");
+                yield true;
+            }
+            case LOST -> {
+                if (!mayTry()) {
+                    yield false;
+                }
+                listener.retried(tried.server(), RetryReason.CONNECTION_LOST);
+                sleep(ThreadLocalRandom.current().nextLong(nextPause() + 1));
                 yield true;
             }
             case SERIALIZATION -> {
@@ -71,16 +80,45 @@ final class Retry {
         };
     }
 
-    /** Whether a read over many shards may be tried again where some of them were not; else as {@link #again}. */
-    boolean againRead(Exception failure, long version) {
+    private void againElsewhere(Exception failure, ShardPlacement tried, long version, String how) {
+        if (!mayTry()) {
+            throw new ShardFencedException(how, tried, version, tries, waited(), failure);
+        }
+        listener.retried(tried.server(), RetryReason.SHARD_MOVED);
+        awaitMove(tried, version);
+    }
+
+    /**
+     * Whether a read over many shards may be tried again where some of them were not; else as {@link #again}.
+     *
+     * @param gone asks the server for one of the shards that is not there any more
+     */
+    boolean againRead(Exception failure, ShardMap map, Supplier<OptionalInt> gone) {
         if (failure instanceof PoolClosedException) {
             return mayTry();
         }
-        if (SqlFailure.of(failure) != SqlFailure.MISSING) {
-            return false;
+        switch (SqlFailure.of(failure)) {
+            case MISSING -> {
+                maps.refresh();
+                if (maps.map().version() > map.version()) {
+                    return mayTry();
+                }
+                OptionalInt shard = gone.get();
+                shard.ifPresent(one -> againElsewhere(failure, map.placement(one), map.version(), "is not on"));
+                return shard.isPresent();
+            }
+            case LOST -> {
+                if (!mayTry()) {
+                    return false;
+                }
+                sleep(ThreadLocalRandom.current().nextLong(nextPause() + 1));
+                return true;
+            }
+            case FENCED, SERIALIZATION, OTHER -> {
+                return false;
+            }
         }
-        maps.refresh();
-        return maps.map().version() > version && mayTry();
+        return false;
     }
 
     private boolean mayTry() {
@@ -136,7 +174,6 @@ final class Retry {
     }
 
     private static RuntimeException interrupted(InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return new IllegalStateException("interrupted while waiting to try again; nothing was committed", e);
+        return new InterruptedWorkException("another try", e);
     }
 }

@@ -20,7 +20,9 @@ public interface RouterListener {
         /** The shard is moving or has moved. */
         SHARD_MOVED,
         /** A serialization failure or deadlock. */
-        SERIALIZATION_FAILURE
+        SERIALIZATION_FAILURE,
+        /** The connection was lost before the commit. */
+        CONNECTION_LOST
     }
 
     /** A router was built; its map is loaded. */

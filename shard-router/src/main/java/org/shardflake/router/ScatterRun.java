@@ -4,30 +4,19 @@
  */
 package org.shardflake.router;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 import java.util.Set;
 import java.util.Spliterator;
 import java.util.Spliterators;
-import java.util.TreeSet;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
-import org.jspecify.annotations.Nullable;
-import org.shardflake.ShardMap;
-import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 
 /** One read over many shards: workers that take shards from a queue, and the stream that hands out their results. */
 final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpliterator<ShardResult<T>> {
@@ -35,13 +24,13 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     private final ShardRouter router;
     private final Scatter scatter;
     private final ShardWork<T, X> work;
-    private final Queue<Integer> waiting;
+    private final WaitingShards waiting;
     /** Shards whose result was not handed out yet; of the thread that reads the stream. */
     private final Set<Integer> outstanding;
 
     private final BlockingQueue<ShardResult<T>> results;
     /** Servers that could not be reached: waiting for them again would use the time of the others. */
-    private final Map<String, ServerUnavailableException> unavailable = new ConcurrentHashMap<>();
+    private final Map<String, ShardflakeException> unavailable = new ConcurrentHashMap<>();
 
     private final RunningReads running = new RunningReads();
     private final long end;
@@ -51,54 +40,49 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
         this.router = router;
         this.scatter = scatter;
         this.work = work;
-        this.waiting = new ConcurrentLinkedQueue<>(interleaved(router.map(), scatter.shards()));
-        this.outstanding = new TreeSet<>(waiting);
+        this.waiting = new WaitingShards(router.map(), scatter.shards());
+        this.outstanding = waiting.all();
         // Workers wait for a slow reader rather than filling the memory.
         this.results = new LinkedBlockingQueue<>(2 * scatter.parallelism());
         this.end = System.nanoTime() + scatter.deadline().toNanos();
     }
 
-    /** Shards of different servers in turn, so that all servers have work from the beginning. */
-    private static List<Integer> interleaved(ShardMap map, @Nullable ShardSet shards) {
-        Map<String, Deque<Integer>> byServer = new LinkedHashMap<>();
-        IntStream all = shards == null ? IntStream.range(0, map.sharding().shardCount()) : shards.stream();
-        all.forEach(shard -> byServer.computeIfAbsent(map.server(shard).name(), server -> new ArrayDeque<>())
-                .add(shard));
-        List<Integer> order = new ArrayList<>();
-        while (!byServer.isEmpty()) {
-            byServer.values().forEach(queue -> order.add(queue.remove()));
-            byServer.values().removeIf(Deque::isEmpty);
-        }
-        return order;
-    }
-
     Stream<ShardResult<T>> start(ExecutorService executor) {
         for (int i = 0; i < Math.min(scatter.parallelism(), outstanding.size()); i++) {
-            executor.execute(this::readShards);
+            router.enter();
+            try {
+                executor.execute(this::readShards);
+            } catch (RuntimeException e) {
+                router.leave();
+                throw e;
+            }
         }
         return StreamSupport.stream(this, false).onClose(running::cancel);
     }
 
     private void readShards() {
         try {
-            Integer shard = waiting.poll();
-            while (shard != null && !running.isCancelled()) {
-                ShardResult<T> result = read(shard);
+            WaitingShards.Taken taken = waiting.take();
+            while (taken != null && !running.isCancelled()) {
+                ShardResult<T> result = read(taken.shard());
                 while (!running.isCancelled() && !results.offer(result, 100, TimeUnit.MILLISECONDS)) {
                     // The reader is slow, or has gone; the deadline ends the wait in any case.
                     if (System.nanoTime() - end > 0) {
                         return;
                     }
                 }
-                shard = waiting.poll();
+                waiting.done(taken);
+                taken = waiting.take();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } finally {
+            router.leave();
         }
     }
 
     private ShardResult<T> read(int shard) {
-        ServerUnavailableException down = unavailable.get(server(shard));
+        ShardflakeException down = unavailable.get(server(shard));
         if (down != null) {
             return new ShardResult.Failure<>(shard, ScatterException.ofShard(shard, server(shard), down));
         }
@@ -108,6 +92,8 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
         } catch (Throwable e) {
             if (e instanceof ServerUnavailableException gone) {
                 unavailable.put(gone.server(), gone);
+            } else if (e instanceof AuthenticationFailedException refused) {
+                unavailable.put(refused.server(), refused);
             }
             return new ShardResult.Failure<>(shard, ScatterException.ofShard(shard, server(shard), e));
         }
@@ -139,9 +125,8 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
             ShardResult<T> result = results.poll(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
             return result != null ? result : late();
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
             running.cancel();
-            throw new IllegalStateException("interrupted while reading many shards", e);
+            throw new InterruptedWorkException("a read over many shards", e);
         }
     }
 

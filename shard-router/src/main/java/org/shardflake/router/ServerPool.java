@@ -8,16 +8,21 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.HikariPoolMXBean;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.PGConnection;
 import org.postgresql.PGProperty;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
+import org.shardflake.ShardflakeException;
+import org.shardflake.Sharding;
 import org.shardflake.server.ServerUrl;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,13 +36,15 @@ final class ServerPool {
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
     private static final long DRAIN_CHECK_MILLIS = 20;
     private static final int CANCEL_TIMEOUT_SECONDS = 1;
+    /** How much longer than for the server's own limit the driver waits. */
+    private static final int ANSWER_SECONDS = 10;
 
     private final Server server;
     private final PoolSettings settings;
     private final Runnable onFence;
     private final ReentrantLock making = new ReentrantLock();
-    private volatile @Nullable HikariDataSource primary;
-    private volatile @Nullable HikariDataSource replicas;
+    private volatile @Nullable SessionPool primary;
+    private volatile @Nullable SessionPool replicas;
     private boolean closed;
 
     /** @param onFence called when a statement was refused because its shard is fenced */
@@ -54,7 +61,7 @@ final class ServerPool {
     /** Begins to connect to the primary, in the background. What is in the way, its first user is told. */
     void open() {
         try {
-            pool(Access.WRITE);
+            pool(Access.WRITE, false);
         } catch (RuntimeException e) {
             LOG.debug("the pool of server {} could not be opened before its use", server.name(), e);
         }
@@ -66,23 +73,23 @@ final class ServerPool {
     }
 
     /**
-     * A pooled connection, in auto-commit mode.
+     * A pooled connection for a shard, in auto-commit mode.
      *
      * @throws PoolClosedException if the server has left the map
      */
-    Connection connection(Access access) {
-        HikariDataSource pool = pool(access);
+    LentConnection connection(Access access, int shard) {
+        SessionPool pool = pool(access, true);
         try {
-            return pool.getConnection();
+            return pool.lend(shard);
         } catch (SQLException e) {
             throw explain(pool, e);
         }
     }
 
-    private HikariDataSource pool(Access access) {
+    private SessionPool pool(Access access, boolean isForUse) {
         boolean wantsReplica = access == Access.REPLICA_READ && hasReplicas();
-        HikariDataSource pool = wantsReplica ? replicas : primary;
-        return pool != null ? pool : make(wantsReplica);
+        SessionPool pool = wantsReplica ? replicas : primary;
+        return pool != null ? pool : make(wantsReplica, isForUse);
     }
 
     private boolean hasReplicas() {
@@ -92,15 +99,15 @@ final class ServerPool {
                 .contains(",");
     }
 
-    private HikariDataSource make(boolean forReplicas) {
+    private SessionPool make(boolean forReplicas, boolean isForUse) {
         making.lock();
         try {
             if (closed) {
                 throw new PoolClosedException(server.name());
             }
-            HikariDataSource made = forReplicas ? replicas : primary;
+            SessionPool made = forReplicas ? replicas : primary;
             if (made == null) {
-                made = new HikariDataSource(config(forReplicas));
+                made = make(forReplicas, source(forReplicas), isForUse);
                 if (forReplicas) {
                     replicas = made;
                 } else {
@@ -113,16 +120,48 @@ final class ServerPool {
         }
     }
 
-    private HikariConfig config(boolean forReplicas) {
+    private SessionPool make(boolean forReplicas, PGSimpleDataSource source, boolean isForUse) {
+        FenceWatch watch = new FenceWatch(onFence);
+        HikariConfig config = config(forReplicas, source, watch);
+        if (config.getDataSource() == source) {
+            FirstLogin login = new FirstLogin(source);
+            config.setDataSource(login);
+            if (isForUse) {
+                logIn(login, source);
+            }
+        }
+        return new SessionPool(server.name(), new HikariDataSource(config), source, watch);
+    }
+
+    /** The pool would try again and again, until the time to wait is over. */
+    private void logIn(FirstLogin login, PGSimpleDataSource source) {
+        try {
+            source.setLoginTimeout(
+                    (int) Math.max(1, settings.connectionTimeout().toSeconds()));
+            login.open();
+        } catch (SQLException e) {
+            if (SqlFailure.isLoginRefused(e)) {
+                throw new AuthenticationFailedException(server.name(), user(source), e);
+            }
+            // The server may be back while the pool waits for it.
+        }
+    }
+
+    private static String user(PGSimpleDataSource source) {
+        return Objects.requireNonNullElse(source.getUser(), System.getProperty("user.name"));
+    }
+
+    private HikariConfig config(boolean forReplicas, PGSimpleDataSource source, FenceWatch watch) {
         HikariConfig config = new HikariConfig();
         config.setPoolName("shardflake " + server.name() + (forReplicas ? " replicas" : ""));
-        PGSimpleDataSource source = source(forReplicas);
         config.setDataSource(source);
         config.setMaximumPoolSize(settings.size());
         config.setConnectionTimeout(settings.connectionTimeout().toMillis());
         // The server may be down now; other servers' shards are none the worse for it.
         config.setInitializationFailTimeout(-1);
-        config.setExceptionOverride(new FenceWatch(onFence));
+        config.setExceptionOverride(watch);
+        config.setValidationTimeout(Math.min(
+                config.getValidationTimeout(), settings.connectionTimeout().toMillis()));
         settings.customizer().accept(server, config);
         // HikariCP would set them only on a data source that it makes itself.
         for (String property : config.getDataSourceProperties().stringPropertyNames()) {
@@ -142,14 +181,12 @@ final class ServerPool {
 
     private PGSimpleDataSource source(boolean forReplicas) {
         PGSimpleDataSource source = ServerUrl.parse(server.url()).dataSource();
-        if (settings.user() != null) {
-            source.setUser(settings.user());
-            source.setPassword(settings.password());
-        }
+        settings.login().on(source);
         if (hasReplicas()) {
             source.setTargetServerType(forReplicas ? "preferSecondary" : "primary");
             source.setLoadBalanceHosts(forReplicas);
         }
+        limit(source);
         source.setTcpKeepAlive(true);
         source.setCancelSignalTimeout(CANCEL_TIMEOUT_SECONDS);
         // Every statement is there once a shard, so the driver's default of 256 would never see one again.
@@ -161,27 +198,66 @@ final class ServerPool {
         return source;
     }
 
-    private RuntimeException explain(HikariDataSource pool, SQLException e) {
-        if (pool.isClosed()) {
+    /** The server ends statements that take too long; should it not answer at all, the driver gives it up some time later. */
+    private void limit(PGSimpleDataSource source) {
+        Duration limit = settings.statementTimeout();
+        if (limit.isZero()) {
+            return;
+        }
+        String options = Objects.requireNonNullElse(source.getOptions(), "");
+        if (!options.contains("statement_timeout")) {
+            source.setOptions((options + " -c statement_timeout=" + limit.toMillis()).trim());
+        }
+        if (source.getSocketTimeout() == 0) {
+            source.setSocketTimeout((int) Math.min(Integer.MAX_VALUE / 1000, limit.toSeconds() + ANSWER_SECONDS));
+        }
+    }
+
+    private RuntimeException explain(SessionPool pool, SQLException e) {
+        if (e.getCause() instanceof InterruptedException) {
+            return new InterruptedWorkException("a connection to server " + server.name(), e);
+        }
+        HikariDataSource hikari = pool.hikari();
+        if (hikari.isClosed()) {
             return new PoolClosedException(server.name());
         }
-        HikariPoolMXBean state = pool.getHikariPoolMXBean();
-        if (state != null && state.getActiveConnections() >= pool.getMaximumPoolSize()) {
+        HikariPoolMXBean state = hikari.getHikariPoolMXBean();
+        if (state != null && state.getActiveConnections() >= hikari.getMaximumPoolSize()) {
             return new PoolExhaustedException(
                     server.name(),
-                    pool.getMaximumPoolSize(),
+                    hikari.getMaximumPoolSize(),
                     state.getThreadsAwaitingConnection(),
-                    Duration.ofMillis(pool.getConnectionTimeout()),
+                    Duration.ofMillis(hikari.getConnectionTimeout()),
                     e);
         }
         Throwable reason = e.getCause() == null ? e : e.getCause();
-        return new ServerUnavailableException(server.name(), server.url(), reason);
+        return SqlFailure.isLoginRefused(e)
+                ? new AuthenticationFailedException(server.name(), pool.user(), reason)
+                : new ServerUnavailableException(server.name(), server.url(), reason);
+    }
+
+    /** One of these shards for which the server says that it has no schema, if there is one and it says so. */
+    OptionalInt lacks(List<Integer> shards) {
+        try (Connection connection = connection(Access.READ, LentConnection.MANY_SHARDS);
+                PreparedStatement look = connection.prepareStatement("""
+                        SELECT shard FROM unnest(?::text[], ?::integer[]) asked (name, shard)
+                         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = asked.name) LIMIT 1
+                        """)) {
+            look.setObject(1, shards.stream().map(Sharding::schema).toArray(String[]::new));
+            look.setObject(2, shards.toArray(Integer[]::new));
+            try (ResultSet row = look.executeQuery()) {
+                return row.next() ? OptionalInt.of(row.getInt(1)) : OptionalInt.empty();
+            }
+        } catch (SQLException | ShardflakeException e) {
+            LOG.debug("server {} does not say which shards it has", server.name(), e);
+            return OptionalInt.empty();
+        }
     }
 
     /** What the primary's pool is doing; zeros when it was not needed yet. */
     PoolStatus status() {
-        HikariDataSource pool = primary;
-        HikariPoolMXBean state = pool == null ? null : pool.getHikariPoolMXBean();
+        SessionPool pool = primary;
+        HikariPoolMXBean state = pool == null ? null : pool.hikari().getHikariPoolMXBean();
         return state == null
                 ? new PoolStatus(server.name(), 0, 0, 0, settings.size())
                 : new PoolStatus(
@@ -190,18 +266,6 @@ final class ServerPool {
                         state.getIdleConnections(),
                         state.getThreadsAwaitingConnection(),
                         settings.size());
-    }
-
-    /** Cancels the statement that runs on a connection now, and closes the connection; for another thread. */
-    void cancel(Connection connection, Access access) {
-        try {
-            connection.unwrap(PGConnection.class).cancelQuery();
-            // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger
-            // too.
-            pool(access).evictConnection(connection);
-        } catch (SQLException | PoolClosedException e) {
-            // A server that cannot be reached, or has left the map, will not go on for long either.
-        }
     }
 
     /** Closes the pools once their connections were given back, or after the time given. Blocks until then. */
@@ -233,15 +297,22 @@ final class ServerPool {
             closed = true;
             List<HikariDataSource> pools = new ArrayList<>();
             if (primary != null) {
-                pools.add(primary);
+                pools.add(primary.hikari());
             }
             if (replicas != null) {
-                pools.add(replicas);
+                pools.add(replicas.hikari());
             }
             return pools;
         } finally {
             making.unlock();
         }
+    }
+
+    /** Whether connections are lent, or waited for. */
+    boolean isBusy() {
+        SessionPool ofPrimary = primary;
+        SessionPool ofReplicas = replicas;
+        return (ofPrimary != null && isBusy(ofPrimary.hikari())) || (ofReplicas != null && isBusy(ofReplicas.hikari()));
     }
 
     private static boolean isBusy(HikariDataSource pool) {

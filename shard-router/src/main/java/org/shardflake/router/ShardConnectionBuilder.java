@@ -66,7 +66,7 @@ final class ShardConnectionBuilder implements ConnectionBuilder {
         }
         try {
             return router.connection(shardKey);
-        } catch (ShardflakeException e) {
+        } catch (ShardflakeException | IllegalStateException e) {
             // Frameworks expect of a data source what JDBC declares.
             throw new SQLException(e.getMessage(), "08001", e);
         }

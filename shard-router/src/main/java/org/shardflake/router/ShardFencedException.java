@@ -10,11 +10,11 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeException;
 
 /**
- * A server went on refusing writes to a shard that the map places there, until tries or time ran out. None of the work
- * was done.
+ * A server went on refusing work on a shard that the map places there, or had not got the shard at all, until tries or time ran
+ * out. None of the work was done.
  *
- * <p>Either the shard is being moved and the move is stuck, or this router's map is older than the server's fence and the
- * catalog cannot be reached to get the new one.
+ * <p>Either the shard is being moved and the move is stuck, or this router's map is older than the move and the catalog cannot
+ * be reached to get the new one.
  */
 public final class ShardFencedException extends ShardflakeException {
 
@@ -25,12 +25,14 @@ public final class ShardFencedException extends ShardflakeException {
     private final String server;
     private final long epoch;
 
-    ShardFencedException(ShardPlacement placement, long mapVersion, int tries, Duration waited, Throwable cause) {
+    ShardFencedException(
+            String how, ShardPlacement placement, long mapVersion, int tries, Duration waited, Throwable cause) {
         super(
-                ("shard %d takes no writes on server %s, where map version %d has it (epoch %d); tried %d times in %d ms."
+                ("shard %d %s server %s, where map version %d has it (epoch %d); tried %d times in %d ms."
                                 + " Look at the shard's move, and at the router's health for the age of its map")
                         .formatted(
                                 placement.shard(),
+                                how,
                                 placement.server().name(),
                                 mapVersion,
                                 placement.epoch(),

@@ -13,7 +13,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -41,25 +43,36 @@ import org.shardflake.Sharding;
  * catalog is down it goes on with the map it has. Whoever built it closes it.
  *
  * <p>When a shard moves, its old server refuses writes. Work given to {@link #write} is then run again on the new one, so
- * the application does not notice. A read sees the map's server: until this router has heard of a move, which takes
- * milliseconds or, if the catalog's notification was lost, the poll interval, it may read rows as they were at the move.
+ * the application does not notice. So is work that only reads or locks: the server is asked with its commit. A {@link #read} sees
+ * the map's server: until this router has heard of a move, which takes milliseconds or, if the catalog's notification was lost,
+ * the poll interval, it may read rows as they were at the move.
+ *
+ * <p>Connections go from one piece of work to the next as they were: settings, roles, locks and temporary tables of statements do
+ * not.
  *
  * <p>A transaction belongs to one shard. What begins inside the work of another joins that one's transaction if it is
  * of the same shard, and is refused with {@link CrossShardException} otherwise.
  */
 public final class ShardRouter implements AutoCloseable {
 
+    private static final long LOOK_FOR_WORK_MILLIS = 10;
+
     private final MapSource maps;
     private final PoolSettings poolSettings;
     private final RetryPolicy retryPolicy;
     private final RouterListener listener;
     private final Duration drainTimeout;
+    private final Duration closeTimeout;
+    private final LongAdder running = new LongAdder();
     private final OpenTransactions open = new OpenTransactions();
     private final ReentrantLock changingRoutes = new ReentrantLock();
     private final ManyShards manyShards;
     private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
     private volatile Routes routes;
+    /** Takes no more work. */
     private volatile boolean closed;
+    /** Has closed its connections, under work that was not done in time. */
+    private volatile boolean cut;
 
     ShardRouter(
             MapSource maps,
@@ -67,12 +80,14 @@ public final class ShardRouter implements AutoCloseable {
             RetryPolicy retryPolicy,
             RouterListener listener,
             Duration drainTimeout,
+            Duration closeTimeout,
             @Nullable ExecutorService executor) {
         this.maps = maps;
         this.poolSettings = poolSettings;
         this.retryPolicy = retryPolicy;
         this.listener = listener;
         this.drainTimeout = drainTimeout;
+        this.closeTimeout = closeTimeout;
         this.routes = Routes.of(maps.map(), this::newPool);
         this.manyShards = new ManyShards(this, executor);
     }
@@ -110,24 +125,28 @@ public final class ShardRouter implements AutoCloseable {
      * Runs work in a transaction on the shard of a uid, and returns what it returns.
      *
      * <p>When it returns, the transaction commits; when it throws, that is rolled back and thrown on. When the shard is
-     * moving or has moved, the work is run again.
+     * moving or has moved, also if the work only read or locked, or the connection is lost before the commit, the work is run
+     * again.
      *
      * @throws X what the work throws, after which nothing of it is left
-     * @throws ShardFencedException if the shard's server refused writes until tries or time ran out
+     * @throws ShardFencedException if the shard's server refused the work, or had not got the shard, until tries or time ran out
      * @throws CrossShardException inside a transaction of another shard
      * @throws ServerUnavailableException if the server cannot be connected to
+     * @throws AuthenticationFailedException if the server refuses the login
+     * @throws InterruptedWorkException if the thread is interrupted while it waits for a connection or for another try
+     * @throws IllegalStateException if the router is closed
      * @throws PoolExhaustedException if no connection to it became free in time
      * @throws ShardSqlException if the server refused to commit, as for a deferred constraint
      * @throws CommitOutcomeUnknownException if the connection broke while committing; the only case in which the work may
      *     have been done although this throws
      */
     public <T extends @Nullable Object, X extends Exception> T write(long uid, ShardWork<T, X> work) throws X {
-        return inTransaction(map().shardOfUid(uid), Access.WRITE, work);
+        return admitted(map().shardOfUid(uid), Access.WRITE, work);
     }
 
     /** Runs work in a transaction on the shard of a key; else as {@link #write(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T write(ShardKey key, ShardWork<T, X> work) throws X {
-        return inTransaction(map().shard(key), Access.WRITE, work);
+        return admitted(map().shard(key), Access.WRITE, work);
     }
 
     /** Runs work that returns nothing in a transaction on the shard of a uid; else as {@link #write(long, ShardWork)}. */
@@ -145,15 +164,16 @@ public final class ShardRouter implements AutoCloseable {
 
     /**
      * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what {@link
-     * #write(long, ShardWork)} throws.
+     * #write(long, ShardWork)} throws. When the connection is lost, the work is run again. What it reads may be of before a move that
+     * this router has not heard of.
      */
     public <T extends @Nullable Object, X extends Exception> T read(long uid, ShardWork<T, X> work) throws X {
-        return inTransaction(map().shardOfUid(uid), Access.READ, work);
+        return admitted(map().shardOfUid(uid), Access.READ, work);
     }
 
     /** Runs work in a read-only transaction on the shard of a key; else as {@link #read(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T read(ShardKey key, ShardWork<T, X> work) throws X {
-        return inTransaction(map().shard(key), Access.READ, work);
+        return admitted(map().shard(key), Access.READ, work);
     }
 
     /**
@@ -162,26 +182,59 @@ public final class ShardRouter implements AutoCloseable {
      */
     public <T extends @Nullable Object, X extends Exception> T readReplica(ShardKey key, ShardWork<T, X> work)
             throws X {
-        return inTransaction(map().shard(key), Access.REPLICA_READ, work);
+        return admitted(map().shard(key), Access.REPLICA_READ, work);
     }
 
-    <T extends @Nullable Object, X extends Exception> T inTransaction(int shard, Access access, ShardWork<T, X> work)
+    private <T extends @Nullable Object, X extends Exception> T admitted(int shard, Access access, ShardWork<T, X> work)
             throws X {
         ShardTransaction outer = open.current();
         if (outer != null) {
             return join(outer, shard, access, work);
         }
+        enter();
+        try {
+            return inTransaction(shard, access, work);
+        } finally {
+            leave();
+        }
+    }
+
+    /** Lets work in that {@link #close} waits for, until {@link #leave}. */
+    void enter() {
+        running.increment();
+        if (closed) {
+            running.decrement();
+            throw closedException();
+        }
+    }
+
+    void leave() {
+        running.decrement();
+    }
+
+    private static IllegalStateException closedException() {
+        return new IllegalStateException("the router is closed");
+    }
+
+    <T extends @Nullable Object, X extends Exception> T inTransaction(int shard, Access access, ShardWork<T, X> work)
+            throws X {
         Retry retry = null;
         while (true) {
-            checkOpen();
             Routes tried = routes;
             try {
                 return attempt(tried, shard, access, work);
             } catch (Exception e) {
+                if (e instanceof PoolClosedException) {
+                    checkCut();
+                }
                 if (retry == null) {
                     retry = new Retry(retryPolicy, maps, listener);
                 }
-                if (!retry.again(e, tried.map().placement(shard), tried.map().version())) {
+                if (!retry.again(
+                        e,
+                        tried.map().placement(shard),
+                        tried.map().version(),
+                        () -> tried.pool(shard).lacks(List.of(shard)).isPresent())) {
                     throw e;
                 }
             }
@@ -208,10 +261,10 @@ public final class ShardRouter implements AutoCloseable {
         ServerPool pool = route.pool(shard);
         long start = System.nanoTime();
         boolean committed = false;
-        Connection connection = pool.connection(access);
+        LentConnection connection = pool.connection(access, shard);
         try {
             begin(connection, access, pool);
-            ShardTransaction tx = new ShardTransaction(route.map(), shard, access, pool, connection);
+            ShardTransaction tx = new ShardTransaction(route.map(), shard, access, connection);
             T result = run(tx, work, connection);
             commit(tx, connection, pool);
             committed = true;
@@ -290,7 +343,8 @@ public final class ShardRouter implements AutoCloseable {
      * A pooled connection to the server of a key's shard, in auto-commit mode. The caller closes it.
      *
      * <p>For code that cannot be given as a lambda: when the shard moves, its statements fail with SQLSTATE {@code SF001}
-     * and are for the caller to repeat on a new connection. Tables need the shard's {@link #schema schema}. Inside a
+     * and are for the caller to repeat on a new connection. So does the commit of a transaction that only read, unless the connection
+     * is read-only; in auto-commit mode, what reads may be of before a move. Tables need the shard's {@link #schema schema}. Inside a
      * transaction of the same shard it is that one's connection.
      *
      * @throws CrossShardException inside a transaction of another shard
@@ -302,16 +356,17 @@ public final class ShardRouter implements AutoCloseable {
             outer.require(key);
             return outer.connection();
         }
-        return connection(shard, Access.WRITE);
-    }
-
-    Connection connection(int shard, Access access) {
-        while (true) {
-            try {
-                return routes.pool(shard).connection(access);
-            } catch (PoolClosedException e) {
-                checkOpen();
+        enter();
+        try {
+            while (true) {
+                try {
+                    return routes.pool(shard).connection(Access.WRITE, shard);
+                } catch (PoolClosedException e) {
+                    checkCut();
+                }
             }
+        } finally {
+            leave();
         }
     }
 
@@ -329,8 +384,7 @@ public final class ShardRouter implements AutoCloseable {
      * @return the rows by id, in the order of {@code ids}; an id without a row is left out
      */
     public <T> Map<Long, T> fetch(Collection<Long> ids, ShardQuery<T> query) {
-        requireNoTransaction();
-        return manyShards.fetch(ids, query);
+        return overMany(() -> manyShards.fetch(ids, query));
     }
 
     /**
@@ -344,8 +398,7 @@ public final class ShardRouter implements AutoCloseable {
 
     /** Reads the newest rows of all shards below an id, as the next page after that id. */
     public <T> List<T> newestBefore(long id, int limit, ShardQuery<T> query) {
-        requireNoTransaction();
-        return manyShards.newest(id, limit, query);
+        return overMany(() -> manyShards.newest(id, limit, query));
     }
 
     /**
@@ -354,8 +407,17 @@ public final class ShardRouter implements AutoCloseable {
      * @return the results as they come in, in no order; to close it before its end stops what still runs
      */
     public <T, X extends Exception> Stream<ShardResult<T>> scatter(Scatter scatter, ShardWork<T, X> work) {
+        return overMany(() -> manyShards.scatter(scatter, work));
+    }
+
+    private <T> T overMany(Supplier<T> read) {
         requireNoTransaction();
-        return manyShards.scatter(scatter, work);
+        enter();
+        try {
+            return read.get();
+        } finally {
+            leave();
+        }
     }
 
     private void requireNoTransaction() {
@@ -375,7 +437,12 @@ public final class ShardRouter implements AutoCloseable {
 
     /** Connects to every server, and says how they and the map are. Takes as long as the slowest server. */
     public RouterHealth health() {
-        return new RouterHealth(maps.health(), manyShards.probe(routes.pools()));
+        enter();
+        try {
+            return new RouterHealth(maps.health(), manyShards.probe(routes.pools()));
+        } finally {
+            leave();
+        }
     }
 
     /** How good the map is, without connecting to anything. */
@@ -434,13 +501,16 @@ public final class ShardRouter implements AutoCloseable {
         thread.start();
     }
 
-    private void checkOpen() {
-        if (closed) {
-            throw new IllegalStateException("the router is closed");
+    private void checkCut() {
+        if (cut) {
+            throw closedException();
         }
     }
 
-    /** Closes all connections; work that still runs fails. */
+    /**
+     * Takes no more work, waits for what runs, {@linkplain ShardRouterBuilder#closeTimeout for some time}, and closes all connections;
+     * work that still runs then fails. New work gets an {@code IllegalStateException}: the router is closed.
+     */
     @Override
     public void close() {
         changingRoutes.lock();
@@ -449,9 +519,27 @@ public final class ShardRouter implements AutoCloseable {
         } finally {
             changingRoutes.unlock();
         }
+        awaitWork();
+        cut = true;
         maps.close();
         manyShards.close();
         routes.pools().forEach(ServerPool::close);
         draining.forEach(ServerPool::close);
+    }
+
+    private void awaitWork() {
+        long start = System.nanoTime();
+        try {
+            while (isBusy() && System.nanoTime() - start < closeTimeout.toNanos()) {
+                Thread.sleep(LOOK_FOR_WORK_MILLIS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // Whoever interrupts does not want to wait.
+        }
+    }
+
+    private boolean isBusy() {
+        return running.sum() > 0
+                || Stream.concat(routes.pools().stream(), draining.stream()).anyMatch(ServerPool::isBusy);
     }
 }

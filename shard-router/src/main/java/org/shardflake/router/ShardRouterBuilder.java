@@ -31,9 +31,10 @@ public final class ShardRouterBuilder {
     private RetryPolicy retryPolicy = RetryPolicy.DEFAULT;
     private int poolSize = 10;
     private Duration connectionTimeout = Duration.ofSeconds(5);
+    private Duration statementTimeout = Duration.ofSeconds(60);
+    private Duration closeTimeout = Duration.ofSeconds(30);
     private int cachedStatements = 1000;
-    private @Nullable String user;
-    private @Nullable String password;
+    private Login login = new Login(null, null);
     private BiConsumer<Server, HikariConfig> poolCustomizer = (server, config) -> {};
     private final List<RouterListener> listeners = new ArrayList<>();
     private @Nullable ExecutorService executor;
@@ -117,6 +118,31 @@ public final class ShardRouterBuilder {
     }
 
     /**
+     * How long a statement may take before its server ends it; 60 seconds if not said, zero for no limit.
+     *
+     * <p>A server that does not answer at all is given up 10 seconds later: the connection is lost then. A {@code
+     * statement_timeout} in the options of a server's URL, and its {@code socketTimeout}, go first. Work that needs longer says {@code
+     * SET LOCAL statement_timeout}, up to those 10 seconds.
+     */
+    public ShardRouterBuilder statementTimeout(Duration timeout) {
+        if (timeout.isNegative() || (!timeout.isZero() && timeout.toMillis() == 0)) {
+            throw new IllegalArgumentException(
+                    "statement timeout is %s, allowed: 0, or 1 ms or more".formatted(timeout));
+        }
+        this.statementTimeout = timeout;
+        return this;
+    }
+
+    /** How long {@link ShardRouter#close} waits for work that runs, before it cuts the connections; 30 seconds if not said. */
+    public ShardRouterBuilder closeTimeout(Duration timeout) {
+        if (timeout.isNegative()) {
+            throw new IllegalArgumentException("close timeout is %s, allowed: 0 or more".formatted(timeout));
+        }
+        this.closeTimeout = timeout;
+        return this;
+    }
+
+    /**
      * How many prepared statements the driver keeps per connection; 1000 if not said.
      *
      * <p>A statement is there once for every shard of the server that is used. Those used five times are kept by the server
@@ -127,10 +153,12 @@ public final class ShardRouterBuilder {
         return this;
     }
 
-    /** Who to log in as on all servers, instead of the user in their URLs; a password may also be in {@code ~/.pgpass}. */
+    /**
+     * Who to log in as on all servers and the catalog, instead of the user in their URLs; a password may also be in {@code
+     * ~/.pgpass}.
+     */
     public ShardRouterBuilder credentials(String user, @Nullable String password) {
-        this.user = user;
-        this.password = password;
+        this.login = new Login(user, password);
         return this;
     }
 
@@ -167,15 +195,21 @@ public final class ShardRouterBuilder {
         if ((catalog == null) == (staticMap == null)) {
             throw new IllegalStateException("a router needs a catalog or a map, and not both");
         }
-        PoolSettings pools =
-                new PoolSettings(poolSize, connectionTimeout, cachedStatements, user, password, poolCustomizer);
+        PoolSettings pools = new PoolSettings(
+                poolSize, connectionTimeout, statementTimeout, cachedStatements, login, poolCustomizer);
         RouterListener listener = new RouterListeners(listeners);
         if (staticMap != null) {
             return started(new ShardRouter(
-                    new StaticMapSource(staticMap), pools, retryPolicy, listener, drainTimeout, executor));
+                    new StaticMapSource(staticMap),
+                    pools,
+                    retryPolicy,
+                    listener,
+                    drainTimeout,
+                    closeTimeout,
+                    executor));
         }
-        CatalogMapSource maps = new CatalogMapSource(Objects.requireNonNull(catalog), pollInterval, cacheFile);
-        ShardRouter router = new ShardRouter(maps, pools, retryPolicy, listener, drainTimeout, executor);
+        CatalogMapSource maps = new CatalogMapSource(Objects.requireNonNull(catalog), login, pollInterval, cacheFile);
+        ShardRouter router = new ShardRouter(maps, pools, retryPolicy, listener, drainTimeout, closeTimeout, executor);
         maps.start(router::mapChanged, router::openPools);
         return started(router);
     }

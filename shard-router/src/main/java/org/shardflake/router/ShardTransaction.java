@@ -6,8 +6,6 @@ package org.shardflake.router;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import org.postgresql.core.BaseConnection;
-import org.postgresql.core.TransactionState;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
@@ -27,18 +25,16 @@ public final class ShardTransaction {
     private final ShardMap map;
     private final int shard;
     private final Access access;
-    private final ServerPool pool;
-    private final Connection pooled;
+    private final LentConnection lent;
     private final Connection connection;
     private boolean failed;
 
-    ShardTransaction(ShardMap map, int shard, Access access, ServerPool pool, Connection pooled) {
+    ShardTransaction(ShardMap map, int shard, Access access, LentConnection lent) {
         this.map = map;
         this.shard = shard;
         this.access = access;
-        this.pool = pool;
-        this.pooled = pooled;
-        this.connection = new TransactionConnection(pooled);
+        this.lent = lent;
+        this.connection = new TransactionConnection(lent);
     }
 
     /** The logical shard: 0..8191. */
@@ -103,11 +99,10 @@ public final class ShardTransaction {
         if (failed) {
             throw new NotCommittableException("work that joined this transaction has failed", "25P02");
         }
-        if (pooled.isClosed()) {
+        if (lent.isClosed()) {
             throw new NotCommittableException("the connection was lost before the commit", "08003");
         }
-        TransactionState state = pooled.unwrap(BaseConnection.class).getTransactionState();
-        if (state == TransactionState.FAILED) {
+        if (lent.isFailed()) {
             throw new NotCommittableException(
                     "a statement has failed and the work went on, but PostgreSQL has given the transaction up; let the"
                             + " exception through, or use a savepoint around what may fail",
@@ -117,6 +112,6 @@ public final class ShardTransaction {
 
     /** Cancels the statement that runs now; for another thread. The connection is not used again. */
     void cancel() {
-        pool.cancel(pooled, access);
+        lent.cancel();
     }
 }

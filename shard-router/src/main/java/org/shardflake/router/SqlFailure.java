@@ -18,12 +18,17 @@ enum SqlFailure {
     MISSING,
     /** The transaction lost against another one. */
     SERIALIZATION,
+    /** The connection was lost before a commit was begun, so nothing is there. */
+    LOST,
     /** Anything else, which another try would meet again. */
     OTHER;
 
     private static final int MAX_DEPTH = 30;
     private static final Set<String> MISSING_STATES = Set.of("42P01", "3F000", "42883");
     private static final Set<String> SERIALIZATION_STATES = Set.of("40001", "40P01");
+
+    /** By PostgreSQL, as it is shut down, or the session ended by an administrator. */
+    private static final Set<String> SHUTDOWN_STATES = Set.of("57P01", "57P02");
 
     static SqlFailure of(Throwable failure) {
         if (anyCause(failure, CommitOutcomeUnknownException.class::isInstance)) {
@@ -35,7 +40,26 @@ enum SqlFailure {
         if (anyState(failure, SERIALIZATION_STATES::contains)) {
             return SERIALIZATION;
         }
-        return anyState(failure, MISSING_STATES::contains) ? MISSING : OTHER;
+        if (anyState(failure, MISSING_STATES::contains)) {
+            return MISSING;
+        }
+        return isLost(failure) ? LOST : OTHER;
+    }
+
+    /** Whether a server refused a login: PostgreSQL's class 28, and the driver's own when it has no password to give. */
+    static boolean isLoginRefused(Throwable failure) {
+        return anyState(failure, state -> state.startsWith("28") || state.equals("08004"));
+    }
+
+    private static boolean isLost(Throwable failure) {
+        return anyState(failure, state -> state.startsWith("08") || SHUTDOWN_STATES.contains(state))
+                && !anyCause(
+                        failure,
+                        cause -> cause instanceof NotCommittableException
+                                || cause instanceof ServerUnavailableException
+                                || cause instanceof PoolExhaustedException
+                                || cause instanceof AuthenticationFailedException
+                                || cause instanceof InterruptedWorkException);
     }
 
     /**
@@ -47,6 +71,7 @@ enum SqlFailure {
         return failure instanceof PSQLException answer
                 && answer.getServerErrorMessage() != null
                 && !state.startsWith("08")
+                && !SHUTDOWN_STATES.contains(state)
                 && !state.equals("40003");
     }
 

@@ -132,7 +132,7 @@ final class LibpqUrl {
         }
     }
 
-    private static String seconds(String value) {
+    static String seconds(String value) {
         if (!value.matches("[0-9]{1,9}")) {
             throw ServerUrl.malformed("connect_timeout is not a number of seconds");
         }

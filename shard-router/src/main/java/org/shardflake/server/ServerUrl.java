@@ -5,16 +5,22 @@
 package org.shardflake.server;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.PGProperty;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
@@ -32,10 +38,13 @@ public final class ServerUrl {
     private final String url;
     private final Map<String, String> environment;
     private final PGSimpleDataSource source;
+    /** What to do when a standby is connected to; nothing where only the primary will do. */
+    private final @Nullable Runnable onStandby;
 
-    private ServerUrl(String url, Map<String, String> environment) {
+    private ServerUrl(String url, Map<String, String> environment, @Nullable Runnable onStandby) {
         this.url = url;
         this.environment = Map.copyOf(environment);
+        this.onStandby = onStandby;
         this.source = dataSource();
     }
 
@@ -55,10 +64,22 @@ public final class ServerUrl {
      */
     public static ServerUrl parse(String url, Map<String, String> environment) {
         DRIVER_LOG.setLevel(Level.OFF);
-        return new ServerUrl(url, environment);
+        return new ServerUrl(url, environment, null);
     }
 
-    /** A new data source that opens a connection a call, to be configured further. */
+    /**
+     * The same for uses that only read: {@link #connect} takes a standby where the primary cannot be reached.
+     *
+     * @param told run whenever it did, since what is read may be old
+     */
+    public ServerUrl toRead(Runnable told) {
+        return new ServerUrl(url, environment, told);
+    }
+
+    /**
+     * A new data source that opens a connection a call, to be configured further. Of several hosts it takes the primary,
+     * unless the URL says otherwise.
+     */
     public PGSimpleDataSource dataSource() {
         PGSimpleDataSource fresh = new DirectDataSource();
         fresh.setApplicationName("shardflake");
@@ -75,19 +96,95 @@ public final class ServerUrl {
         if (fresh.getPassword() == null) {
             fresh.setPassword(environment.get("PGPASSWORD"));
         }
+        String timeout = environment.getOrDefault("PGCONNECT_TIMEOUT", "");
+        if (!timeout.isEmpty() && !url.matches("(?s).*[?&](connect_timeout|connectTimeout)=.*")) {
+            fresh.setConnectTimeout(Integer.parseInt(LibpqUrl.seconds(timeout)));
+        }
+        if (fresh.getServerNames().length > 1 && "any".equals(fresh.getTargetServerType())) {
+            fresh.setTargetServerType("primary");
+        }
         return fresh;
     }
 
     /**
-     * Connects, in auto-commit mode; the caller closes the connection.
+     * Connects to the primary, in auto-commit mode; the caller closes the connection.
+     *
+     * <p>Nothing waits for ever: a host has {@code connect_timeout} to let us in, 10 seconds if the URL does not say, and a
+     * statement fails when the server has stopped answering, however long statements themselves may take.
      *
      * @param applicationName what the server shows of it in {@code pg_stat_activity}
+     * @throws StandbyException if there are only standbys, and this is not {@link #toRead}
      */
     public Connection connect(String applicationName) throws SQLException {
-        PGSimpleDataSource named = dataSource();
-        named.setApplicationName(applicationName);
-        named.setTcpKeepAlive(true);
-        return named.getConnection();
+        return connect(applicationName, configured -> {});
+    }
+
+    /**
+     * Connects as {@link #connect(String)} does, in another way.
+     *
+     * @param way sets properties of the driver
+     */
+    public Connection connect(String applicationName, Consumer<PGSimpleDataSource> way) throws SQLException {
+        PGSimpleDataSource named = limited(applicationName);
+        way.accept(named);
+        Connection connection = open(named);
+        try {
+            if (isStandby(connection)) {
+                if (onStandby == null) {
+                    throw new StandbyException(hosts());
+                }
+                onStandby.run();
+            }
+            // What was the limit for letting us in would now be one for statements.
+            connection.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
+            return connection;
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
+    private PGSimpleDataSource limited(String applicationName) {
+        PGSimpleDataSource limited = dataSource();
+        limited.setApplicationName(applicationName);
+        limited.setTcpKeepAlive(true);
+        limited.setTargetServerType(isOneHost() ? "any" : "primary");
+        if (limited.getSocketTimeout() == 0) {
+            limited.setSocketTimeout(limited.getConnectTimeout());
+        }
+        ServerWatch.over(limited);
+        return limited;
+    }
+
+    private Connection open(PGSimpleDataSource primary) throws SQLException {
+        try {
+            return primary.getConnection();
+        } catch (SQLException e) {
+            if (isOneHost() || !String.valueOf(e.getSQLState()).startsWith("08")) {
+                throw e;
+            }
+            // The driver remembers for a while which host was the primary; and a standby is to be told from nobody.
+            primary.setTargetServerType("preferPrimary");
+            primary.setHostRecheckSeconds(0);
+            return primary.getConnection();
+        }
+    }
+
+    private boolean isOneHost() {
+        return source.getServerNames().length == 1;
+    }
+
+    /** Whether a connection leads to a server in recovery, as far as it has been told, which costs nothing. */
+    public static boolean isStandby(Connection connection) throws SQLException {
+        String told = connection.unwrap(PGConnection.class).getParameterStatus("in_hot_standby");
+        if (told != null) {
+            return told.equals("on");
+        }
+        // A pooler may not have passed it on.
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT pg_is_in_recovery()")) {
+            return row.next() && row.getBoolean(1);
+        }
     }
 
     private static void readJdbcUrl(PGSimpleDataSource source, String url) {
@@ -117,8 +214,8 @@ public final class ServerUrl {
     }
 
     /**
-     * What another PostgreSQL server needs to connect to this one, in libpq's {@code name='value'} form: for subscriptions.
-     * Holds the password, if there is one.
+     * What another PostgreSQL server needs to connect to this one, in libpq's {@code name='value'} form: for subscriptions,
+     * whose slots are on the primary, wherever that is by then. Holds the password, if there is one.
      */
     public String conninfo() {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
@@ -133,6 +230,10 @@ public final class ServerUrl {
         parameters.put("password", source.getPassword());
         parameters.put("sslmode", source.getSslMode());
         parameters.put("sslrootcert", source.getSslRootCert());
+        parameters.put("channel_binding", unlessDefault(PGProperty.CHANNEL_BINDING));
+        parameters.put("gssencmode", unlessDefault(PGProperty.GSS_ENC_MODE));
+        parameters.put("options", source.getOptions());
+        parameters.put("target_session_attrs", "primary");
         return parameters.entrySet().stream()
                 .filter(parameter -> parameter.getValue() != null)
                 .map(parameter -> "%s='%s'"
@@ -142,6 +243,11 @@ public final class ServerUrl {
                                         .replace("\\", "\\\\")
                                         .replace("'", "\\'")))
                 .collect(Collectors.joining(" "));
+    }
+
+    private @Nullable String unlessDefault(PGProperty property) {
+        String value = source.getProperty(property);
+        return Objects.equals(value, property.getDefaultValue()) ? null : value;
     }
 
     /** The URL in libpq's form, without password and parameters. */

@@ -38,6 +38,11 @@ final class PhotoMover {
 
     /** Moves a shard to the server at a position, and empties the copy it leaves behind, which stays fenced. */
     void move(int shard, int to) throws SQLException {
+        move(shard, to, true);
+    }
+
+    /** Moves a shard to the server at a position; the copy it leaves behind stays fenced. */
+    void move(int shard, int to, boolean emptiesSource) throws SQLException {
         ShardPlacement placement = catalog.load().placement(shard);
         int from = position(placement.server().name());
         fence(from, shard);
@@ -48,18 +53,21 @@ final class PhotoMover {
                 PhotoShards.server(shards.database(to)).name(),
                 "a test move");
         shards.execute(to, "SELECT shardflake.unfence_shard(%d)".formatted(shard));
+        if (!emptiesSource) {
+            return;
+        }
         shards.execute(
                 from, "SET session_replication_role = replica; DELETE FROM %s.photo".formatted(Sharding.schema(shard)));
     }
 
     void fence(int server, int shard) throws SQLException {
-        while (true) {
+        for (int attempt = 1; ; attempt++) {
             try {
                 // Within bounds, or writers would queue behind a fence that waits for a long transaction.
                 shards.execute(server, "SET lock_timeout = '30ms'; SELECT shardflake.fence_shard(%d)".formatted(shard));
                 return;
             } catch (SQLException e) {
-                if (!LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
+                if (attempt == 1000 || !LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
                     throw e;
                 }
             }

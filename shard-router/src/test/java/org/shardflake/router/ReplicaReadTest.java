@@ -47,7 +47,7 @@ class ReplicaReadTest {
             PhotoShards.createShards(database, ShardSet.of(1 - server));
             both.execute(
                     server,
-                    "INSERT INTO shard_0000.photo (id, uid, title) VALUES (1024, 0, '%s')"
+                    "INSERT INTO shard_0000.photo (id, uid, title) VALUES (1, 0, '%s')"
                             .formatted(server == 0 ? "standby" : "primary"));
         }
         both.execute(

@@ -50,7 +50,7 @@ class RetryTest {
         ShardMap tried = maps.map();
         maps.place(DB2);
 
-        retry.again(new SQLException("fenced", "SF001"), tried.placement(0), tried.version());
+        retry.again(new SQLException("fenced", "SF001"), tried.placement(0), tried.version(), () -> false);
 
         assertThat(maps.waits).isEmpty();
     }
@@ -58,7 +58,7 @@ class RetryTest {
     private void refuse(int times) {
         for (int i = 0; i < times; i++) {
             ShardMap map = maps.map();
-            assertThat(retry.again(new SQLException("fenced", "SF001"), map.placement(0), map.version()))
+            assertThat(retry.again(new SQLException("fenced", "SF001"), map.placement(0), map.version(), () -> false))
                     .isTrue();
         }
     }

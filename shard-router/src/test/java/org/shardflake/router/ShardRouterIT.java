@@ -313,6 +313,22 @@ class ShardRouterIT {
         }
     }
 
+    /** Anybody who may connect to the catalog's database may notify. */
+    @Test
+    void bearsNotificationsThatMeanNothing() throws SQLException {
+        try (ShardRouter router = router().pollInterval(Duration.ofHours(1)).build()) {
+            await().atMost(SOON).until(() -> listeners() == 1);
+            onCatalog(
+                    "NOTIFY shardflake_map, 'garbage'; NOTIFY shardflake_map; NOTIFY shardflake_map, '-1';"
+                            + " NOTIFY shardflake_map, '99999999999999999999';"
+                            + " SELECT count(pg_notify('shardflake_map', repeat(n::text, 1500))) FROM generate_series(1, 1000) n");
+            mover.move(7, 0);
+            await().atMost(SOON).until(() -> router.map().version() == 2);
+            assertThat(router.mapHealth().problem()).isEmpty();
+            assertThat(listeners()).isEqualTo(1);
+        }
+    }
+
     @Test
     void isNotifiedAgainAfterItsListeningConnectionWasCut() throws SQLException {
         try (ShardRouter router = router().pollInterval(Duration.ofHours(1)).build()) {

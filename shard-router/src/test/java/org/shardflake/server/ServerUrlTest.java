@@ -93,6 +93,45 @@ class ServerUrlTest {
         assertThat(source.getPassword()).isEqualTo("s3cret");
     }
 
+    @Test
+    void asksForThePrimaryOfSeveralHosts() {
+        assertThat(source("postgresql://db1,db2/app").getTargetServerType()).isEqualTo("primary");
+        assertThat(source("postgresql://db1,db2/app?target_session_attrs=any").getTargetServerType())
+                .isEqualTo("primary");
+        assertThat(source("postgresql://db1,db2/app?target_session_attrs=standby")
+                        .getTargetServerType())
+                .isEqualTo("secondary");
+        assertThat(source("postgresql://db1/app").getTargetServerType()).isEqualTo("any");
+    }
+
+    @Test
+    void tellsASubscriberToAskForThePrimaryAndHowToConnect() {
+        assertThat(ServerUrl.parse("postgresql://ann@db1,db2:5433/app?target_session_attrs=any&sslmode=require"
+                                + "&channel_binding=require&gssencmode=disable&options=-c%20geqo%3Doff")
+                        .conninfo())
+                .isEqualTo("host='db1,db2' port='5432,5433' dbname='app' user='ann' sslmode='require'"
+                        + " channel_binding='require' gssencmode='disable' options='-c geqo=off'"
+                        + " target_session_attrs='primary'");
+        assertThat(ServerUrl.parse("postgresql://db1/app").conninfo())
+                .isEqualTo("host='db1' port='5432' dbname='app' target_session_attrs='primary'");
+    }
+
+    @Test
+    void takesTheLimitForConnectingFromTheEnvironment() {
+        Map<String, String> environment = Map.of("PGCONNECT_TIMEOUT", "3");
+
+        assertThat(ServerUrl.parse("postgresql://db1/app", environment)
+                        .dataSource()
+                        .getConnectTimeout())
+                .isEqualTo(3);
+        assertThat(ServerUrl.parse("postgresql://db1/app?connect_timeout=4", environment)
+                        .dataSource()
+                        .getConnectTimeout())
+                .isEqualTo(4);
+        assertThat(ServerUrl.parse("postgresql://db1/app").dataSource().getConnectTimeout())
+                .isEqualTo(10);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"postgresql://db1/app", "jdbc:postgresql://db1/app"})
     void takesUserAndPasswordFromTheEnvironment(String url) {

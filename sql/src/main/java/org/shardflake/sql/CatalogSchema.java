@@ -40,10 +40,12 @@ public final class CatalogSchema {
      *
      * @param connection a connection of the role that shall own the catalog, with no transaction open; left open, in the
      *     auto-commit mode it came in
+     * @throws NewerVersionException if the database has a newer version of it
      * @throws DeploymentException if the schema could not be deployed
      */
     public static void deploy(Connection connection) throws SQLException {
         try (DeployLock lock = DeployLock.take(connection)) {
+            check(connection);
             lock.execute("CREATE SCHEMA IF NOT EXISTS " + SCHEMA);
             LiquibaseRun.update(
                     connection,
@@ -54,6 +56,15 @@ public final class CatalogSchema {
             connection.setAutoCommit(true);
             verify(connection);
         }
+    }
+
+    /**
+     * Checks that {@link #deploy} would not be refused; changes nothing.
+     *
+     * @throws NewerVersionException if the database has a newer version of the schema
+     */
+    public static void check(Connection connection) throws SQLException {
+        SqlVersion.CATALOG.refuseNewer(connection);
     }
 
     /** Asks the catalog, since Liquibase's success is no proof that the objects are there. */

@@ -5,20 +5,48 @@
 package org.shardflake.sql;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
  * Makes deployments to a database wait for each other. That is also what makes a Liquibase lock left by a killed process
  * recognisable: whoever holds this one is alone.
+ *
+ * <p>Meanwhile names mean those of {@code pg_catalog}, whatever others may have put into the schemas of the deployer's
+ * {@code search_path}: what is bound then runs with the rights of the library's owner for ever.
  */
-record DeployLock(Connection connection, boolean autoCommit) implements AutoCloseable {
+record DeployLock(Connection connection, boolean autoCommit, String searchPath) implements AutoCloseable {
 
     static DeployLock take(Connection connection) throws SQLException {
-        DeployLock lock = new DeployLock(connection, connection.getAutoCommit());
+        boolean autoCommit = connection.getAutoCommit();
         connection.setAutoCommit(true);
-        lock.execute("SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
+        DeployLock lock = new DeployLock(connection, autoCommit, searchPath(connection));
+        lock.execute("SET search_path = pg_catalog, pg_temp");
+        try {
+            lock.execute("SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
+        } catch (SQLException e) {
+            lock.restoreSearchPath();
+            throw e;
+        }
         return lock;
+    }
+
+    private static String searchPath(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet path = statement.executeQuery("SELECT pg_catalog.current_setting('search_path')")) {
+            path.next();
+            return path.getString(1);
+        }
+    }
+
+    private void restoreSearchPath() throws SQLException {
+        try (PreparedStatement restore =
+                connection.prepareStatement("SELECT pg_catalog.set_config('search_path', ?, false)")) {
+            restore.setString(1, searchPath);
+            restore.execute();
+        }
     }
 
     /** Gives the lock back, and the connection its mode, also after Liquibase failed in a transaction. */
@@ -28,7 +56,8 @@ record DeployLock(Connection connection, boolean autoCommit) implements AutoClos
             connection.rollback();
             connection.setAutoCommit(true);
         }
-        execute("SELECT pg_advisory_unlock(hashtext('shardflake.deploy'))");
+        execute("SELECT pg_catalog.pg_advisory_unlock(pg_catalog.hashtext('shardflake.deploy'))");
+        restoreSearchPath();
         connection.setAutoCommit(autoCommit);
     }
 

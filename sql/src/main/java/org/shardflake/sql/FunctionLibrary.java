@@ -11,6 +11,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import liquibase.resource.ClassLoaderResourceAccessor;
 
 /**
@@ -33,6 +35,9 @@ public final class FunctionLibrary {
 
     private static final String LAST_FUNCTION = "shardflake.next_id(integer, regclass)";
 
+    /** Histories that Liquibase has found to be those of this version, one server of many at a time, which takes it half a second. */
+    private static final Set<String> CURRENT = ConcurrentHashMap.newKeySet();
+
     private static final ClassLoaderResourceAccessor RESOURCES =
             new ClassLoaderResourceAccessor(FunctionLibrary.class.getClassLoader());
 
@@ -43,6 +48,7 @@ public final class FunctionLibrary {
      *
      * @param connection a connection of the role that shall own the library, with no transaction open; left open, in
      *     the auto-commit mode it came in
+     * @throws NewerVersionException if the database has a newer version of the library
      * @throws DeploymentException if the library could not be deployed
      */
     public static void deploy(Connection connection) throws SQLException {
@@ -55,6 +61,7 @@ public final class FunctionLibrary {
      * @param connection a connection of the role that shall own the library, with no transaction open; left open, in
      *     the auto-commit mode it came in
      * @param epochMillis where the time of an id begins, in UTC milliseconds since 1970
+     * @throws NewerVersionException if the database has a newer version of the library
      * @throws DeploymentException if the database has recorded another epoch, or the library could not be deployed
      */
     public static void deploy(Connection connection, long epochMillis) throws SQLException {
@@ -63,12 +70,37 @@ public final class FunctionLibrary {
 
     private static void deploy(Connection connection, OptionalLong wanted) throws SQLException {
         try (DeployLock lock = DeployLock.take(connection)) {
+            long epoch = check(connection, wanted);
             lock.execute("CREATE SCHEMA IF NOT EXISTS shardflake");
-            long epoch = epoch(recordedEpoch(connection), wanted);
             LiquibaseRun.update(connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch));
             connection.setAutoCommit(true);
             verify(connection, epoch);
         }
+    }
+
+    /**
+     * Checks that {@link #deploy(Connection, long)} would not be refused; changes nothing.
+     *
+     * @throws NewerVersionException if the database has a newer version of the library
+     * @throws DeploymentException if the database has recorded another epoch
+     */
+    public static void check(Connection connection, long epochMillis) throws SQLException {
+        check(connection, OptionalLong.of(epochMillis));
+    }
+
+    private static long check(Connection connection, OptionalLong wanted) throws SQLException {
+        SqlVersion.LIBRARY.refuseNewer(connection);
+        return epoch(recordedEpoch(connection), wanted);
+    }
+
+    /** The version of the library that this program deploys; it goes up whenever a function changes. */
+    public static int version() {
+        return SqlVersion.LIBRARY.own();
+    }
+
+    /** The version of the library that a database has: 0 without one, or with one from before versions were counted. */
+    public static int version(Connection connection) throws SQLException {
+        return SqlVersion.LIBRARY.deployed(connection);
     }
 
     /**
@@ -78,9 +110,37 @@ public final class FunctionLibrary {
      */
     public static boolean isCurrent(Connection connection) throws SQLException {
         OptionalLong epoch = recordedEpoch(connection);
-        return epoch.isPresent()
-                && LiquibaseRun.isCurrent(
-                        connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch.getAsLong()));
+        if (epoch.isEmpty() || version(connection) != version()) { // Liquibase refuses to compare with a newer one.
+            return false;
+        }
+        String history = epoch.getAsLong() + " " + history(connection);
+        if (CURRENT.contains(history)) {
+            return true;
+        }
+        boolean isCurrent =
+                LiquibaseRun.isCurrent(connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch.getAsLong()));
+        if (isCurrent) {
+            CURRENT.add(history);
+        }
+        return isCurrent;
+    }
+
+    /** What Liquibase goes by: equal histories are all current, or none is. */
+    private static String history(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            try (ResultSet found =
+                    statement.executeQuery("SELECT to_regclass('shardflake.databasechangelog') IS NOT NULL")) {
+                found.next();
+                if (!found.getBoolean(1)) {
+                    return "none";
+                }
+            }
+            try (ResultSet history = statement.executeQuery(
+                    "SELECT md5(string_agg(concat_ws(' ', orderexecuted, id, author, filename, md5sum, exectype), E'\\n' ORDER BY orderexecuted, id)) FROM shardflake.databasechangelog")) {
+                history.next();
+                return String.valueOf(history.getString(1));
+            }
+        }
     }
 
     private static Map<String, String> parameters(long epoch) {

@@ -306,4 +306,21 @@ class CatalogSchemaTest {
             execute(connection, "RESET ROLE", "DROP OWNED BY catalog_reader", "DROP ROLE catalog_reader");
         }
     }
+
+    @Test
+    void anOlderSchemaDoesNotReplaceANewerOne() throws SQLException {
+        String history =
+                "SELECT string_agg(id || md5sum || dateexecuted, ',') FROM shardflake_catalog.databasechangelog";
+        execute(
+                connection,
+                "CREATE OR REPLACE FUNCTION shardflake_catalog.catalog_version() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000",
+                "UPDATE shardflake_catalog.databasechangelog SET md5sum = '9:00000000000000000000000000000000' WHERE id = 'grant_read'");
+        String before = queryString(connection, history);
+
+        assertThatThrownBy(() -> CatalogSchema.deploy(connection))
+                .isInstanceOf(NewerVersionException.class)
+                .hasMessageStartingWith(
+                        "the catalog is there in version 1000000, and this program brings only version ");
+        assertThat(queryString(connection, history)).isEqualTo(before);
+    }
 }

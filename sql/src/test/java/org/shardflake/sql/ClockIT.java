@@ -29,6 +29,7 @@ import org.shardflake.cluster.PostgresExtension;
 /** Ids while the clock does what clocks should not do. */
 class ClockIT {
 
+    private static final long HOT_LAG_MILLIS = 3;
     private static final long HOUR = 3_600_000;
     private static final long LAST_MILLIS = FunctionLibrary.DEFAULT_EPOCH_MILLIS + (1L << 40) - 1;
 
@@ -94,12 +95,19 @@ class ClockIT {
     void isWithinFourMillisecondsOfTheClock() throws SQLException {
         long start = clock();
         queryLong(connection, NEXT_ID);
+        long ahead = 0;
         for (int elapsed = 0; elapsed < 2000; elapsed++) {
             setClock(start + elapsed);
-            for (long id : queryLongs(connection, NEXT_ID + " FROM generate_series(1, " + elapsed % 5 + ")")) {
+            long began = System.nanoTime();
+            long[] ids = queryLongs(connection, NEXT_ID + " FROM generate_series(1, " + elapsed % 5 + ")");
+            // A session that the machine suspends while it moves the sequence allows for 20 numbers a microsecond:
+            // advance_sequence.
+            long couldHaveBeenDrawn = (System.nanoTime() - began) / 1000 * 20;
+            ahead = Math.max(Math.max(0, ahead - 1), couldHaveBeenDrawn / 1024 - HOT_LAG_MILLIS);
+            for (long id : ids) {
                 assertThat(millis(id) - (start + elapsed))
                         .as("ms ahead of the clock")
-                        .isBetween(-4L, 0L);
+                        .isBetween(-4L, ahead);
             }
         }
     }

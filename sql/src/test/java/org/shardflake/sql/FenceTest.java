@@ -29,6 +29,9 @@ class FenceTest {
 
     private static final String COUNT = "SELECT count(*) FROM shard_0007.photo";
 
+    private static final String TRIGGER =
+            "SELECT tgenabled::text || ' ' || rtrim(encode(tgargs, 'escape'), '\\0') FROM pg_trigger WHERE tgrelid = 'shard_0007.photo'::regclass AND tgname = 'shardflake_fence'";
+
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
 
@@ -51,7 +54,7 @@ class FenceTest {
             connection.rollback();
             connection.setAutoCommit(true);
         }
-        execute(connection, "DROP TABLE IF EXISTS shard_0007.comment, public.elsewhere");
+        execute(connection, "DROP TABLE IF EXISTS shard_0007.comment, public.elsewhere CASCADE");
         connection.close();
     }
 
@@ -114,6 +117,113 @@ class FenceTest {
         execute(connection, "ROLLBACK");
     }
 
+    /** What pg_restore --disable-triggers ends with, and what people do. */
+    @ParameterizedTest
+    @ValueSource(strings = {"USER", "ALL", "shardflake_fence"})
+    void enablingTriggersRaisesNoFence(String triggers) throws SQLException {
+        execute(connection, "ALTER TABLE shard_0007.photo ENABLE TRIGGER " + triggers);
+
+        execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES", "UPDATE shard_0007.photo SET uid = 7");
+        assertThat(queryLong(connection, COUNT)).isEqualTo(2);
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(7)")).isEqualTo("f");
+        execute(connection, "TRUNCATE shard_0007.photo", "SELECT shardflake.complete_tables(7)");
+        assertThat(queryString(connection, TRIGGER)).isEqualTo("D down");
+    }
+
+    @Test
+    void aFenceThatGoesUpWhileItsTriggerIsEnabledHoldsForTransactionsThatBeganBefore() throws SQLException {
+        execute(connection, "ALTER TABLE shard_0007.photo ENABLE TRIGGER USER");
+        execute(connection, "BEGIN ISOLATION LEVEL SERIALIZABLE", "SELECT count(*) FROM shard_0007.photo");
+        try (Connection other = postgres.database(0).connect()) {
+            execute(other, "SELECT shardflake.fence_shard(7)");
+        }
+
+        assertThatThrownBy(() -> execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        execute(connection, "ROLLBACK");
+    }
+
+    @Test
+    void aFenceThatIsRolledBackIsDownForAll() throws SQLException {
+        execute(connection, "ALTER TABLE shard_0007.photo ENABLE TRIGGER USER");
+
+        execute(connection, "BEGIN", "SELECT shardflake.fence_tables(7, true)", "ROLLBACK");
+
+        execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES");
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(7)")).isEqualTo("f");
+    }
+
+    @Test
+    void aFenceThatWasTakenDownByHandIsSaidToBeDownAndGoesUpAgainWithItsTriggers() throws SQLException {
+        execute(
+                connection,
+                "SELECT shardflake.fence_shard(7)",
+                "ALTER TABLE shard_0007.photo DISABLE TRIGGER USER",
+                "INSERT INTO shard_0007.photo (id, uid) VALUES (7 << 10, 7)");
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(7)")).isEqualTo("f");
+
+        execute(connection, "SELECT shardflake.complete_tables(7)", "ALTER TABLE shard_0007.photo ENABLE TRIGGER USER");
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(7)")).isEqualTo("t");
+        assertThatThrownBy(() -> execute(connection, "UPDATE shard_0007.photo SET uid = 7"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+    }
+
+    /** Their trigger had no argument: enabled is up, disabled is down. */
+    @Test
+    void fencesOfAnEarlierLibraryStayAsTheyAreAndAreMadeLikeNewOnes() throws SQLException {
+        execute(
+                connection,
+                "CREATE OR REPLACE TRIGGER shardflake_fence BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON shard_0007.photo FOR EACH STATEMENT EXECUTE FUNCTION shardflake.fence_write()");
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(7)")).isEqualTo("t");
+        execute(connection, "SELECT shardflake.complete_tables(7)");
+        assertThatThrownBy(() -> execute(connection, "DELETE FROM shard_0007.photo"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+
+        execute(
+                connection,
+                "ALTER TABLE shard_0007.photo DISABLE TRIGGER shardflake_fence",
+                "SELECT shardflake.complete_tables(7)",
+                "ALTER TABLE shard_0007.photo ENABLE TRIGGER USER",
+                "DELETE FROM shard_0007.photo");
+        assertThat(queryLong(connection, COUNT)).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "CREATE TABLE public.elsewhere (id bigint); CREATE TABLE shard_0007.comment (id bigint PRIMARY KEY) INHERITS (public.elsewhere)",
+                "CREATE TABLE public.elsewhere () INHERITS (shard_0007.photo)",
+                "CREATE TABLE public.elsewhere (id bigint PRIMARY KEY) PARTITION BY RANGE (id);"
+                        + " CREATE TABLE shard_0007.comment PARTITION OF public.elsewhere DEFAULT",
+                "CREATE TABLE shard_0007.comment (id bigint PRIMARY KEY) PARTITION BY RANGE (id);"
+                        + " CREATE TABLE public.elsewhere PARTITION OF shard_0007.comment DEFAULT",
+            })
+    void tablesWhoseRowsAreReachedFromOutsideTheirShardAreRefused(String tables) throws SQLException {
+        execute(connection, tables);
+
+        for (String call : new String[] {"complete_tables(7)", "fence_shard(7)"}) {
+            assertThatThrownBy(() -> execute(connection, "SELECT shardflake." + call))
+                    .hasMessageMatching(
+                            "(?s).*table shard_0007\\.\\w+ belongs together with table (public\\.)?elsewhere, which is not in the schema of shard 7.*");
+        }
+        assertThat(queryString(connection, "SELECT shardflake.is_fenced(7)")).isEqualTo("f");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "CREATE TABLE shard_0007.comment (id bigint PRIMARY KEY DEFERRABLE)",
+                "CREATE TABLE shard_0007.comment (id bigint PRIMARY KEY INITIALLY DEFERRED, at date)",
+                "CREATE TABLE shard_0007.comment (id bigint PRIMARY KEY DEFERRABLE) PARTITION BY RANGE (id)"
+            })
+    void tablesThatCouldNotBeChangedOncePublishedAreRefused(String table) throws SQLException {
+        execute(connection, table);
+
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.complete_tables(7)"))
+                .hasMessageContaining("the primary key of table shard_0007.comment is deferrable")
+                .hasMessageContaining("NOT DEFERRABLE");
+    }
+
     @Test
     void waitsForTransactionsThatHaveWrittenAndGivesUpInTime() throws SQLException {
         connection.setAutoCommit(false);
@@ -163,6 +273,22 @@ class FenceTest {
                                 connection,
                                 "SELECT CASE WHEN shardflake.is_stopped(nextval('shard_0007.photo_id_seq')) THEN shard_0007.next_id('shard_0007.photo_id_seq') END"))
                 .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+    }
+
+    /** Between the look that found the fence and the error that says so it can be lifted: it was met all the same. */
+    @Test
+    void aFenceThatWasLiftedMeanwhileIsAFence() {
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.refuse_draw(7, 'shard_0007.id_seq', -1)"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+    }
+
+    @Test
+    void aReadOnlyTransactionMeetsTheFenceToo() throws SQLException {
+        execute(connection, "SELECT shardflake.fence_shard(7)", "BEGIN READ ONLY");
+
+        assertThatThrownBy(() -> queryLong(connection, "SELECT shard_0007.next_id()"))
+                .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
+        execute(connection, "ROLLBACK");
     }
 
     @Test
@@ -243,7 +369,7 @@ class FenceTest {
         execute(
                 connection,
                 "SET session_replication_role = replica",
-                "INSERT INTO shard_0007.photo (id) VALUES (1)",
+                "INSERT INTO shard_0007.photo (id) VALUES (7 << 10)",
                 "SET session_replication_role = origin");
         assertThat(queryLong(connection, COUNT)).isEqualTo(2);
     }

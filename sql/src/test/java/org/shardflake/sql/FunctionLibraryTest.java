@@ -37,6 +37,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.util.PSQLException;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.TestDatabase;
 
 class FunctionLibraryTest {
 
@@ -56,7 +57,7 @@ class FunctionLibraryTest {
                         CASE WHEN p.proacl IS NULL THEN 'public' ELSE 'owner-only' END,
                         '-- ' || obj_description(p.oid, 'pg_proc')) AS line
                   FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang
-                 WHERE p.pronamespace = 'shardflake'::regnamespace
+                 WHERE p.pronamespace IN (to_regnamespace('shardflake'), to_regnamespace('shardflake_internal'))
                 UNION ALL
                 SELECT concat_ws(' ', 'table', c.oid::regclass, a.attname, format_type(a.atttypid, a.atttypmod),
                         CASE WHEN a.attnotnull THEN 'not-null' END, '-- ' || col_description(c.oid, a.attnum))
@@ -78,7 +79,7 @@ class FunctionLibraryTest {
     void removeLibrary() throws SQLException {
         execute(
                 connection,
-                "DROP SCHEMA IF EXISTS shardflake, shard_0007 CASCADE",
+                "DROP SCHEMA IF EXISTS shardflake, shardflake_internal, shard_0007 CASCADE",
                 "DROP TABLE IF EXISTS public.databasechangelog, public.databasechangeloglock");
         connection.close();
     }
@@ -134,6 +135,15 @@ class FunctionLibraryTest {
                         connection,
                         "SELECT string_agg(id, ',') FROM shardflake.databasechangelog WHERE exectype = 'RERAN'"))
                 .isEqualTo("id_shard");
+    }
+
+    /** For tests that had put something else in place of a function. */
+    static void deployAgain(Connection connection, String changeset) throws SQLException {
+        execute(
+                connection,
+                "UPDATE shardflake.databasechangelog SET md5sum = '9:00000000000000000000000000000000' WHERE id = '%s'"
+                        .formatted(changeset));
+        FunctionLibrary.deploy(connection);
     }
 
     @Test
@@ -221,8 +231,23 @@ class FunctionLibraryTest {
         void accept(Liquibase liquibase) throws LiquibaseException;
     }
 
-    /** Liquibase itself, as an application or its command line would run it. */
+    /** The library's changelog as part of another; returns a connection in place of the one given, which is closed. */
+    static Connection updateByLiquibase(Connection connection, String historySchema, TestDatabase server)
+            throws Exception {
+        withLiquibase(connection, historySchema, liquibase -> liquibase.update(""));
+        return server.connect();
+    }
+
     private void withLiquibase(String historySchema, Use use) throws Exception {
+        try {
+            withLiquibase(connection, historySchema, use);
+        } finally {
+            connection = postgres.database(0).connect(); // Liquibase closes the one it was given
+        }
+    }
+
+    /** Liquibase itself, as an application or its command line would run it. */
+    private static void withLiquibase(Connection connection, String historySchema, Use use) throws Exception {
         ClassLoaderResourceAccessor resources = new ClassLoaderResourceAccessor();
         PostgresDatabase database = new PostgresDatabase();
         database.setConnection(new JdbcConnection(connection));
@@ -230,8 +255,6 @@ class FunctionLibraryTest {
         try (Liquibase liquibase = new Liquibase(FunctionLibrary.CHANGELOG, resources, database)) {
             liquibase.setShowSummary(UpdateSummaryEnum.OFF);
             Scope.child(LiquibaseRun.quiet(resources), () -> use.accept(liquibase));
-        } finally {
-            connection = postgres.database(0).connect(); // Liquibase closes the one it was given
         }
     }
 
@@ -288,5 +311,63 @@ class FunctionLibraryTest {
         assertThat(deployed).containsOnly(true);
         assertThat(queryLong(connection, "SELECT count(*) - count(DISTINCT id) FROM shardflake.databasechangelog"))
                 .isZero();
+    }
+
+    private static final String NEWER =
+            "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000";
+
+    @Test
+    void anOlderLibraryDoesNotReplaceANewerOne() throws SQLException {
+        FunctionLibrary.deploy(connection);
+        execute(
+                connection,
+                NEWER,
+                "CREATE OR REPLACE FUNCTION shardflake.id_shard(id bigint) RETURNS integer LANGUAGE sql RETURN 1",
+                "UPDATE shardflake.databasechangelog SET md5sum = '9:00000000000000000000000000000000' WHERE id = 'id_shard'");
+        String history = queryString(connection, HISTORY);
+
+        assertThatThrownBy(() -> FunctionLibrary.deploy(connection))
+                .isInstanceOfSatisfying(NewerVersionException.class, e -> {
+                    assertThat(e.deployed()).isEqualTo(1_000_000);
+                    assertThat(e.own()).isEqualTo(FunctionLibrary.version());
+                })
+                .hasMessage("the function library is there in version 1000000, and this program brings only version "
+                        + FunctionLibrary.version());
+        assertThat(queryString(connection, HISTORY)).isEqualTo(history);
+        assertThat(queryLong(connection, "SELECT shardflake.id_shard(11637205501278089)"))
+                .isEqualTo(1);
+        assertThat(FunctionLibrary.isCurrent(connection)).isFalse();
+    }
+
+    @Test
+    void anApplicationsOwnChangelogDoesNotReplaceANewerLibraryEither() throws Exception {
+        withLiquibase("public", liquibase -> liquibase.update(""));
+        execute(
+                connection,
+                NEWER,
+                "UPDATE public.databasechangelog SET md5sum = '9:00000000000000000000000000000000' WHERE id = 'id_shard'",
+                "CREATE OR REPLACE FUNCTION shardflake.id_shard(id bigint) RETURNS integer LANGUAGE sql RETURN 1");
+
+        assertThatThrownBy(() -> withLiquibase("public", liquibase -> liquibase.update("")))
+                .hasMessageContaining("the function library is there in a newer version than "
+                        + FunctionLibrary.version() + ", which this changelog brings: use the newer one");
+        assertThat(queryLong(connection, "SELECT shardflake.id_shard(11637205501278089)"))
+                .isEqualTo(1);
+    }
+
+    @Test
+    void aLibraryFromBeforeVersionsWereCountedIsBroughtUpToDate() throws SQLException {
+        FunctionLibrary.deploy(connection);
+        execute(
+                connection,
+                "DROP FUNCTION shardflake.library_version()",
+                "DELETE FROM shardflake.databasechangelog WHERE id = 'library_version'");
+        assertThat(FunctionLibrary.version(connection)).isZero();
+        assertThat(FunctionLibrary.isCurrent(connection)).isFalse();
+
+        FunctionLibrary.deploy(connection);
+
+        assertThat(FunctionLibrary.version(connection)).isEqualTo(FunctionLibrary.version());
+        assertThat(FunctionLibrary.isCurrent(connection)).isTrue();
     }
 }

@@ -11,6 +11,7 @@ import static org.shardflake.sql.Shards.queryLongs;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -82,7 +83,11 @@ class InterruptedSessionsIT {
     }
 
     private void interruptAtRandom(Connection connection, String interrupt, int enough) throws Exception {
+        long start = System.nanoTime();
         while (interruptions.get() < enough) {
+            assertThat(System.nanoTime() - start)
+                    .as("nanoseconds of waiting for interruptions")
+                    .isLessThan(Duration.ofMinutes(10).toNanos());
             List<Integer> alive = new ArrayList<>(victims);
             if (!alive.isEmpty()) {
                 int pid = alive.get(ThreadLocalRandom.current().nextInt(alive.size()));

@@ -140,6 +140,123 @@ class NextIdTest {
         assertThat(after).isGreaterThan(before);
     }
 
+    /** As after a restore by hand, or to skip numbers that others know: what the sequence says is not gone below. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "DO $$ BEGIN EXECUTE format('ALTER SEQUENCE shard_0007.set_ahead RESTART WITH %s', shardflake.now_ticks() + 3600000 * 1024::bigint); END $$",
+                "SELECT setval('shard_0007.set_ahead', shardflake.now_ticks() + 3600000 * 1024::bigint, false)"
+            })
+    void startAheadOfTheClockIsKept(String setAhead) throws SQLException {
+        execute(connection, "SELECT shardflake.create_id_sequence('shard_0007', 'set_ahead')", setAhead);
+        long ahead = queryLong(connection, "SELECT last_value FROM shard_0007.set_ahead");
+
+        assertThat(Shards.ticks(queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007.set_ahead')")))
+                .isGreaterThanOrEqualTo(ahead);
+
+        execute(connection, setAhead);
+        ahead = queryLong(connection, "SELECT last_value FROM shard_0007.set_ahead");
+        assertThat(queryLong(connection, "SELECT shardflake.stop_ids('shard_0007.set_ahead')"))
+                .isGreaterThanOrEqualTo(ahead);
+        execute(connection, "DROP SEQUENCE shard_0007.set_ahead");
+    }
+
+    @Test
+    void sequenceThatCannotBeMovedLeavesNoLock() throws SQLException {
+        execute(
+                connection,
+                "CREATE SEQUENCE shard_0007.small AS integer",
+                "CREATE SEQUENCE shard_0007.large",
+                "SELECT shardflake.create_id_sequence('shard_0007', 'ungranted')",
+                "CREATE ROLE flake_ungranted",
+                "ALTER FUNCTION shardflake_internal.advance_sequence(integer, regclass) OWNER TO flake_ungranted",
+                "GRANT USAGE ON SCHEMA shardflake, shardflake_internal, shard_0007 TO flake_ungranted",
+                "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA shardflake TO flake_ungranted",
+                "GRANT USAGE ON SEQUENCE shard_0007.ungranted, shard_0007.small, shard_0007.large TO flake_ungranted");
+        try {
+            for (String sequence : new String[] {"small", "large", "ungranted"}) {
+                assertThatThrownBy(() ->
+                                queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007." + sequence + "')"))
+                        .isInstanceOfSatisfying(
+                                PSQLException.class,
+                                e -> assertThat(e.getSQLState())
+                                        .as(e.getMessage())
+                                        .isEqualTo(sequence.equals("ungranted") ? "42501" : "22023"));
+            }
+            assertThat(queryLong(
+                            connection,
+                            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"))
+                    .isZero();
+        } finally {
+            execute(
+                    connection,
+                    "ALTER FUNCTION shardflake_internal.advance_sequence(integer, regclass) OWNER TO CURRENT_USER",
+                    "DROP OWNED BY flake_ungranted",
+                    "DROP ROLE flake_ungranted",
+                    "DROP SEQUENCE shard_0007.small, shard_0007.large, shard_0007.ungranted");
+        }
+    }
+
+    /** Three days between its look and its setval, in which others may have drawn by hand without end. */
+    @Test
+    void idsGoBeyondWhatCouldHaveBeenDrawnWhileASessionStood() throws SQLException {
+        execute(
+                connection,
+                "SELECT shardflake.create_id_sequence('shard_0007', 'stood')",
+                "SELECT setval('shard_0007.stood', shardflake.now_ticks() - 1024 * 1024)",
+                "CREATE TABLE public.stood (since bigint)",
+                "INSERT INTO public.stood VALUES (-3 * 86400 * 1000000::bigint)",
+                "CREATE OR REPLACE FUNCTION shardflake.draws_now() RETURNS bigint LANGUAGE sql VOLATILE"
+                        + " BEGIN ATOMIC UPDATE public.stood SET since = since + 3 * 86400 * 1000000::bigint RETURNING since * 20; END");
+        try {
+            long before = queryLong(connection, "SELECT last_value FROM shard_0007.stood");
+            assertThat(Shards.ticks(queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007.stood')")))
+                    .isGreaterThan(before + 3 * 86400 * 1_000_000L * 20);
+        } finally {
+            FunctionLibraryTest.deployAgain(connection, "draws_now");
+            execute(connection, "DROP TABLE public.stood", "DROP SEQUENCE shard_0007.stood");
+        }
+    }
+
+    /** What others draw between the two setval is no id, nor does it bring the sequence back. */
+    @Test
+    void numbersDrawnWhileTheSequenceIsMovedAreNoIds() throws SQLException {
+        execute(
+                connection,
+                "SELECT shardflake.create_id_sequence('shard_0007', 'flooded')",
+                "SELECT setval('shard_0007.flooded', shardflake.now_ticks() - 1024 * 1024)",
+                "CREATE TABLE public.flood (number bigint)",
+                "CREATE OR REPLACE FUNCTION shardflake.draws_now() RETURNS bigint LANGUAGE sql VOLATILE BEGIN ATOMIC"
+                        + " INSERT INTO public.flood SELECT nextval('shard_0007.flooded') FROM generate_series(1, 50000);"
+                        + " SELECT 0::bigint; END");
+        try {
+            long id = Shards.ticks(queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007.flooded')"));
+            assertThat(queryLong(connection, "SELECT count(*) FROM public.flood WHERE number < 0"))
+                    .as("drawn after the first setval")
+                    .isEqualTo(50_000);
+            assertThat(queryLong(connection, "SELECT max(number) FROM public.flood"))
+                    .as("drawn before it")
+                    .isPositive()
+                    .isLessThan(id);
+        } finally {
+            FunctionLibraryTest.deployAgain(connection, "draws_now");
+            execute(connection, "DROP TABLE public.flood", "DROP SEQUENCE shard_0007.flooded");
+        }
+    }
+
+    @Test
+    void sequenceThatACrashLeftBelowZeroGoesOnWhereItWas() throws SQLException {
+        execute(connection, "SELECT shardflake.create_id_sequence('shard_0007', 'crashed')");
+        // Ahead of the clock, as on a standby whose clock is behind.
+        long before =
+                queryLong(connection, "SELECT setval('shard_0007.crashed', shardflake.now_ticks() + 60000 * 1024)");
+        execute(connection, "SELECT setval('shard_0007.crashed', %d, false)".formatted(before - (1L << 50)));
+
+        assertThat(Shards.ticks(queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007.crashed')")))
+                .isEqualTo(before + 1);
+        execute(connection, "DROP SEQUENCE shard_0007.crashed");
+    }
+
     @Test
     void sessionThatDiscardsItsStateDrawsOnWithoutAGap() throws SQLException {
         execute(connection, "SELECT shardflake.create_id_sequence('shard_0007', 'discarded')");

@@ -122,13 +122,19 @@ class RolesTest {
         assertSqlState("SELECT shardflake.next_id(8)", DENIED);
     }
 
-    /** The definer's part cannot know who calls it, so it must do no harm for anybody. */
+    /** The definer's part cannot know who calls it, so nobody gets there but by the part that asks for the right. */
+    @Test
+    void definersPartCannotBeCalled() {
+        assertSqlState("SELECT shardflake_internal.advance_sequence(7, 'shard_0007.id_seq')", DENIED);
+        assertSqlState("SELECT shardflake_internal.advance_sequence(8, 'shard_0008.id_seq')", DENIED);
+    }
+
     @Test
     void definersPartMovesNoFurtherThanTheClock() throws SQLException {
-        String advance = "SELECT shardflake.advance_sequence(8, 'shard_0008.id_seq')";
+        String advance = "SELECT shardflake_internal.advance_sequence(8, 'shard_0008.id_seq')";
         try (Connection superuser = postgres.database(0).connect()) {
             for (int i = 0; i < 1000; i++) {
-                Shards.queryString(app, advance);
+                Shards.queryString(superuser, advance);
             }
             assertThat(queryLong(
                             superuser, "SELECT pg_sequence_last_value('shard_0008.id_seq') - shardflake.now_ticks()"))
@@ -144,7 +150,7 @@ class RolesTest {
         }
         execute(app, "SELECT nextval('public.stray')");
 
-        assertSqlState("SELECT shardflake.advance_sequence(7, 'public.stray')", "22023");
+        assertSqlState("SELECT shardflake.draw_cold(7, 'public.stray')", "22023");
     }
 
     /** As behind an API of functions: the caller may execute the function and nothing else. */

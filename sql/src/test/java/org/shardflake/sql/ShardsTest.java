@@ -93,10 +93,41 @@ class ShardsTest {
         for (String end : new String[] {"abc", "xyz"}) {
             execute(connection, "CREATE TABLE shard_0007." + stem + end + " (id bigint)");
         }
-        execute(connection, "SELECT shardflake.add_id_sequence('shard_0007." + stem + "abc')");
+        String first = queryString(connection, "SELECT shardflake.add_id_sequence('shard_0007." + stem + "abc')");
+        String second = queryString(connection, "SELECT shardflake.add_id_sequence('shard_0007." + stem + "xyz')");
 
-        // The first 63 letters are all a name has; two tables that differ only in the last ones clash, and say so.
+        // The first 63 letters are all that a name has.
+        assertThat(second).isNotEqualTo(first).matches("shard_0007\\.a_tabl_[0-9a-f]{32}_seq");
+        assertSqlState("add_id_sequence('shard_0007." + stem + "abc')", "42P07");
         assertSqlState("add_id_sequence('shard_0007." + stem + "xyz')", "42P07");
+    }
+
+    @Test
+    void sequencesOfLongColumnNamesStayApart() throws SQLException {
+        String column = "a".repeat(62);
+        for (String table : new String[] {"picture", "person"}) {
+            execute(
+                    connection,
+                    "CREATE TABLE shard_0007.%s (%s bigint PRIMARY KEY)".formatted(table, column),
+                    "SELECT shardflake.add_id_sequence('shard_0007.%s', '%s')".formatted(table, column));
+        }
+
+        assertThat(queryLong(connection, "INSERT INTO shard_0007.person DEFAULT VALUES RETURNING 1"))
+                .isEqualTo(1);
+        execute(connection, "DROP TABLE shard_0007.picture, shard_0007.person");
+    }
+
+    @Test
+    void shardWithAMaterializedViewIsDropped() throws SQLException {
+        execute(
+                connection,
+                "SELECT shardflake.create_shard(21)",
+                "CREATE MATERIALIZED VIEW shard_0021.empty AS SELECT 1 AS n WHERE false",
+                "CREATE MATERIALIZED VIEW shard_0021.unfilled AS SELECT 1 AS n WITH NO DATA",
+                "SELECT shardflake.drop_shard(21)");
+
+        assertThat(queryString(connection, "SELECT to_regnamespace('shard_0021')"))
+                .isNull();
     }
 
     @ParameterizedTest

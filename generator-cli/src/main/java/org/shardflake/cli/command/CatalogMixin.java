@@ -35,6 +35,14 @@ class CatalogMixin {
                     + " local cluster).")
     private @Nullable String url;
 
+    private boolean isToldOfStandby;
+    private boolean readsOnly;
+
+    /** For a command that changes nothing: lets it read a standby where there is no primary, and says so. */
+    void onlyReads() {
+        readsOnly = true;
+    }
+
     /** The catalog, which is not connected to yet. */
     ShardCatalog catalog() {
         ServerUrl given = given();
@@ -51,7 +59,20 @@ class CatalogMixin {
     /** What the command line says, or else the environment, the file or the local cluster, or else null. */
     @Nullable
     ServerUrl given() {
-        return origin().map(setting -> parse(setting.value())).orElse(null);
+        return origin().map(setting -> parse(setting.value()))
+                .map(parsed -> readsOnly ? parsed.toRead(() -> tellOfStandby(parsed)) : parsed)
+                .orElse(null);
+    }
+
+    private void tellOfStandby(ServerUrl parsed) {
+        if (!isToldOfStandby) {
+            isToldOfStandby = true;
+            command.commandLine()
+                    .getErr()
+                    .printf(
+                            "warning: the catalog at %s is a standby (in recovery): what is shown may be old%n",
+                            parsed.hosts());
+        }
     }
 
     /** The same, and where it is from. */

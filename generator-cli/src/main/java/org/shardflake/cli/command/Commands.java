@@ -58,7 +58,7 @@ public final class Commands {
             case "local" -> List.of("start", "status", "stop");
             case "server" -> List.of("add", "list", "change", "drain", "remove", "names");
             case "map" -> List.of("show", "locate", "export", "import", "history");
-            case "schema" -> List.of("deploy", "status", "rollback");
+            case "schema" -> List.of("deploy", "check", "status", "rollback");
             case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
             case "rebalance" -> List.of("plan", "apply");
             case "id" -> List.of("decode", "encode", "convert", "range", "next", "generate");
@@ -98,6 +98,7 @@ public final class Commands {
             case "map import" -> new MapImportCommand();
             case "map history" -> new MapHistoryCommand();
             case "schema deploy" -> new SchemaDeployCommand();
+            case "schema check" -> new SchemaCheckCommand();
             case "schema status" -> new SchemaStatusCommand();
             case "schema rollback" -> new SchemaRollbackCommand();
             case "move run" -> new MoveRunCommand();

@@ -8,12 +8,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.StringJoiner;
+import java.util.stream.Collectors;
+import org.shardflake.ShardSet;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.DeployPreview;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.ShardDrift;
-import org.shardflake.deploy.ShardFailure;
 
 /** What was or would be deployed, for people and for machines. */
 final class DeployView {
@@ -28,7 +29,11 @@ final class DeployView {
         facts.put("complete", report.isComplete());
         facts.put("changeSets", report.changeSets());
         facts.put("servers", report.servers().stream().map(DeployView::facts).toList());
-        facts.put("failures", report.failures().stream().map(DeployView::facts).toList());
+        facts.put(
+                "failures",
+                FailureGroup.byServer(report.failures()).stream()
+                        .map(DeployView::facts)
+                        .toList());
         facts.put("differing", drifts(report.differing()));
         return facts;
     }
@@ -43,13 +48,18 @@ final class DeployView {
         return facts;
     }
 
-    private static Map<String, Object> facts(ShardFailure failure) {
+    /** One server's; {@code shard} is the first of them, whose SQL and error these are. */
+    private static Map<String, Object> facts(FailureGroup group) {
+        Map.Entry<String, ShardSet> server =
+                group.shards().entrySet().iterator().next();
         Map<String, Object> facts = new LinkedHashMap<>();
-        facts.put("shard", failure.shard());
-        facts.put("server", failure.server());
-        facts.put("changeSet", failure.changeSet());
-        facts.put("sql", failure.sql());
-        facts.put("error", failure.error());
+        facts.put("shard", server.getValue().stream().findFirst().orElseThrow());
+        facts.put("server", server.getKey());
+        facts.put("changeSet", group.changeSet());
+        facts.put("sql", group.sql());
+        facts.put("error", group.error());
+        facts.put("shardCount", server.getValue().size());
+        facts.put("shards", server.getValue().toString());
         return facts;
     }
 
@@ -86,13 +96,14 @@ final class DeployView {
                 .forEach(server -> table.row(
                         server.server(), server.shards(), server.deployed(), server.upToDate(), server.failed()));
         StringJoiner text = new StringJoiner("\n").add(table.toString());
-        for (ShardFailure failure : report.failures().stream().limit(SHOWN).toList()) {
-            text.add("shard %d on %s failed, and is as it was".formatted(failure.shard(), failure.server()));
+        List<FailureGroup> failures = FailureGroup.of(report.failures());
+        for (FailureGroup failure : failures.stream().limit(SHOWN).toList()) {
+            text.add(failed(failure.shards()));
             addPart(text, "changeset", failure.changeSet());
             addPart(text, "statement", failure.sql());
             addPart(text, "error", failure.error().replaceAll("\\s*\n\\s*", "; "));
         }
-        addRest(text, report.failures().size(), "failed");
+        addRest(text, failures.stream().skip(SHOWN).mapToInt(FailureGroup::size).sum(), "failed");
         text.add(table(report.differing()));
         return text.toString().stripTrailing();
     }
@@ -104,8 +115,16 @@ final class DeployView {
             text.add("shard %d on %s differs from most others".formatted(drift.shard(), drift.server()));
             drift.differences().forEach(difference -> text.add("  " + difference));
         }
-        addRest(text, drifts.size(), "differ");
+        addRest(text, drifts.size() - SHOWN, "differ");
         return text.toString();
+    }
+
+    private static String failed(Map<String, ShardSet> shards) {
+        boolean one = shards.values().stream().mapToInt(ShardSet::size).sum() == 1;
+        String where = shards.entrySet().stream()
+                .map(entry -> "%s on %s".formatted(entry.getValue(), entry.getKey()))
+                .collect(Collectors.joining(", "));
+        return (one ? "shard %s failed, and is as it was" : "shards %s failed, and are as they were").formatted(where);
     }
 
     private static void addPart(StringJoiner text, String what, String part) {
@@ -114,9 +133,9 @@ final class DeployView {
         }
     }
 
-    private static void addRest(StringJoiner text, int size, String what) {
-        if (size > SHOWN) {
-            text.add("%,d more shards %s; -o json has them all".formatted(size - SHOWN, what));
+    private static void addRest(StringJoiner text, int left, String what) {
+        if (left > 0) {
+            text.add("%,d more shards %s; -o json has them all".formatted(left, what));
         }
     }
 

@@ -4,9 +4,18 @@
  */
 package org.shardflake.cli.command;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.catalog.ShardMapFile;
+import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
+import org.shardflake.doctor.Doctor;
+import org.shardflake.doctor.Finding;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -19,15 +28,16 @@ import picocli.CommandLine.Spec;
         description = {
             "Examines every server: whether it has the shards that the shard map gives it and takes writes to no others, what"
                     + " is left of moves, clocks, sequences of ids, the function library, and settings that a move needs.",
-            "Each finding says what to do. It changes nothing unless told to."
+            "Each finding says what to do. It changes nothing unless told to.",
+            "--propose-map writes the shard map that fits the servers, for when the catalog was restored and is older than they are."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:no problems, though there may be warnings",
-            "1:the catalog failed",
+            "1:the catalog failed, or the file cannot be written",
             "2:the command line is wrong",
-            "4:there is no catalog",
+            "4:there is no catalog, or only a person can decide which map fits",
             "5:there are problems"
         },
         footer = {"", "Example: shardflake doctor --fix"})
@@ -41,6 +51,19 @@ public final class DoctorCommand implements Callable<Integer> {
             description = "Mend what can be mended without a risk to rows: no row is changed, and no table removed.")
     private boolean fix;
 
+    @Option(
+            names = "--propose-map",
+            paramLabel = "FILE",
+            description =
+                    "Only write the shard map that fits the servers, for shardflake map import; where the newest rows of"
+                            + " a shard are not certain, say what each server has, and write nothing.")
+    private @Nullable Path proposal;
+
+    @Option(
+            names = "--rows",
+            description = "Look for rows of other shards too: reads all tables that have no check against them.")
+    private boolean rows;
+
     @Mixin
     private DoctorMixin doctor;
 
@@ -49,7 +72,21 @@ public final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws SQLException, InterruptedException {
-        DoctorView view = new DoctorView(doctor.doctor().examine());
+        if (proposal != null) {
+            if (fix) {
+                throw CliException.usage("--fix and --propose-map are given; first settle the map");
+            }
+            propose(doctor.doctor().propose(), proposal);
+            return ExitCodes.OK;
+        }
+        if (!fix) {
+            doctor.onlyReads();
+        }
+        List<Finding> findings = new ArrayList<>(doctor.doctor().examine());
+        if (rows) {
+            findings.addAll(doctor.doctor().examineRows());
+        }
+        DoctorView view = new DoctorView(findings);
         if (fix) {
             view.fix(spec.commandLine().getErr());
         }
@@ -58,5 +95,30 @@ public final class DoctorCommand implements Callable<Integer> {
                 view.facts(),
                 () -> view.facts().isEmpty() ? doctor.extent() + ": nothing found" : view.text());
         return view.hasProblems() ? ExitCodes.VERIFICATION : ExitCodes.OK;
+    }
+
+    private void propose(Doctor.Proposal proposed, Path file) {
+        if (!proposed.doubts().isEmpty()) {
+            proposed.doubts().forEach(spec.commandLine().getErr()::println);
+            throw new CliException(
+                    ExitCodes.PRECONDITION,
+                    "a person must decide which server has the newest rows of %s; nothing was written"
+                            .formatted(ShardMapView.count(proposed.doubts().size())),
+                    "restore or place them by hand, then ask again");
+        }
+        if (!proposed.reasons().isEmpty()) {
+            try {
+                ShardMapFile.write(proposed.map(), file);
+            } catch (IOException e) {
+                throw FileFailure.explain("write", file.toString(), e);
+            }
+        }
+        output.print(
+                spec.commandLine().getOut(),
+                ProposalView.facts(proposed),
+                () -> proposed.reasons().isEmpty()
+                        ? "the shard map fits the servers; nothing was written"
+                        : "%swrote %s; look at it, then shardflake map import %s --yes"
+                                .formatted(ProposalView.table(proposed), file, file));
     }
 }

@@ -40,7 +40,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line is wrong",
-            "4:there is a shard map already, or a server makes ids with another epoch; nothing was changed"
+            "4:there is a shard map already, a server makes ids with another epoch, or a newer shardflake was there; nothing was changed"
         },
         footer = {
             "",
@@ -99,6 +99,7 @@ public final class InitCommand implements Runnable {
                 .toList();
         ServerUrl home = home();
         requireNoMap(ShardCatalog.at(home));
+        Deployment.checkCatalog(home);
         urls.forEach(url -> Deployment.check(url, map.layout()));
         if (dryRun) {
             spec.commandLine().getErr().println("dry run: nothing was changed");

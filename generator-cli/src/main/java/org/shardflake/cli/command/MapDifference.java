@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -22,8 +23,10 @@ import org.shardflake.cli.output.TableWriter;
  * What is different between two versions of one shard map.
  *
  * @param moves the shards on other servers, by where they were and where they go
+ * @param catchesUp whether epochs are later, as servers have counted them that are newer than the catalog
  */
-record MapDifference(List<String> added, List<String> changed, List<String> removed, List<Move> moves) {
+record MapDifference(
+        List<String> added, List<String> changed, List<String> removed, List<Move> moves, boolean catchesUp) {
 
     record Move(String from, String to, ShardSet shards) {}
 
@@ -55,7 +58,10 @@ record MapDifference(List<String> added, List<String> changed, List<String> remo
                 names(wanted, server -> find(current, server) == null),
                 names(wanted, server -> find(current, server) != null && !server.equals(find(current, server))),
                 names(current, server -> find(wanted, server) == null),
-                moves(current, wanted));
+                moves(current, wanted),
+                IntStream.range(0, wanted.sharding().shardCount())
+                        .anyMatch(shard -> wanted.placement(shard).epoch()
+                                > current.placement(shard).epoch()));
     }
 
     private static List<String> names(ShardMap map, Predicate<Server> which) {
@@ -96,6 +102,7 @@ record MapDifference(List<String> added, List<String> changed, List<String> remo
         facts.put("serversAdded", added);
         facts.put("serversChanged", changed);
         facts.put("serversRemoved", removed);
+        facts.put("epochsCountedOn", catchesUp);
         facts.put("shardsPlaced", moves.stream().map(MapDifference::facts).toList());
         return facts;
     }
@@ -110,7 +117,7 @@ record MapDifference(List<String> added, List<String> changed, List<String> remo
     }
 
     String table() {
-        if (added.isEmpty() && changed.isEmpty() && removed.isEmpty() && moves.isEmpty()) {
+        if (added.isEmpty() && changed.isEmpty() && removed.isEmpty() && moves.isEmpty() && !catchesUp) {
             return "the shard map is as the file has it";
         }
         TableWriter table = new TableWriter("CHANGE", "SERVER", "FROM", "COUNT", "SHARDS");
@@ -119,6 +126,9 @@ record MapDifference(List<String> added, List<String> changed, List<String> remo
         for (Move move : moves) {
             ShardSet shards = move.shards();
             table.row("shards placed", move.to(), move.from(), shards.size(), ShardMapView.shorten(shards));
+        }
+        if (catchesUp) {
+            table.row("epochs counted on", "", "", "", "");
         }
         removed.forEach(server -> table.row("server removed", server, "", "", ""));
         return table.toString();

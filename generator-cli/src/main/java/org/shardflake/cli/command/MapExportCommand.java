@@ -47,6 +47,7 @@ final class MapExportCommand implements Runnable {
 
     @Override
     public void run() {
+        catalog.onlyReads();
         if (file != null && Files.isDirectory(file)) {
             throw CliException.usage("%s is a directory; --file names a file".formatted(file));
         }

@@ -49,6 +49,7 @@ final class MapHistoryCommand implements Runnable {
 
     @Override
     public void run() {
+        catalog.onlyReads();
         if (limit < 1) {
             throw CliException.usage("limit %d is out of range 1..%d".formatted(limit, Integer.MAX_VALUE));
         }

@@ -8,12 +8,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Objects;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -36,7 +38,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:the catalog cannot be reached, or the file cannot be read",
             "2:the command line is wrong, the file is no shard map, or --yes is missing",
-            "4:there is no catalog, or its map has another version, shard count or epoch"
+            "4:there is no catalog, its map has another version, shard count or epoch, or a shard would be placed on a server that lacks it while another has it"
         },
         footer = {"", "Example: shardflake map import map.yaml --dry-run"})
 final class MapImportCommand implements Runnable {
@@ -67,15 +69,22 @@ final class MapImportCommand implements Runnable {
         ShardMap wanted = read();
         wanted.servers().forEach(server -> ServerAccess.server(server.name(), server.url(), server.labels()));
         ShardCatalog shardCatalog = catalog.catalog();
-        MapDifference difference = MapDifference.between(shardCatalog.load(), wanted);
+        ShardMap current = shardCatalog.load();
+        MapDifference difference = MapDifference.between(current, wanted);
         if (!difference.moves().isEmpty()) {
             warn(difference.shardCount());
+        }
+        if (!difference.moves().isEmpty() || difference.catchesUp()) {
+            new PlacedCopies(catalog, spec.commandLine().getErr()).check(current, wanted, difference.moves());
         }
         long version = wanted.version();
         if (dryRun) {
             spec.commandLine().getErr().println("dry run: nothing was changed");
         } else {
-            version = shardCatalog.importMap(wanted, reason.reason()).version();
+            if (difference.catchesUp()) {
+                Deployment.deployCatalog(Objects.requireNonNull(catalog.given())); // An older one refuses to count on.
+            }
+            version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }
         output.print(spec.commandLine().getOut(), difference.facts(version), difference::table);
     }

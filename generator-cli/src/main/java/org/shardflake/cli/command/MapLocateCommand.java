@@ -76,6 +76,7 @@ final class MapLocateCommand implements Runnable {
 
     @Override
     public void run() {
+        catalog.onlyReads();
         ShardKey key = key();
         ShardMap map = catalog.catalog().load();
         ShardPlacement placement = map.placement(map.shard(key));

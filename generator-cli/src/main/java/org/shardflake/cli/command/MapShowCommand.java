@@ -74,6 +74,7 @@ final class MapShowCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws SQLException, InterruptedException {
+        catalog.onlyReads();
         ShardMap map = catalog.catalog().load();
         boolean isDrawn = cells || Progress.isTerminal();
         List<Move> moves = isDrawn || html != null ? Mover.moves(Objects.requireNonNull(catalog.given())) : List.of();

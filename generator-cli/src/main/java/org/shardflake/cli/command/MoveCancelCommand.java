@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
@@ -23,7 +24,7 @@ import picocli.CommandLine.Spec;
         name = "cancel",
         description = {
             "Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move.",
-            "With --keep-moved it ends where it is."
+            "With --keep-moved it ends where it is; the source's copies of moved shards are compared before they go."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -31,7 +32,8 @@ import picocli.CommandLine.Spec;
             "0:done; nothing of the move is left on any server",
             "1:a server or the catalog failed; the same command goes on",
             "2:the command line is wrong, or it was not confirmed",
-            "4:there is no such move, or shards are where they must not be for this"
+            "4:there is no such move, or shards are where they must not be for this",
+            "5:with --keep-moved, the source's copies differ, and nothing was removed"
         },
         footer = {"", "Example: shardflake move cancel 3"})
 final class MoveCancelCommand implements Callable<Integer> {
@@ -53,6 +55,12 @@ final class MoveCancelCommand implements Callable<Integer> {
                             + " For when the servers cannot follow each other any more.")
     private boolean keepMoved;
 
+    @Option(
+            names = "--uncompared",
+            description =
+                    "With --keep-moved: let the source's copies go without comparing them, when the source cannot follow any more.")
+    private boolean uncompared;
+
     @Mixin
     private DryRunMixin dryRun;
 
@@ -67,6 +75,10 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws SQLException {
+        if (uncompared && !keepMoved) {
+            throw CliException.usage(
+                    "--uncompared is for --keep-moved: without it no copy goes that was ever the shard");
+        }
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);
@@ -81,7 +93,9 @@ final class MoveCancelCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         confirm.require(what, "see what it is with shardflake move status %d".formatted(move.id()));
-        if (keepMoved) {
+        if (uncompared) {
+            mover.cancelKeepingMovedUncompared(move.id());
+        } else if (keepMoved) {
             mover.cancelKeepingMoved(move.id());
         } else {
             mover.cancel(move.id());

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
         name = "complete",
         description = {
             "Ends a move whose shards are all on the target: removes the source's copies and everything else of the move.",
-            "Copies that were not compared yet are compared first. From here there is no way back."
+            "The source's copies are compared once more before they go, while the target is written to. From here there is no way back."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

@@ -63,6 +63,7 @@ final class MoveProgress implements MoveListener {
                 err.println("copied; catching up with what was written since");
             }
             case REHEARSED -> err.println("both servers follow each other");
+            case REVERSE_STOPPED -> err.println("comparing the copies once more before they are removed");
             case FORWARD_DROPPED -> err.println("replication removed; removing copies that are no longer wanted");
             default -> {
                 // Not worth a line.
@@ -121,6 +122,12 @@ final class MoveProgress implements MoveListener {
         err.printf(
                 "shard %d: rows of %s change too often to be compared now; all of it is compared at the cutover%n",
                 shard, String.join(", ", tables));
+    }
+
+    @Override
+    public synchronized void streamFails(String problem) {
+        endCopying();
+        err.printf("warning: %s%n", problem);
     }
 
     @Override

@@ -22,7 +22,7 @@ import picocli.CommandLine.Spec;
         name = "run",
         description = {
             "Moves shards from beginning to end: copies them, follows, cuts them over one by one, compares both copies as they"
-                    + " were then, and removes the source's.",
+                    + " were then, and once more before it removes the source's.",
             "Interrupted, the same command goes on."
         },
         sortOptions = false,
@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
             "2:the command line is wrong",
             "3:some shards are cut over, and patience ran out for the next one",
             "4:a check failed, or a shard is in another move; nothing was changed",
-            "5:copies differed at the cutover of a shard; no more were cut over, and nothing was removed"
+            "5:copies differ; no more shards were cut over, and nothing was removed"
         },
         footer = {"", "Example: shardflake move run --shards 0-99,1341 --to db3"})
 final class MoveRunCommand implements Callable<Integer> {

@@ -58,6 +58,7 @@ final class MoveStatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws SQLException, InterruptedException {
+        moves.onlyReads();
         Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
         List<MoveStatus> all = read(mover);
         print(all);

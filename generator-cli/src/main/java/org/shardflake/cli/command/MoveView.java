@@ -53,6 +53,7 @@ final class MoveView {
         facts.put("lagBytes", stream.lagBytes());
         facts.put("lagMillis", stream.lagMillis());
         facts.put("applyErrors", stream.applyErrors());
+        facts.put("problem", stream.problem());
         return facts;
     }
 
@@ -101,6 +102,11 @@ final class MoveView {
                     lag(status.reverse()));
             if (!move.problem().isEmpty()) {
                 problems.add("move %d: %s".formatted(move.id(), move.problem()));
+            }
+            for (StreamStatus stream : List.of(status.forward(), status.reverse())) {
+                if (!stream.problem().isEmpty()) {
+                    problems.add("move %d: %s".formatted(move.id(), stream.problem()));
+                }
             }
         }
         return table + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems));

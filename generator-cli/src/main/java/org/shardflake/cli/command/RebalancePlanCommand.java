@@ -43,7 +43,7 @@ final class RebalancePlanCommand implements Callable<Integer> {
             names = "--drain",
             paramLabel = "NAME",
             completionCandidates = ServerNames.class,
-            description = "Take every shard off this server. May be repeated.")
+            description = "Take every shard off this server, and move no others. May be repeated.")
     private List<String> drained = new ArrayList<>();
 
     @Mixin

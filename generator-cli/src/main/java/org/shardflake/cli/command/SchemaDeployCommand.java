@@ -13,12 +13,15 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.RowChecks;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,17 +33,19 @@ import picocli.CommandLine.Spec;
         name = "deploy",
         description = {
             "Deploys a Liquibase changelog to every shard: an ordinary one, for one schema.",
-            "A shard is deployed whole or stays as it was; the others go on. Run again, it does only what is left. Shards"
-                    + " that are missing on their server are created, and new tables get their ids and fences."
+            "One shard goes first, and nothing else is begun if the changelog is at fault. A shard is deployed whole or stays as it"
+                    + " was; the others go on. Run again, it does only what is left. Shards that are new are created on their"
+                    + " server, and new tables get their ids, fences and checks. A shard that is on another server, or was"
+                    + " deployed before and is gone, is not made anew."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:every shard is as the changelog says",
-            "1:a server or the catalog cannot be reached, or the changelog cannot be read; nothing was changed",
+            "1:a server or the catalog cannot be reached, or the changelog cannot be read or is at fault; no shard was changed",
             "2:the command line is wrong",
             "3:some shards failed, and are as they were",
-            "4:there is no catalog, a changeset was edited, or another deployment is at work; nothing was changed",
+            "4:there is no catalog, a changeset was edited or leaves its shard, a server has a newer function library, another deployment is at work, or a shard that is missing is on another server or was deployed before; nothing was changed",
             "5:deployed, but shards differ from each other"
         },
         footer = {"", "Example: shardflake schema deploy --changelog db/app.xml --shards 7"})
@@ -112,8 +117,30 @@ final class SchemaDeployCommand implements Callable<Integer> {
     @Option(names = "--fail-fast", description = "Begin no other shard after one has failed.")
     private boolean failFast;
 
-    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many need it, change no shard.")
+    @Option(
+            names = "--uid-column",
+            paramLabel = "NAME",
+            description =
+                    "The column that holds the uid, recorded for good: new tables that have it, as an integer, refuse rows of other shards.")
+    private @Nullable String uidColumn;
+
+    @Option(names = "--no-checks", description = "Let new tables take rows whose id or uid is of another shard.")
+    private boolean noChecks;
+
+    @Option(
+            names = "--allow-public",
+            description = "Take changesets that name schema public, which the shards of a server share.")
+    private boolean allowPublic;
+
+    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many need it, change nothing.")
     private boolean dryRun;
+
+    @Option(
+            names = "--recreate",
+            paramLabel = "SHARDS",
+            description =
+                    "Create these anew and empty, though they were deployed before: their rows are lost for good.")
+    private @Nullable String recreate;
 
     @Mixin
     private CatalogMixin catalog;
@@ -125,10 +152,12 @@ final class SchemaDeployCommand implements Callable<Integer> {
     public Integer call() throws SQLException, InterruptedException {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
-        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings())) {
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings(map))) {
             TargetsMixin.refuseMoving(shards, catalog);
+            deployer.checkCreation(urls(map), recreate == null ? ShardSet.of() : MoveMixin.parseShards(recreate));
+            deployer.check();
             if (dryRun) {
-                spec.commandLine().getErr().println("dry run: no shard was changed");
+                spec.commandLine().getErr().println("dry run: nothing was changed");
                 output.print(
                         spec.commandLine().getOut(),
                         DeployView.facts(deployer.preview()),
@@ -139,6 +168,12 @@ final class SchemaDeployCommand implements Callable<Integer> {
             output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.table(report));
             return DeployView.exitCode(report);
         }
+    }
+
+    private Map<String, ServerUrl> urls(ShardMap map) {
+        Map<String, ServerUrl> urls = new LinkedHashMap<>();
+        map.servers().forEach(server -> urls.put(server.name(), catalog.parse(server.url())));
+        return urls;
     }
 
     private DeployReport deploy(SchemaDeployer deployer) throws SQLException, InterruptedException {
@@ -152,9 +187,19 @@ final class SchemaDeployCommand implements Callable<Integer> {
         }
     }
 
-    private DeploySettings settings() {
+    private DeploySettings settings(ShardMap map) {
         Path directory = searchPath == null ? Path.of("") : searchPath;
         return new DeploySettings(
-                directory, contexts, labels, parameters, lockTimeout, statementTimeout, tries, parallel, failFast);
+                directory,
+                contexts,
+                labels,
+                parameters,
+                lockTimeout,
+                statementTimeout,
+                tries,
+                parallel,
+                failFast,
+                allowPublic,
+                new RowChecks(!noChecks, uidColumn, map.sharding().shardCount()));
     }
 }

@@ -66,7 +66,12 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     @Mixin
     private TargetsMixin targets;
 
-    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many have it, change no shard.")
+    @Option(
+            names = "--allow-public",
+            description = "Take rollbacks that name schema public, which the shards of a server share.")
+    private boolean allowPublic;
+
+    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many have it, change nothing.")
     private boolean dryRun;
 
     @Mixin
@@ -90,14 +95,15 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         }
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
-        DeploySettings settings = DeploySettings.defaults(searchPath == null ? Path.of("") : searchPath);
+        DeploySettings settings = DeploySettings.defaults(searchPath == null ? Path.of("") : searchPath)
+                .withPublic(allowPublic);
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         int total = shards.stream().mapToInt(target -> target.shards().size()).sum();
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings)) {
             TargetsMixin.refuseMoving(shards, catalog);
             if (dryRun) {
                 DeployPreview preview = deployer.previewRollBack(count);
-                spec.commandLine().getErr().println("dry run: no shard was changed");
+                spec.commandLine().getErr().println("dry run: nothing was changed");
                 output.print(
                         spec.commandLine().getOut(),
                         DeployView.facts(preview),

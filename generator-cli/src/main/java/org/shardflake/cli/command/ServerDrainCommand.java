@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         name = "drain",
         description = {
             "Moves every shard of a server to the others, as rebalance plan --drain and rebalance apply do.",
-            "The others are balanced too if they are not. The server stays in the shard map; server remove takes it out.",
+            "No other shard moves. The server stays in the shard map; server remove takes it out.",
             "Interrupted, the same command plans what is left."
         },
         sortOptions = false,

@@ -40,6 +40,7 @@ final class ServerListCommand implements Runnable {
 
     @Override
     public void run() {
+        catalog.onlyReads();
         ShardMap map = catalog.catalog().load();
         output.print(spec.commandLine().getOut(), ShardMapView.servers(map), () -> table(map));
     }

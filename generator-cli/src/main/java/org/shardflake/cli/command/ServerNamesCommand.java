@@ -23,6 +23,7 @@ final class ServerNamesCommand implements Runnable {
 
     @Override
     public void run() {
+        catalog.onlyReads();
         spec.commandLine()
                 .getOut()
                 .println(catalog.catalog().load().servers().stream()

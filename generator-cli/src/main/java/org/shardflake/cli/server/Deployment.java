@@ -15,6 +15,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
+import org.shardflake.sql.NewerVersionException;
 
 /** Brings our own schemas to a server, with failures said as the command line says them. */
 public final class Deployment {
@@ -22,9 +23,10 @@ public final class Deployment {
     private Deployment() {}
 
     /**
-     * Checks that the server can be reached and that {@link #deployLibrary} would not meet ids of another layout.
+     * Checks that the server can be reached and that {@link #deployLibrary} would meet neither ids of another layout nor a newer
+     * library.
      *
-     * @throws CliException if it cannot be reached
+     * @throws CliException if it cannot be reached, or has a newer library
      * @throws org.shardflake.LayoutMismatchException if it makes ids with another epoch
      */
     public static void check(ServerUrl server, IdLayout layout) {
@@ -33,6 +35,12 @@ public final class Deployment {
         } catch (LibraryNotDeployedException e) {
             // Then deploying it is all that is missing.
         }
+        run(server, connection -> FunctionLibrary.check(connection, layout.epochMillis()));
+    }
+
+    /** Checks that {@link #deployCatalog} would not meet a newer one. */
+    public static void checkCatalog(ServerUrl server) {
+        run(server, CatalogSchema::check);
     }
 
     /**
@@ -61,6 +69,12 @@ public final class Deployment {
             work.run(connection);
         } catch (SQLException e) {
             throw ServerFailure.explain(server, e);
+        } catch (NewerVersionException e) {
+            throw new CliException(
+                            ExitCodes.PRECONDITION,
+                            "server %s: %s".formatted(server, e.getMessage()),
+                            "use the newer shardflake that deployed it")
+                    .causedBy(e);
         } catch (DeploymentException e) {
             throw new CliException(ExitCodes.FAILURE, "server %s: %s".formatted(server, e.getMessage()), null)
                     .causedBy(e);

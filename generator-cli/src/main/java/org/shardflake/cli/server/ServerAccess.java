@@ -93,13 +93,13 @@ public final class ServerAccess {
     }
 
     /**
-     * Connects, in auto-commit mode. The caller closes the connection.
+     * Connects to the primary, in auto-commit mode. The caller closes the connection.
      *
-     * @throws CliException if the server cannot be reached or refuses
+     * @throws CliException if the server cannot be reached, refuses, or is a standby
      */
     public static Connection connect(ServerUrl url) {
         try {
-            return url.dataSource().getConnection();
+            return url.connect("shardflake");
         } catch (SQLException e) {
             throw ServerFailure.explainConnecting(url, e);
         }

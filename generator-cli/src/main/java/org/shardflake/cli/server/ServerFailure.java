@@ -13,9 +13,14 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.StandbyException;
 
 /** Says what a server refused or failed to do, which server, and what to look at. */
 public final class ServerFailure {
+
+    /** What to do about a standby. */
+    public static final String PRIMARY_NEEDED =
+            "give the URL of the primary, or of all hosts: postgresql://user@host1:5432,host2:5432/database";
 
     private ServerFailure() {}
 
@@ -26,6 +31,9 @@ public final class ServerFailure {
 
     /** A connection that could not be had. */
     public static CliException explainConnecting(ServerUrl url, SQLException e) {
+        if (e instanceof StandbyException) {
+            return new CliException(ExitCodes.PRECONDITION, String.valueOf(e.getMessage()), PRIMARY_NEEDED).causedBy(e);
+        }
         String state = String.valueOf(e.getSQLState());
         if (state.startsWith("28") || state.equals("08004")) {
             return failure(

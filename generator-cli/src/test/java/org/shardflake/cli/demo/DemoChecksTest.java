@@ -70,6 +70,7 @@ class DemoChecksTest {
 
     @Test
     void findsAnIdOfAnotherShard() throws SQLException {
+        execute("ALTER TABLE shard_0000.photo DROP CONSTRAINT id_of_shard", 0);
         execute("INSERT INTO shard_0000.photo (id, uid, title) VALUES (shardflake.next_id(2), 4, 'strayed')", 0);
 
         DemoReport report = check();
@@ -87,6 +88,8 @@ class DemoChecksTest {
 
     @Test
     void findsAnIdThatStandsTwice() throws SQLException {
+        execute("ALTER TABLE shard_0001.photo DROP CONSTRAINT id_of_shard", 1);
+        execute("ALTER TABLE shard_0003.photo DROP CONSTRAINT id_of_shard", 1);
         execute("INSERT INTO shard_0001.photo (id, uid, title) VALUES (11637205501278089, 5, 'one')", 1);
         execute("INSERT INTO shard_0003.photo (id, uid, title) VALUES (11637205501278089, 3, 'two')", 1);
 

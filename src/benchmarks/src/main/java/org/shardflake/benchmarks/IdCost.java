@@ -11,6 +11,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.benchmarks.ids.CheckCost;
 import org.shardflake.benchmarks.ids.PublishedFunction;
 import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.cluster.PostgresCluster;
@@ -19,7 +20,8 @@ import org.shardflake.sql.FunctionLibrary;
 
 /**
  * What an id costs: microseconds in a statement of 200,000, and bytes of write-ahead log where each id finds its
- * sequence lagging the clock. All candidates take turns on one embedded server, in one session.
+ * sequence lagging the clock. All candidates take turns on one embedded server, in one session. With the argument {@code checks} it
+ * measures what inserts cost with the checks against rows of other shards instead.
  */
 public final class IdCost {
 
@@ -42,6 +44,10 @@ public final class IdCost {
                 Connection connection = cluster.server(0).connect()) {
             prepare(connection);
             System.out.println(Sql.text(connection, "SELECT version()"));
+            if (List.of(args).contains("checks")) {
+                CheckCost.print(connection);
+                return;
+            }
             printTimes(connection);
             System.out.printf("%nWAL of a cold id: %.1f bytes%n", walBytesPerColdId(connection));
         }

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /** A server of this machine, controlled through {@code pg_ctl}: a daemon that a Ctrl-C in the terminal cannot reach. */
-final class EmbeddedServer extends ClusterServer {
+class EmbeddedServer extends ClusterServer {
     private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
     private final EmbeddedBinaries binaries;
@@ -28,6 +28,7 @@ final class EmbeddedServer extends ClusterServer {
     private final Map<String, String> settings;
     private final Map<String, String> environment;
     private boolean closed;
+    private boolean isFrozen;
 
     EmbeddedServer(
             String name,
@@ -62,6 +63,16 @@ final class EmbeddedServer extends ClusterServer {
     /** Where all its files are. */
     Path directory() {
         return directory;
+    }
+
+    final Path data() {
+        return data;
+    }
+
+    /** A standby of this server, which is not there yet; of the same binaries. */
+    EmbeddedStandby newStandby(String standbyName) {
+        return new EmbeddedStandby(
+                standbyName, this, binaries, directory.resolveSibling(standbyName), Ports.free(), version, environment);
     }
 
     @Override
@@ -105,11 +116,44 @@ final class EmbeddedServer extends ClusterServer {
         return true;
     }
 
+    @Override
+    public synchronized void freeze() {
+        isFrozen = true;
+        signal("STOP");
+    }
+
+    @Override
+    public synchronized void thaw() {
+        if (isFrozen) {
+            signal("CONT");
+            isFrozen = false;
+        }
+    }
+
+    /** To the postmaster first, so that it starts no more processes. */
+    private void signal(String signal) {
+        ProcessHandle postmaster =
+                postmaster(data).orElseThrow(() -> new PostgresClusterException(this + " does not run"));
+        kill(signal, postmaster);
+        postmaster.descendants().forEach(process -> kill(signal, process));
+    }
+
+    private void kill(String signal, ProcessHandle process) {
+        try {
+            Command.run(List.of("kill", "-" + signal, Long.toString(process.pid())), Map.of(), output, TIMEOUT);
+        } catch (PostgresClusterException e) {
+            if (process.isAlive()) {
+                throw e;
+            }
+        }
+    }
+
     /** Immediate, since nobody will read the data again and a fast shutdown waits for subscribers. */
     @Override
     synchronized void close() {
         closed = true;
         try {
+            thaw();
             shutDown("immediate");
         } catch (PostgresClusterException e) {
             postmaster(data).ifPresent(ProcessHandle::destroyForcibly);
@@ -138,13 +182,14 @@ final class EmbeddedServer extends ClusterServer {
         }
     }
 
-    private void pgCtl(String action, String... options) {
+    final void pgCtl(String action, String... options) {
         List<String> command = binaries.command("pg_ctl", action, "-D", data.toString(), "-s");
         command.addAll(List.of(options));
         Command.run(command, environment, output, TIMEOUT);
     }
 
-    private void initialize() {
+    /** Makes the data directory. */
+    void initialize() {
         try {
             Files.createDirectories(directory);
             Command.run(
@@ -172,7 +217,7 @@ final class EmbeddedServer extends ClusterServer {
         }
     }
 
-    private static void append(StringBuilder configuration, String name, String value) {
+    static void append(StringBuilder configuration, String name, String value) {
         configuration
                 .append(name)
                 .append(" = '")

@@ -38,6 +38,7 @@ public final class PostgresCluster implements AutoCloseable {
     private final ServerProvider provider;
     private final Thread shutdownHook = new Thread(this::stopEverything, "postgres-cluster-shutdown");
     private volatile List<ClusterServer> servers = List.of();
+    private final List<ClusterServer> standbys = new ArrayList<>();
     private boolean closed;
 
     private PostgresCluster(ServerProvider provider) {
@@ -85,6 +86,25 @@ public final class PostgresCluster implements AutoCloseable {
         return all.get(index);
     }
 
+    /**
+     * Starts a hot standby of one of the servers, which the cluster closes too; for embedded servers only. It is named after
+     * its primary, such as {@code db1_standby1}, and is not among {@link #servers()}.
+     *
+     * @throws UnsupportedOperationException if the server is not an embedded one
+     */
+    public synchronized PostgresStandby standbyOf(PostgresServer primary) {
+        if (closed) {
+            throw new PostgresClusterException("the cluster has been closed");
+        }
+        if (!(primary instanceof EmbeddedServer embedded)) {
+            throw new UnsupportedOperationException("only embedded servers can have a standby, not " + primary);
+        }
+        EmbeddedStandby standby = embedded.newStandby(primary.name() + "_standby" + (standbys.size() + 1));
+        standbys.add(standby);
+        standby.open();
+        return standby;
+    }
+
     /** Starts more servers until there are {@code size}; if one fails, those it started are gone again. */
     synchronized void grow(int size) {
         if (closed) {
@@ -121,7 +141,8 @@ public final class PostgresCluster implements AutoCloseable {
             return;
         }
         closed = true;
-        Optional<RuntimeException> failure = closeAll(servers);
+        Optional<RuntimeException> failure =
+                closeAll(Stream.concat(standbys.stream(), servers.stream()).toList());
         provider.close();
         failure.ifPresent(e -> {
             throw e;

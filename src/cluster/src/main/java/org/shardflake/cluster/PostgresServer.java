@@ -66,4 +66,17 @@ public interface PostgresServer {
 
     /** Whether this cluster may crash, stop and start the server; false for a server given by URL. */
     boolean canRestart();
+
+    /**
+     * Stops all its processes as SIGSTOP does: connections stay open, new ones are accepted by the operating system, and
+     * nothing answers any more, until {@link #thaw()}. For embedded servers on systems with signals.
+     *
+     * @throws UnsupportedOperationException if it is another kind of server
+     */
+    default void freeze() {
+        throw new UnsupportedOperationException(this + " cannot be frozen");
+    }
+
+    /** Lets the processes go on after {@link #freeze()}; does nothing when they do. */
+    default void thaw() {}
 }

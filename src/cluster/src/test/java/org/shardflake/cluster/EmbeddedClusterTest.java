@@ -78,7 +78,10 @@ class EmbeddedClusterTest implements OwnedClusterContract {
     @DisabledOnOs(OS.WINDOWS)
     void aSignalDuringTheStartLeavesNothingBehind(@TempDir Path directory) throws Exception {
         try (ChildCluster child = ChildCluster.launch(directory, "postgres.provider=embedded")) {
-            while (remains(directory.toString()).stream().noneMatch(what -> what.startsWith("process"))) {
+            for (int look = 0;
+                    remains(directory.toString()).stream().noneMatch(what -> what.startsWith("process"));
+                    look++) {
+                assertThat(look).as("waits for a server to start").isLessThan(12_000);
                 Thread.sleep(10);
             }
 

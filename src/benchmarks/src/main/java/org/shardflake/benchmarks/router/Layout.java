@@ -28,6 +28,7 @@ record Layout(List<Server> servers, int shards, int poolSize) {
     static final int CACHED_STATEMENTS = 1000;
 
     private static final long CONNECTION_TIMEOUT_MILLIS = 5000;
+    private static final int STATEMENT_TIMEOUT_SECONDS = 60;
 
     int shardOfUid(long uid) {
         return (int) Math.floorMod(uid, (long) shards);
@@ -91,6 +92,8 @@ record Layout(List<Server> servers, int shards, int poolSize) {
         PGSimpleDataSource source = ServerUrl.parse(server.url()).dataSource();
         source.setTcpKeepAlive(true);
         source.setCancelSignalTimeout(1);
+        source.setOptions("-c statement_timeout=" + STATEMENT_TIMEOUT_SECONDS * 1000);
+        source.setSocketTimeout(STATEMENT_TIMEOUT_SECONDS + 10);
         source.setPreparedStatementCacheQueries(CACHED_STATEMENTS);
         source.setPreparedStatementCacheSizeMiB(CACHED_STATEMENTS / 100);
         return source;

@@ -1,0 +1,175 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.output.Progress;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.RowChecks;
+import org.shardflake.deploy.SchemaChecks;
+import org.shardflake.deploy.SchemaChecks.ServerReport;
+import org.shardflake.deploy.StrayRows;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake schema check}: keeps rows of other shards out of tables that exist. */
+@Command(
+        name = "check",
+        description = {
+            "Adds to tables that exist the checks that new ones get: they refuse rows whose id or uid is of another shard.",
+            "Looks for such rows first. A table that has some is named and left as it is. Locks are short: a check is added"
+                    + " NOT VALID, then validated while reads and writes go on. Run again, it does only what is left."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:every table has its checks, and no row of another shard",
+            "1:a server or the catalog cannot be reached, or failed",
+            "2:the command line is wrong",
+            "3:some tables were locked by others all the time; the same command does the rest",
+            "4:there is no catalog, or a deployment or move is at work; nothing was changed",
+            "5:some tables have rows of other shards"
+        },
+        footer = {"", "Example: shardflake schema check --uid-column uid"})
+final class SchemaCheckCommand implements Callable<Integer> {
+
+    /** Rows that are wrong everywhere would fill the screen. */
+    private static final int SHOWN = 20;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--uid-column",
+            paramLabel = "NAME",
+            description = "The column that holds the uid, recorded for good (default: the one recorded, or none).")
+    private @Nullable String uidColumn;
+
+    @Mixin
+    private TargetsMixin targets;
+
+    @Option(
+            names = "--lock-timeout",
+            paramLabel = "TIME",
+            defaultValue = "1s",
+            converter = DurationConverter.class,
+            description =
+                    "How long a statement waits for a lock, with others waiting behind it (default: ${DEFAULT-VALUE}).")
+    private Duration lockTimeout;
+
+    @Option(names = "--dry-run", description = "Look for rows of other shards, and change nothing.")
+    private boolean dryRun;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() throws SQLException, InterruptedException {
+        ShardMap map = catalog.catalog().load();
+        List<DeployTarget> servers = targets.targets(map, catalog);
+        try (SchemaChecks checks = SchemaChecks.prepare(servers)) {
+            TargetsMixin.refuseMoving(servers, catalog);
+            if (dryRun) {
+                spec.commandLine().getErr().println("dry run: nothing was changed");
+            } else {
+                checks.record(new RowChecks(true, uidColumn, map.sharding().shardCount()));
+            }
+            List<ServerReport> reports = run(checks, servers);
+            output.print(spec.commandLine().getOut(), facts(reports), () -> table(reports));
+            return exitCode(reports);
+        }
+    }
+
+    private List<ServerReport> run(SchemaChecks checks, List<DeployTarget> servers)
+            throws SQLException, InterruptedException {
+        int shards = servers.stream().mapToInt(server -> server.shards().size()).sum();
+        Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
+        try (Progress checking = progress.start("checking shards", shards)) {
+            return checks.run(lockTimeout, dryRun, checking::advance);
+        }
+    }
+
+    private static int exitCode(List<ServerReport> reports) {
+        if (reports.stream().anyMatch(report -> !report.strays().isEmpty())) {
+            return ExitCodes.VERIFICATION;
+        }
+        return reports.stream().allMatch(report -> report.busy().isEmpty()) ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
+    }
+
+    private static Map<String, Object> facts(List<ServerReport> reports) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("servers", reports.stream().map(SchemaCheckCommand::facts).toList());
+        facts.put(
+                "strays",
+                strays(reports).stream().map(SchemaCheckCommand::facts).toList());
+        facts.put(
+                "locked",
+                reports.stream().flatMap(report -> report.busy().stream()).toList());
+        return facts;
+    }
+
+    private static List<StrayRows> strays(List<ServerReport> reports) {
+        return reports.stream().flatMap(report -> report.strays().stream()).toList();
+    }
+
+    private static Map<String, Object> facts(ServerReport report) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("server", report.server());
+        facts.put("shards", report.shards());
+        facts.put("present", report.present());
+        facts.put("added", report.added());
+        facts.put("refused", report.strays().size());
+        return facts;
+    }
+
+    private static Map<String, Object> facts(StrayRows strays) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("shard", strays.shard());
+        facts.put("server", strays.server());
+        facts.put("table", strays.table());
+        facts.put("column", strays.column());
+        facts.put("rows", strays.rows());
+        facts.put("samples", strays.samples());
+        return facts;
+    }
+
+    private String table(List<ServerReport> reports) {
+        TableWriter table =
+                new TableWriter("SERVER", "SHARDS", "CHECKS PRESENT", dryRun ? "TO ADD" : "ADDED", "WITH STRAY ROWS");
+        reports.forEach(report -> table.row(
+                report.server(),
+                report.shards(),
+                report.present(),
+                report.added(),
+                report.strays().size()));
+        StringJoiner text = new StringJoiner("\n").add(table.toString());
+        List<StrayRows> strays = strays(reports);
+        strays.stream().limit(SHOWN).forEach(stray -> text.add(stray.toString()));
+        if (strays.size() > SHOWN) {
+            text.add("%,d more tables; -o json has them all".formatted(strays.size() - SHOWN));
+        }
+        reports.stream()
+                .flatMap(report -> report.busy().stream())
+                .limit(SHOWN)
+                .forEach(busy -> text.add("%s was locked all the time: run it again".formatted(busy)));
+        return text.toString();
+    }
+}

@@ -1,0 +1,122 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * What a move brings along although no changelog may have it: owners, privileges, default privileges and comments. Without the
+ * owner, for one, a SECURITY DEFINER function would have the rights of whoever moves its shard.
+ */
+final class CarriedProperties {
+
+    private static final String STATEMENTS =
+            ShardDescription.sql("things.sql") + ",\n" + ShardDescription.sql("carried.sql");
+
+    private static final List<String> PREFIXES =
+            List.of("owner of ", "privileges of ", "default privileges for ", "comment on ");
+
+    private static final int OWNERS = 1;
+    private static final int COMMENTS = 5;
+
+    private final Connection source;
+    private final Connection target;
+
+    CarriedProperties(Connection source, Connection target) {
+        this.source = source;
+        this.target = target;
+    }
+
+    /** A property of an object, with the statements that take it away and that set it. */
+    private record Property(int turn, String object, String value, List<String> clear, List<String> put) {}
+
+    /** Whether a line of {@link ShardDescription} is about one of them. */
+    static boolean has(String line) {
+        return PREFIXES.stream().anyMatch(line::startsWith);
+    }
+
+    /**
+     * Makes those of a shard on the target what they are on the source, within the caller's transaction. The shard has the same
+     * objects on both.
+     */
+    void carry(int shard) throws SQLException {
+        List<Property> wanted = read(source, shard);
+        List<Property> there = read(target, shard);
+        carry(only(wanted, turn -> turn == OWNERS), only(there, turn -> turn == OWNERS));
+        there = read(target, shard); // a new owner has the privileges of the old one
+        List<Property> privileges = only(wanted, turn -> turn > OWNERS && turn < COMMENTS);
+        List<Property> privilegesThere = only(there, turn -> turn > OWNERS && turn < COMMENTS);
+        if (!values(privileges).equals(values(privilegesThere))) {
+            // All, since to revoke a table's takes those of its columns along.
+            run(privilegesThere.stream().flatMap(property -> property.clear().stream()));
+            run(privileges.stream().flatMap(property -> property.put().stream()));
+        }
+        carry(only(wanted, turn -> turn == COMMENTS), only(there, turn -> turn == COMMENTS));
+    }
+
+    private void carry(List<Property> wanted, List<Property> there) throws SQLException {
+        Map<String, Property> from = byObject(wanted);
+        Map<String, Property> to = byObject(there);
+        TreeSet<String> objects = new TreeSet<>(from.keySet());
+        objects.addAll(to.keySet());
+        for (String object : objects) {
+            Property want = from.get(object);
+            Property have = to.get(object);
+            if (want == null) {
+                run(have == null ? Stream.of() : have.clear().stream());
+            } else if (have == null || !want.value().equals(have.value())) {
+                run(want.put().stream());
+            }
+        }
+    }
+
+    private static Map<String, Property> byObject(List<Property> properties) {
+        Map<String, Property> byObject = new TreeMap<>();
+        properties.forEach(property -> byObject.put(property.object(), property));
+        return byObject;
+    }
+
+    private static Map<String, String> values(List<Property> properties) {
+        Map<String, String> values = new TreeMap<>();
+        properties.forEach(property -> values.put(property.object(), property.value()));
+        return values;
+    }
+
+    private static List<Property> only(List<Property> properties, IntPredicate turns) {
+        return properties.stream()
+                .filter(property -> turns.test(property.turn()))
+                .toList();
+    }
+
+    private void run(Stream<String> statements) throws SQLException {
+        String all = statements.collect(Collectors.joining(";\n"));
+        if (!all.isEmpty()) {
+            Sql.execute(target, all);
+        }
+    }
+
+    private static List<Property> read(Connection connection, int shard) throws SQLException {
+        return ShardDescription.query(
+                connection,
+                STATEMENTS,
+                ShardSet.of(shard),
+                row -> new Property(
+                        row.getInt(1),
+                        row.getString(2),
+                        String.valueOf(row.getString(3)),
+                        List.of((String[]) row.getArray(4).getArray()),
+                        List.of((String[]) row.getArray(5).getArray())));
+    }
+}

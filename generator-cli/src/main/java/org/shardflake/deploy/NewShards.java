@@ -1,0 +1,103 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.IntPredicate;
+import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Looks, before shards are created, whether they are new: an empty shard beside one with rows, or in place of one that is gone, would
+ * hide what was lost.
+ */
+final class NewShards {
+
+    private final Map<String, ServerUrl> servers;
+    private final ShardSet recreate;
+    private final Map<String, Known> known = new HashMap<>();
+
+    /**
+     * @param servers all of the shard map, by name
+     * @param recreate shards whose rows are known to be lost
+     */
+    NewShards(Map<String, ServerUrl> servers, ShardSet recreate) {
+        this.servers = servers;
+        this.recreate = recreate;
+    }
+
+    /**
+     * What a server has to say.
+     *
+     * @param present the shards it has
+     * @param remembered those that a move brought or took
+     */
+    private record Known(ShardSet present, ShardSet remembered) {
+
+        static Known read(ServerUrl url) throws SQLException {
+            try (Connection connection = url.connect("shardflake schema deploy")) {
+                boolean remembers = Sql.isTrue(connection, "SELECT to_regclass('shardflake.placement') IS NOT NULL");
+                return new Known(
+                        ShardSet.of(Sql.list(
+                                connection,
+                                "SELECT right(nspname, 4)::integer FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' AND right(nspname, 4) < '8192'",
+                                row -> row.getInt(1))),
+                        remembers
+                                ? ShardSet.of(Sql.list(
+                                        connection, "SELECT shard FROM shardflake.placement", row -> row.getInt(1)))
+                                : ShardSet.of());
+            }
+        }
+    }
+
+    /**
+     * @param missing shards that are to be created on a server
+     * @param gone those of them that it has the history of
+     * @throws DeployRefusedException if one of them must not be
+     */
+    void check(String server, ShardSet missing, ShardSet gone) {
+        if (missing.isEmpty()) {
+            return;
+        }
+        List<Integer> before = new ArrayList<>(gone.stream().boxed().toList());
+        for (String other : servers.keySet()) {
+            Known its = known.computeIfAbsent(other, name -> ask(server, missing, name));
+            ShardSet there = filter(missing, its.present()::contains);
+            if (!there.isEmpty() && !other.equals(server)) {
+                throw new DeployRefusedException(
+                        "shards %s are not on %s, and %s has them: empty ones would hide their rows. No shard was changed; see shardflake doctor"
+                                .formatted(there, server, other));
+            }
+            filter(missing, its.remembered()::contains).stream().forEach(before::add);
+        }
+        ShardSet lost = filter(ShardSet.of(before), shard -> !recreate.contains(shard));
+        if (!lost.isEmpty()) {
+            throw new DeployRefusedException(
+                    "shards %1$s were deployed before, and no server has them. No shard was changed: restore a server that has their rows, or accept that they are lost with --recreate %1$s"
+                            .formatted(lost));
+        }
+    }
+
+    private Known ask(String server, ShardSet missing, String other) {
+        try {
+            return Known.read(Objects.requireNonNull(servers.get(other)));
+        } catch (SQLException e) {
+            throw new DeployRefusedException(
+                    "shards %s are not on %s, and %s may have them, which cannot be asked: %s. No shard was changed: see that it answers, or, if it is gone for good, place its shards on others with shardflake map import and take it out with shardflake server remove"
+                            .formatted(missing, server, other, Sql.message(e)));
+        }
+    }
+
+    private static ShardSet filter(ShardSet shards, IntPredicate which) {
+        return ShardSet.of(shards.stream().filter(which).toArray());
+    }
+}

@@ -1,0 +1,56 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Collection;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * Which checks keep rows of other shards out of new tables: that of ids, and that of the uid if its column is known.
+ *
+ * @param wanted whether new tables get them
+ * @param uidColumn the column that holds the uid, to be recorded on the servers; null leaves what they have recorded
+ * @param shardCount how many shards the installation has, if the column is given
+ */
+public record RowChecks(boolean wanted, @Nullable String uidColumn, int shardCount) {
+
+    /** Those for ids, and for the uid what the servers have recorded. */
+    public static final RowChecks RECORDED = new RowChecks(true, null, 0);
+
+    private static final String RECORD = """
+            INSERT INTO shardflake.uid_column (column_name, shard_count) VALUES (?, ?)
+            ON CONFLICT (only_row) DO UPDATE SET column_name = excluded.column_name, shard_count = excluded.shard_count
+            """;
+
+    /** Records the column on the servers; if none is given, on those that do not know yet what the others do. */
+    void record(Collection<Connection> servers) throws SQLException {
+        if (uidColumn != null) {
+            for (Connection server : servers) {
+                Sql.update(server, RECORD, uidColumn, shardCount);
+            }
+            return;
+        }
+        Set<RowChecks> known = new LinkedHashSet<>();
+        for (Connection server : servers) {
+            known.addAll(recorded(server));
+        }
+        if (known.size() == 1) {
+            known.iterator().next().record(servers);
+        }
+    }
+
+    private static List<RowChecks> recorded(Connection server) throws SQLException {
+        return Sql.list(
+                server,
+                "SELECT column_name, shard_count FROM shardflake.uid_column",
+                row -> new RowChecks(true, row.getString(1), row.getInt(2)));
+    }
+}

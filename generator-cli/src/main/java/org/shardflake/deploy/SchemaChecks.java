@@ -1,0 +1,193 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.IntConsumer;
+import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.sql.FunctionLibrary;
+
+/**
+ * Adds to tables that exist the checks that new ones get: rows whose id or uid is of another shard are refused. What is done lasts, so
+ * it may be interrupted at any moment and run again.
+ *
+ * <p>Close it to give the servers' deploy locks back. Not thread-safe.
+ */
+public final class SchemaChecks implements AutoCloseable {
+
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
+
+    /** Other sessions are in the way: lock timeout, deadlock. */
+    private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
+
+    private static final String CHECK_VIOLATION = "23514";
+
+    private static final int TRIES = 10;
+
+    private final Map<DeployTarget, Connection> servers = new LinkedHashMap<>();
+
+    private SchemaChecks() {}
+
+    /**
+     * What was found and done on a server.
+     *
+     * @param present checks that were there and hold
+     * @param added checks that were added, or validated
+     * @param busy tables that others kept locked
+     */
+    public record ServerReport(
+            String server, int shards, int present, int added, List<StrayRows> strays, List<String> busy) {}
+
+    /**
+     * Connects to the servers, and keeps deployments and moves from them.
+     *
+     * @throws DeployRefusedException if another deployment is at work, or a function library is older than the checks
+     */
+    public static SchemaChecks prepare(List<DeployTarget> targets) throws SQLException {
+        SchemaChecks checks = new SchemaChecks();
+        try {
+            for (DeployTarget target : targets) {
+                Connection connection = target.connect();
+                checks.servers.put(target, connection);
+                SchemaLock.take(connection, target.server(), LOCK_PATIENCE);
+                if (!FunctionLibrary.isCurrent(connection)) {
+                    throw new DeployRefusedException(
+                            "the function library of %s is of another version; bring it up to date with schema deploy"
+                                    .formatted(target.server()));
+                }
+            }
+            return checks;
+        } catch (SQLException | RuntimeException e) {
+            checks.close();
+            throw e;
+        }
+    }
+
+    /** Records the column that holds the uid. */
+    public void record(RowChecks checks) throws SQLException {
+        checks.record(servers.values());
+    }
+
+    /**
+     * Adds what is missing to tables that have no rows of other shards.
+     *
+     * @param lockTimeout how long a statement waits for a lock before it is tried again
+     * @param dryRun look for such rows, and change nothing
+     * @param done told how many shards were done since it was last told
+     */
+    public List<ServerReport> run(Duration lockTimeout, boolean dryRun, IntConsumer done)
+            throws SQLException, InterruptedException {
+        List<ServerReport> reports = new ArrayList<>();
+        for (Map.Entry<DeployTarget, Connection> server : servers.entrySet()) {
+            Connection connection = server.getValue();
+            Sql.execute(connection, "SET lock_timeout = " + lockTimeout.toMillis());
+            Run run = new Run(connection, server.getKey().server(), dryRun);
+            ShardSet shards = server.getKey().shards();
+            for (int shard : shards.stream().toArray()) {
+                for (RowCheck check : RowCheck.of(connection, shard)) {
+                    run.examine(check);
+                }
+                done.accept(1);
+            }
+            reports.add(new ServerReport(run.server, shards.size(), run.present, run.added, run.strays, run.busy));
+        }
+        return reports;
+    }
+
+    /** Rows of other shards in tables that no check is known to hold for; reads these tables. */
+    public static List<StrayRows> strays(Connection connection, String server, ShardSet shards) throws SQLException {
+        List<StrayRows> strays = new ArrayList<>();
+        for (int shard : shards.stream().toArray()) {
+            for (RowCheck check : RowCheck.of(connection, shard)) {
+                if (!check.validated()) {
+                    strays.addAll(check.strays(connection, server));
+                }
+            }
+        }
+        return strays;
+    }
+
+    private static final class Run {
+
+        private final Connection connection;
+        private final String server;
+        private final boolean dryRun;
+        private final List<StrayRows> strays = new ArrayList<>();
+        private final List<String> busy = new ArrayList<>();
+        private int present;
+        private int added;
+
+        Run(Connection connection, String server, boolean dryRun) {
+            this.connection = connection;
+            this.server = server;
+            this.dryRun = dryRun;
+        }
+
+        /** Looks for rows of other shards first: under a check that is not valid they could not even be updated. */
+        void examine(RowCheck check) throws SQLException, InterruptedException {
+            if (check.validated()) {
+                present++;
+                return;
+            }
+            List<StrayRows> found = check.strays(connection, server);
+            strays.addAll(found);
+            if (!found.isEmpty()) {
+                return;
+            }
+            if (dryRun || add(check)) {
+                added++;
+            }
+        }
+
+        private boolean add(RowCheck check) throws SQLException, InterruptedException {
+            try {
+                boolean done = (check.present()
+                                || change("ALTER TABLE %s ADD CONSTRAINT %s CHECK (%s) NOT VALID"
+                                        .formatted(check.table(), check.name(), check.condition())))
+                        && change("ALTER TABLE %s VALIDATE CONSTRAINT %s".formatted(check.table(), check.name()));
+                if (!done) {
+                    busy.add(check.table());
+                }
+                return done;
+            } catch (SQLException e) {
+                if (!CHECK_VIOLATION.equals(e.getSQLState())) {
+                    throw e;
+                }
+                strays.addAll(check.strays(connection, server)); // written between the look and the check
+                return false;
+            }
+        }
+
+        private boolean change(String sql) throws SQLException, InterruptedException {
+            for (int tried = 1; tried <= TRIES; tried++) {
+                try {
+                    Sql.execute(connection, sql);
+                    return true;
+                } catch (SQLException e) {
+                    if (!IN_THE_WAY.contains(String.valueOf(e.getSQLState()))) {
+                        throw e;
+                    }
+                    Thread.sleep(50L * tried); // lets those who wait behind it pass
+                }
+            }
+            return false;
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        for (Connection connection : servers.values()) {
+            connection.close();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.postgresql.core.Parser;
+
+/** SQL as PostgreSQL's scanner takes it apart: what is a comment or a string there is one here. */
+final class SqlTokens {
+
+    enum Kind {
+        /** A keyword, a number, or a name without quotes. */
+        WORD,
+        /** A name in double quotes. */
+        NAME,
+        STRING,
+        /** A string in dollar quotes. */
+        DOLLAR_STRING,
+        COMMENT,
+        /** Any other character. */
+        SYMBOL
+    }
+
+    /**
+     * A piece of SQL.
+     *
+     * @param text a word in lower case, a name or string without its quotes, all others as they are
+     * @param start where it begins
+     * @param contents where that begins which is inside its quotes
+     * @param end where the next one may begin
+     */
+    record Token(Kind kind, String text, int start, int contents, int end) {
+
+        boolean is(String word) {
+            return kind != Kind.STRING && kind != Kind.DOLLAR_STRING && kind != Kind.NAME && text.equals(word);
+        }
+
+        boolean isIdentifier() {
+            return kind == Kind.WORD || kind == Kind.NAME;
+        }
+
+        boolean isString() {
+            return kind == Kind.STRING || kind == Kind.DOLLAR_STRING;
+        }
+    }
+
+    private final char[] sql;
+    private final List<Token> tokens = new ArrayList<>();
+    private int at;
+
+    private SqlTokens(String sql) {
+        this.sql = sql.toCharArray();
+    }
+
+    /** All tokens, comments too. A quote that is not closed goes to the end. */
+    static List<Token> all(String sql) {
+        SqlTokens scan = new SqlTokens(sql);
+        while (scan.at < scan.sql.length) {
+            scan.next();
+        }
+        return scan.tokens;
+    }
+
+    /** All tokens that are no comments. */
+    static List<Token> of(String sql) {
+        return all(sql).stream().filter(token -> token.kind() != Kind.COMMENT).toList();
+    }
+
+    /** SQL without its comments; those inside a body in dollar quotes are part of that, and stay. */
+    static String withoutComments(String sql) {
+        StringBuilder text = new StringBuilder(sql);
+        List<Token> tokens = all(sql);
+        for (int i = tokens.size() - 1; i >= 0; i--) {
+            Token token = tokens.get(i);
+            if (token.kind() == Kind.COMMENT) {
+                text.replace(token.start(), token.end(), sql.startsWith("/*", token.start()) ? " " : "");
+            }
+        }
+        return text.toString().strip();
+    }
+
+    private void next() {
+        char c = sql[at];
+        if (Character.isWhitespace(c)) {
+            at++;
+        } else if (c == '\'') {
+            add(Kind.STRING, Parser.parseSingleQuotes(sql, at, !followsE()), 1);
+        } else if (c == '"') {
+            add(Kind.NAME, Parser.parseDoubleQuotes(sql, at), 1);
+        } else if (c == '-' && Parser.parseLineComment(sql, at) > at) {
+            int last = Parser.parseLineComment(sql, at);
+            add(Kind.COMMENT, sql[last] == '\n' || sql[last] == '\r' ? last - 1 : last, 0);
+        } else if (c == '/' && Parser.parseBlockComment(sql, at) > at) {
+            add(Kind.COMMENT, Parser.parseBlockComment(sql, at), 0);
+        } else if (c == '$' && Parser.parseDollarQuotes(sql, at) > at) {
+            add(Kind.DOLLAR_STRING, Parser.parseDollarQuotes(sql, at), tagLength());
+        } else if (Parser.isIdentifierContChar(c)) {
+            int last = at;
+            while (last + 1 < sql.length && Parser.isIdentifierContChar(sql[last + 1])) {
+                last++;
+            }
+            add(Kind.WORD, last, 0);
+        } else {
+            add(Kind.SYMBOL, at, 0);
+        }
+    }
+
+    /** Whether the string that begins here has escapes: {@code E'...'}. */
+    private boolean followsE() {
+        Token before = tokens.isEmpty() ? null : tokens.get(tokens.size() - 1);
+        return before != null && before.is("e") && before.end() == at;
+    }
+
+    private int tagLength() {
+        int end = at + 1;
+        while (sql[end] != '$') {
+            end++;
+        }
+        return end + 1 - at;
+    }
+
+    /** @param last where it ends, as the driver's parser says: its last character, or behind the end */
+    private void add(Kind kind, int last, int quotes) {
+        int end = Math.min(last + 1, sql.length);
+        int contents = Math.min(at + quotes, end);
+        String text = new String(sql, contents, Math.max(contents, end - quotes) - contents);
+        tokens.add(new Token(
+                kind,
+                switch (kind) {
+                    case WORD -> text.toLowerCase(Locale.ROOT);
+                    case NAME, STRING, DOLLAR_STRING, COMMENT, SYMBOL -> text;
+                },
+                at,
+                contents,
+                end));
+        at = end;
+    }
+}

@@ -1,0 +1,251 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.Set;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.deploy.SqlTokens.Kind;
+import org.shardflake.deploy.SqlTokens.Token;
+
+/**
+ * Finds what does not belong into the SQL of a shard: names of another shard's schema or of {@code public}, the ends of transactions,
+ * and other settings of the search_path by which the shard's tables are found.
+ *
+ * <p>It reads the text alone. What SQL puts together when it runs, such as with {@code format}, is not seen.
+ */
+final class StraySql {
+
+    /**
+     * What was found.
+     *
+     * @param at where, in the SQL
+     * @param what as the predicate of a sentence about the changeset
+     */
+    record Stray(int at, String what) {}
+
+    /** Where code stands: what a DO block says is done at once, what a function says when it is called. */
+    private enum Place {
+        STATEMENT,
+        DO_BLOCK,
+        FUNCTION
+    }
+
+    private static final Pattern SHARD = Pattern.compile("shard_[0-9]{4}");
+    private static final Pattern QUALIFIED =
+            Pattern.compile("\"?(public|shard_[0-9]{4})\"?\\..+", Pattern.CASE_INSENSITIVE);
+    private static final Set<String> TRANSACTION_CONTROL =
+            Set.of("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release");
+    private static final Set<String> TAKE_NAMES =
+            Set.of("nextval", "currval", "setval", "to_regclass", "to_regtype", "to_regproc", "pg_get_serial_sequence");
+
+    /** After which a statement begins in PL/pgSQL. */
+    private static final Set<String> BEFORE_STATEMENTS = Set.of(";", "begin", "then", "else", "loop");
+
+    private final List<Token> tokens;
+    private final Place place;
+    private final boolean allowPublic;
+
+    private StraySql(List<Token> tokens, Place place, boolean allowPublic) {
+        this.tokens = tokens;
+        this.place = place;
+        this.allowPublic = allowPublic;
+    }
+
+    /** @param allowPublic whether names of {@code public} are meant */
+    static Optional<Stray> find(String sql, boolean allowPublic) {
+        return Optional.ofNullable(new StraySql(SqlTokens.of(sql), Place.STATEMENT, allowPublic).find());
+    }
+
+    /** Whether SQL may leave something in its session that the next shard would meet. */
+    static boolean lasts(String sql) {
+        List<Token> tokens = SqlTokens.of(sql);
+        for (int i = 0; i < tokens.size(); i++) {
+            Token token = tokens.get(i);
+            boolean begins =
+                    i == 0 || BEFORE_STATEMENTS.contains(tokens.get(i - 1).text());
+            boolean command = begins
+                    && Set.of("set", "reset", "listen", "prepare", "declare", "discard", "load")
+                            .contains(token.text());
+            boolean named = token.isIdentifier()
+                    && (token.text().equals("set_config")
+                            || token.text().equals("temp")
+                            || token.text().equals("temporary")
+                            || token.text().startsWith("pg_advisory_lock")
+                            || token.text().startsWith("pg_try_advisory_lock"));
+            boolean inside = token.isString() && isCode(tokens, i) && lasts(token.text());
+            if (command || named || inside) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private @Nullable Stray find() {
+        int parentheses = 0;
+        int atomic = 0;
+        int first = 0;
+        for (int i = 0; i < tokens.size(); i++) {
+            Token token = tokens.get(i);
+            if (token.is("(")) {
+                parentheses++;
+            } else if (token.is(")")) {
+                parentheses--;
+            } else if (token.is("atomic") && before(i, "begin")) {
+                atomic = 1;
+            } else if (atomic > 0 && token.is("case")) {
+                atomic++;
+            } else if (atomic > 0 && token.is("end")) {
+                atomic--;
+            } else if (token.is(";") && parentheses <= 0 && atomic == 0) {
+                first = i + 1;
+                parentheses = 0;
+            }
+            Stray found = check(i, i == first);
+            if (found != null) {
+                return found;
+            }
+        }
+        return null;
+    }
+
+    private @Nullable Stray check(int i, boolean isFirst) {
+        Token token = tokens.get(i);
+        if (token.isString()) {
+            return checkString(i);
+        }
+        if (place == Place.STATEMENT && isFirst && endsTransaction(i)) {
+            return stray(
+                    i,
+                    "has %s: all that a shard is given is one transaction, which ends when all of it is done"
+                            .formatted(token.text().toUpperCase(Locale.ROOT)));
+        }
+        boolean begins = isFirst
+                || (place != Place.STATEMENT
+                        && BEFORE_STATEMENTS.contains(tokens.get(i - 1).text()));
+        if (place != Place.FUNCTION && (begins ? setsSearchPath(i) : callsSetConfig(i))) {
+            return stray(
+                    i,
+                    "changes search_path, by which a shard's own tables are found: leave it out, or write SET on the function that needs it");
+        }
+        if (token.isIdentifier() && isStray(token.text()) && (is(i + 1, ".") || followsSchema(i))) {
+            return names(i, token.text());
+        }
+        return null;
+    }
+
+    private @Nullable Stray checkString(int i) {
+        Token token = tokens.get(i);
+        if (isCode(tokens, i)) {
+            boolean runsNow = place == Place.DO_BLOCK || (place == Place.STATEMENT && isOfDo(i));
+            Place inside = runsNow ? Place.DO_BLOCK : Place.FUNCTION;
+            Stray found = new StraySql(SqlTokens.of(token.text()), inside, allowPublic).find();
+            return found == null ? null : new Stray(token.contents() + found.at(), found.what());
+        }
+        var qualified = QUALIFIED.matcher(token.text());
+        boolean isName = (is(i + 1, ":")
+                        && is(i + 2, ":")
+                        && i + 3 < tokens.size()
+                        && tokens.get(i + 3).text().startsWith("reg"))
+                || (is(i - 1, "(")
+                        && i > 1
+                        && TAKE_NAMES.contains(tokens.get(i - 2).text()));
+        if (isName && qualified.matches() && isStray(qualified.group(1).toLowerCase(Locale.ROOT))) {
+            return names(i, qualified.group(1).toLowerCase(Locale.ROOT));
+        }
+        return followsSchema(i) && isStray(token.text()) ? names(i, token.text()) : null;
+    }
+
+    private Stray names(int i, String schema) {
+        return stray(
+                i,
+                schema.equals("public")
+                        ? "names schema public, which all shards of a server share: leave the schema out, and the shard's own is meant; if public is meant, give --allow-public"
+                        : "names schema %s, and every shard would be given it: leave the schema out, or write ${shard.schema}"
+                                .formatted(schema));
+    }
+
+    private Stray stray(int i, String what) {
+        return new Stray(tokens.get(i).start(), what);
+    }
+
+    private boolean isStray(String schema) {
+        return SHARD.matcher(schema).matches() || (!allowPublic && schema.equals("public"));
+    }
+
+    /** {@code IN SCHEMA x}, {@code CREATE SCHEMA IF NOT EXISTS x}. */
+    private boolean followsSchema(int i) {
+        int before = i - 1;
+        while (before > 0
+                && Set.of("if", "not", "exists").contains(tokens.get(before).text())) {
+            before--;
+        }
+        return is(before, "schema");
+    }
+
+    private boolean endsTransaction(int i) {
+        return TRANSACTION_CONTROL.contains(word(i)) || (is(i, "prepare") && is(i + 1, "transaction"));
+    }
+
+    /** {@code SET [LOCAL] search_path}, {@code SET SCHEMA}, {@code RESET}, unless to the shard's own. */
+    private boolean setsSearchPath(int i) {
+        if (is(i, "discard") && is(i + 1, "all")) {
+            return true;
+        }
+        if (is(i, "reset")) {
+            return is(i + 1, "search_path") || is(i + 1, "all");
+        }
+        int name = is(i + 1, "local") || is(i + 1, "session") ? i + 2 : i + 1;
+        if (!is(i, "set") || !(is(name, "search_path") || is(name, "schema"))) {
+            return false;
+        }
+        int value = is(name + 1, "=") || is(name + 1, "to") ? name + 2 : name + 1;
+        return !isOwn(value);
+    }
+
+    private boolean callsSetConfig(int i) {
+        return is(i, "set_config")
+                && is(i + 1, "(")
+                && i + 2 < tokens.size()
+                && tokens.get(i + 2).text().equals("search_path")
+                && !isOwn(i + 4);
+    }
+
+    private boolean isOwn(int value) {
+        return value < tokens.size() && tokens.get(value).text().startsWith(ShardChangeSet.TEMPLATE_SCHEMA);
+    }
+
+    /** The body of a function or a DO block, or what PL/pgSQL executes. */
+    private static boolean isCode(List<Token> tokens, int i) {
+        if (i == 0) {
+            return false;
+        }
+        Token before = tokens.get(i - 1);
+        boolean ofLanguage = i > 1
+                && tokens.get(i - 2).is("language")
+                && i > 2
+                && tokens.get(i - 3).is("do");
+        return before.is("as") || before.is("do") || before.is("execute") || ofLanguage;
+    }
+
+    private boolean isOfDo(int i) {
+        return is(i - 1, "do") || is(i - 3, "do");
+    }
+
+    private boolean before(int i, String word) {
+        return is(i - 1, word);
+    }
+
+    private boolean is(int i, String word) {
+        return i >= 0 && i < tokens.size() && tokens.get(i).is(word);
+    }
+
+    private String word(int i) {
+        return tokens.get(i).kind() == Kind.WORD ? tokens.get(i).text() : "";
+    }
+}

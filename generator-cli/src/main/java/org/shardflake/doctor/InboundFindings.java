@@ -1,0 +1,51 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import org.shardflake.Server;
+import org.shardflake.ShardSet;
+import org.shardflake.move.InboundSubscriptions;
+
+/** Subscriptions of the user's own that write to shards: a move refuses those, and a copy that is not the shard must get no rows. */
+final class InboundFindings {
+
+    private InboundFindings() {}
+
+    static List<Finding> of(Knowledge knowledge, Access access) throws SQLException {
+        List<Finding> findings = new ArrayList<>();
+        ShardSet all = ShardSet.range(0, knowledge.map().sharding().shardCount() - 1);
+        for (String name : knowledge.facts().keySet()) {
+            Server server = knowledge.map().server(name);
+            ShardSet its = knowledge.map().shards(server);
+            ShardSet others = ShardSet.of(
+                    all.stream().filter(shard -> !its.contains(shard)).toArray());
+            access.onServer(name, connection -> {
+                for (String found : InboundSubscriptions.find(connection, its)) {
+                    findings.add(Finding.of(
+                            WARNING,
+                            name,
+                            "inbound-subscription",
+                            found + ", a shard's, which cannot be moved as long as it does",
+                            "before a move: " + InboundSubscriptions.REMEDY));
+                }
+                for (String found : InboundSubscriptions.find(connection, others)) {
+                    findings.add(Finding.of(
+                            PROBLEM,
+                            name,
+                            "inbound-subscription",
+                            found + ", a copy of a shard that is on another server; those rows are not in the shard",
+                            InboundSubscriptions.REMEDY));
+                }
+            });
+        }
+        return findings;
+    }
+}

@@ -1,0 +1,120 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.ShardSet;
+import org.shardflake.deploy.SchemaChecks;
+import org.shardflake.deploy.StrayRows;
+import org.shardflake.jdbc.Sql;
+
+/** Whether rows can be, or are, where they do not belong. */
+final class TableFindings {
+
+    private static final String RELATIVES = """
+            SELECT c.oid::regclass || ' with ' || o.oid::regclass
+              FROM pg_inherits i
+              JOIN pg_class p ON p.oid = i.inhparent AND p.relkind IN ('r', 'p', 'f')
+              JOIN pg_class h ON h.oid = i.inhrelid AND h.relnamespace <> p.relnamespace
+             CROSS JOIN LATERAL (VALUES (p.oid, h.oid, p.relnamespace), (h.oid, p.oid, h.relnamespace)) pair (table_oid, other_oid, namespace)
+              JOIN pg_class c ON c.oid = pair.table_oid
+              JOIN pg_class o ON o.oid = pair.other_oid
+              JOIN pg_namespace n ON n.oid = pair.namespace AND n.nspname ~ '^shard_[0-9]{4}$'
+             ORDER BY 1
+            """;
+
+    private static final String IN_PUBLIC = """
+            SELECT quote_ident(c.relname) FROM pg_class c
+             WHERE c.relnamespace = to_regnamespace('public') AND c.relkind IN ('r', 'p')
+               AND EXISTS (SELECT FROM pg_class s JOIN pg_namespace n ON n.oid = s.relnamespace AND n.nspname ~ '^shard_[0-9]{4}$'
+                            WHERE s.relname = c.relname AND s.relkind IN ('r', 'p'))
+             ORDER BY 1
+            """;
+
+    private TableFindings() {}
+
+    /** Looks at the definitions of tables only. */
+    static List<Finding> of(Knowledge knowledge, Access access) {
+        List<Finding> findings = new ArrayList<>();
+        for (String server : knowledge.facts().keySet()) {
+            onServer(access, server, findings, connection -> {
+                List<String> relatives = list(connection, RELATIVES);
+                if (!relatives.isEmpty()) {
+                    findings.add(
+                            Finding.of(
+                                    PROBLEM,
+                                    server,
+                                    "table-outside",
+                                    "has %,d tables of shards that belong together with tables outside, so writes pass their fences: %s"
+                                            .formatted(relatives.size(), relatives.get(0)),
+                                    "take them apart with ALTER TABLE ... NO INHERIT or DETACH PARTITION, or bring both into the shard's schema"));
+                }
+                List<String> inPublic = list(connection, IN_PUBLIC);
+                if (!inPublic.isEmpty()) {
+                    findings.add(
+                            Finding.of(
+                                    WARNING,
+                                    server,
+                                    "table-in-public",
+                                    "has tables in public that shards have too: %s"
+                                            .formatted(String.join(", ", inPublic)),
+                                    "see whether rows went there that belong to shards, bring them there, and drop it; hibernate.hbm2ddl.auto=update makes such tables"));
+                }
+            });
+        }
+        return findings;
+    }
+
+    private static void onServer(Access access, String server, List<Finding> findings, Access.Work work) {
+        try {
+            access.onServer(server, work);
+        } catch (SQLException e) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "server-readable",
+                    "cannot be examined: " + Sql.message(e),
+                    "see that it runs, and that this user may read everything"));
+        }
+    }
+
+    private static List<String> list(Connection connection, String sql) throws SQLException {
+        return Sql.list(connection, sql, row -> row.getString(1));
+    }
+
+    /** Reads the tables of all shards that no check is known to hold for. */
+    static List<Finding> ofRows(Knowledge knowledge, Access access) {
+        List<Finding> findings = new ArrayList<>();
+        for (Map.Entry<String, ServerFacts> one : knowledge.facts().entrySet()) {
+            String server = one.getKey();
+            if (!one.getValue().libraryIsCurrent()) {
+                continue; // which is a finding of its own
+            }
+            ShardSet shards = ShardSet.of(one.getValue().shards().keySet().stream()
+                    .filter(shard -> shard < knowledge.map().sharding().shardCount()
+                            && knowledge.owner(shard).equals(server))
+                    .toList());
+            onServer(access, server, findings, connection -> {
+                for (StrayRows strays : SchemaChecks.strays(connection, server, shards)) {
+                    findings.add(
+                            Finding.of(
+                                    PROBLEM,
+                                    server,
+                                    "rows-of-other-shards",
+                                    strays.toString(),
+                                    "bring them to their shards, or, for ids from before, leave them; then shardflake schema check keeps others out"));
+                }
+            });
+        }
+        return findings;
+    }
+}

@@ -1,0 +1,285 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
+import org.shardflake.doctor.Verdict.Behind;
+import org.shardflake.doctor.Verdict.Doubtful;
+import org.shardflake.doctor.Verdict.Fits;
+import org.shardflake.doctor.Verdict.Missing;
+import org.shardflake.doctor.Verdict.Unsettled;
+
+/**
+ * Decides for each shard whether the map fits the servers.
+ *
+ * <p>The epoch that a server remembers decides. It is written with the rows, and goes back with them when the server is restored; the
+ * catalog's goes back with the catalog. So a server that got a shard with a later epoch than the catalog has counted proves the
+ * catalog older, and one with an earlier epoch is older itself. Where no epoch is remembered, since no move has brought the shard, only
+ * what holds whoever is older is concluded.
+ */
+final class Verdicts {
+
+    private final Knowledge knowledge;
+    private final ShardRows rows;
+    private final Map<Integer, Verdict> verdicts = new TreeMap<>();
+
+    private Verdicts(Knowledge knowledge, ShardRows rows) {
+        this.knowledge = knowledge;
+        this.rows = rows;
+    }
+
+    static Verdicts of(Knowledge knowledge, ShardRows rows) throws SQLException {
+        Verdicts verdicts = new Verdicts(knowledge, rows);
+        for (int shard = 0; shard < knowledge.map().sharding().shardCount(); shard++) {
+            verdicts.verdicts.put(shard, verdicts.decide(shard));
+        }
+        return verdicts;
+    }
+
+    Verdict of(int shard) {
+        return verdicts.getOrDefault(shard, new Unsettled());
+    }
+
+    /** Shards with a verdict of this kind, in the order of their numbers. */
+    <V extends Verdict> Map<Integer, V> all(Class<V> kind) {
+        Map<Integer, V> found = new TreeMap<>();
+        verdicts.forEach((shard, verdict) -> {
+            if (kind.isInstance(verdict)) {
+                found.put(shard, kind.cast(verdict));
+            }
+        });
+        return found;
+    }
+
+    boolean fits(int shard) {
+        return of(shard) instanceof Fits;
+    }
+
+    boolean isProven(int shard) {
+        return of(shard) instanceof Fits fits && fits.isProven();
+    }
+
+    /** Whether the map may be wrong, so that nothing is to be opened, closed or removed by it. */
+    boolean isMapInDoubt() {
+        return verdicts.values().stream().anyMatch(Verdict::isInDoubt);
+    }
+
+    /** The map that fits the servers. */
+    ShardMap proposal() {
+        ShardMap map = knowledge.map();
+        return ShardMap.of(
+                map.version(),
+                map.sharding(),
+                map.layout(),
+                map.servers(),
+                shard -> of(shard) instanceof Behind behind
+                        ? new ShardPlacement(shard, map.server(behind.server()), behind.epoch())
+                        : map.placement(shard));
+    }
+
+    /** Why the proposal differs from the map, by shard. */
+    Map<Integer, String> reasons() {
+        Map<Integer, String> reasons = new TreeMap<>();
+        all(Behind.class).forEach((shard, behind) -> reasons.put(shard, behind.server() + " " + behind.why()));
+        return reasons;
+    }
+
+    /** Whether a shard was deployed that no server has any more. */
+    boolean isAnyLost() {
+        return all(Missing.class).values().stream()
+                .anyMatch(missing -> !missing.wasDeployed().isEmpty());
+    }
+
+    /** Who remembers what of one shard, and has a copy of it. */
+    private record Case(
+            int shard,
+            String owner,
+            long epoch,
+            Map<String, Placement> remembered,
+            List<String> copies,
+            String silent) {
+
+        boolean isOn(String server) {
+            return copies.contains(server);
+        }
+
+        List<String> others() {
+            return copies.stream().filter(server -> !server.equals(owner)).toList();
+        }
+
+        @Nullable
+        Placement of(String server) {
+            return remembered.get(server);
+        }
+
+        /** The copies that were opened with the highest epoch. */
+        List<String> newest() {
+            long highest = copies.stream()
+                    .mapToLong(server -> opened(of(server)))
+                    .max()
+                    .orElse(0);
+            return highest == 0
+                    ? List.of()
+                    : copies.stream()
+                            .filter(server -> opened(of(server)) == highest)
+                            .toList();
+        }
+
+        long newestEpoch() {
+            return newest().isEmpty() ? 0 : opened(of(newest().get(0)));
+        }
+
+        long lastRemembered() {
+            return remembered.values().stream()
+                    .mapToLong(Placement::epoch)
+                    .max()
+                    .orElse(0);
+        }
+
+        private static long opened(@Nullable Placement placement) {
+            return placement != null && placement.here() ? placement.epoch() : 0;
+        }
+    }
+
+    private Case look(int shard) {
+        Map<String, Placement> remembered = new LinkedHashMap<>();
+        List<String> copies = new ArrayList<>();
+        knowledge.facts().forEach((server, facts) -> {
+            Placement placement = facts.placements().get(shard);
+            if (placement != null) {
+                remembered.put(server, placement);
+            }
+            if (facts.shards().containsKey(shard)) {
+                copies.add(server);
+            }
+        });
+        return new Case(
+                shard,
+                knowledge.owner(shard),
+                knowledge.map().placement(shard).epoch(),
+                remembered,
+                copies,
+                knowledge.silent());
+    }
+
+    private Verdict decide(int shard) throws SQLException {
+        Case it = look(shard);
+        if (it.newestEpoch() > it.epoch()) {
+            return newerThanTheCatalog(it);
+        }
+        if (!knowledge.isSettled(shard)) {
+            return new Unsettled();
+        }
+        if (it.lastRemembered() > it.epoch()) {
+            String who = it.remembered().entrySet().stream()
+                    .filter(entry -> entry.getValue().epoch() == it.lastRemembered())
+                    .map(Map.Entry::getKey)
+                    .findFirst()
+                    .orElseThrow();
+            return new Doubtful(
+                    "%s gave it up for epoch %d, the shard map counts %d, and no server that can be asked got it"
+                            .formatted(who, it.lastRemembered(), it.epoch()));
+        }
+        return it.isOn(it.owner()) ? onItsServer(it) : elsewhere(it);
+    }
+
+    private Verdict newerThanTheCatalog(Case it) {
+        String server = it.newest().get(0);
+        String why = "got it with epoch %d, and the shard map counts %d".formatted(it.newestEpoch(), it.epoch());
+        if (it.newest().size() > 1) {
+            return new Doubtful("%s each %s".formatted(String.join(" and ", it.newest()), why));
+        }
+        if (!it.silent().isEmpty()) {
+            return new Doubtful("%s %s; %s cannot be asked".formatted(server, why, it.silent()));
+        }
+        if (it.lastRemembered() > it.newestEpoch()) {
+            return new Doubtful("%s %s; but it was given up for epoch %d since, and no server got it"
+                    .formatted(server, why, it.lastRemembered()));
+        }
+        if (knowledge.isMoving(it.shard())) {
+            return new Doubtful("%s %s, which has a move of it that must have gone on since".formatted(server, why));
+        }
+        return new Behind(server, it.newestEpoch(), why);
+    }
+
+    private Verdict onItsServer(Case it) throws SQLException {
+        Placement own = it.of(it.owner());
+        boolean confirmed = own != null && own.here() && own.epoch() == it.epoch();
+        if (own != null && !confirmed) {
+            return new Doubtful(
+                    own.epoch() == 0
+                            ? "%s has a copy that was never open, and the shard map counts epoch %d: it was restored to before the shard came"
+                                    .formatted(it.owner(), it.epoch())
+                            : "%s remembers epoch %d, when it %s the shard, and the shard map counts %d: it is older than the catalog, or somebody else placed the shard"
+                                    .formatted(it.owner(), own.epoch(), own.here() ? "got" : "gave up", it.epoch()));
+        }
+        if (own == null && it.epoch() > 1 && it.lastRemembered() == it.epoch()) {
+            return new Doubtful(
+                    "another server gave it up for epoch %1$d, with which %2$s does not remember to have got it: %2$s was restored to before; to keep it as it is there, SELECT shardflake.record_placement(%3$d, %1$d, true)"
+                            .formatted(it.epoch(), it.owner(), it.shard()));
+        }
+        for (String other : it.others()) {
+            Placement its = it.of(other);
+            if (its != null && its.here() && its.epoch() == it.epoch()) {
+                return new Doubtful("%s got it with epoch %d, too".formatted(other, its.epoch()));
+            }
+            // What is not remembered is from before the first move, if the server would remember one.
+            boolean isOlder = its != null || (confirmed && knowledge.remembers(other));
+            if (!isOlder && rows.hasRows(other, it.shard())) {
+                return rows.hasRows(it.owner(), it.shard())
+                                || it.others().size() > 1
+                                || !it.silent().isEmpty()
+                        ? new Doubtful("nothing is remembered that tells whose rows are newer")
+                        : rowsAreElsewhere(it, other);
+            }
+        }
+        return new Fits(confirmed || (it.others().isEmpty() && it.silent().isEmpty()));
+    }
+
+    private Verdict rowsAreElsewhere(Case it, String other) {
+        return knowledge.takesWrites(other, it.shard())
+                ? new Behind(
+                        other,
+                        it.epoch(),
+                        "has its rows and takes writes, and that of %s is empty".formatted(it.owner()))
+                : new Doubtful("only %s has rows of it, and takes no writes".formatted(other));
+    }
+
+    private Verdict elsewhere(Case it) {
+        if (it.copies().isEmpty()) {
+            return new Missing(it.silent(), wasDeployed(it));
+        }
+        String only = it.copies().get(0);
+        boolean isFirst = it.epoch() == 1 && it.remembered().isEmpty();
+        if (it.copies().size() == 1 && isFirst && it.silent().isEmpty() && knowledge.takesWrites(only, it.shard())) {
+            return new Behind(
+                    only, it.epoch(), "has it and takes writes, and %s does not have it".formatted(it.owner()));
+        }
+        return new Doubtful("%s does not have it, and what %s is older or cannot be told from an older one"
+                .formatted(
+                        it.owner(),
+                        it.copies().size() == 1 ? only + " has" : String.join(" and ", it.copies()) + " have"));
+    }
+
+    /** How it is known that the shard was there, or nothing. */
+    private String wasDeployed(Case it) {
+        if (knowledge.historyOfGone(it.owner()).contains(it.shard())) {
+            return "%s has its history".formatted(it.owner());
+        }
+        if (!it.remembered().isEmpty()) {
+            return "%s remembers it"
+                    .formatted(it.remembered().keySet().iterator().next());
+        }
+        return "";
+    }
+}

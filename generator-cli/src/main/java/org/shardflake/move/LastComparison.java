@@ -1,0 +1,109 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.shardflake.ShardSet;
+import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * Compares the copies that the source kept with the shards on the target, before they go, while the target is written to.
+ *
+ * <p>The source stops following and its copies are sealed: from then on they stay as they are. The target is seen twice, as it was
+ * shortly before the source stopped and shortly after. In between is the moment of which the copies are, so a row that is the
+ * same both times has to be the same in the copy; one that is not was written on the target meanwhile, which has the last word.
+ *
+ * <p>Not closed again, the seal stays on, and the source stays behind: a {@link Settlement} changes that.
+ */
+final class LastComparison implements AutoCloseable {
+
+    private final MoveSession session;
+    private final MoveSettings settings;
+    private final MoveListener listener;
+    private final ComparisonSessions target;
+    private final Connection before;
+    private final Connection after;
+    private final Connection copy;
+
+    LastComparison(MoveSession session, MoveSettings settings, MoveListener listener) throws SQLException {
+        this.session = session;
+        this.settings = settings;
+        this.listener = listener;
+        this.target = ComparisonSessions.open(session.target(), session.target());
+        this.before = target.first();
+        this.after = target.second();
+        try {
+            this.copy = ComparisonSessions.open(session.source());
+        } catch (SQLException e) {
+            target.close();
+            throw e;
+        }
+    }
+
+    /** Leaves the copies sealed. What it returns differs, but for a row that was changed and changed back at the wrong moment. */
+    Map<Integer, List<TableDifference>> run(ShardSet shards) throws SQLException {
+        stopFollowing();
+        Seal.putOn(session.source(), shards);
+        listener.reached(MoveStep.SEALED);
+        Map<Integer, List<String>> tables = session.source().tables(shards);
+        Map<Integer, List<String>> there = session.target().tables(shards);
+        Map<Integer, List<TableDifference>> differences = new TreeMap<>();
+        for (int shard : shards.stream().toArray()) {
+            List<String> kept = tables.getOrDefault(shard, List.of());
+            List<String> present = there.getOrDefault(shard, List.of());
+            List<TableDifference> found = new ArrayList<>(TableDifference.onlyOn(copy, kept, present));
+            for (String table : present) {
+                if (kept.contains(table)) {
+                    compare(table).ifPresent(found::add);
+                }
+            }
+            if (!found.isEmpty()) {
+                differences.put(shard, found);
+            }
+        }
+        return differences;
+    }
+
+    private void stopFollowing() throws SQLException {
+        Stream reverse = session.reverse();
+        reverse.await(settings.patience(), listener);
+        Sql.call(before, "SELECT 1");
+        // What came before it is on the source.
+        reverse.await(settings.patience(), listener);
+        reverse.stop();
+        Sql.call(after, "SELECT 1");
+        listener.reached(MoveStep.REVERSE_STOPPED);
+    }
+
+    private Optional<TableDifference> compare(String table) throws SQLException {
+        Rows rows = Rows.of(after, copy, table);
+        Optional<TableDifference> found = TableDifference.find(after, copy, rows);
+        if (found.isEmpty()) {
+            return found;
+        }
+        Set<String> keys = found.get().keys();
+        Map<String, Long> first = rows.withKeys(before, keys);
+        Map<String, Long> second = rows.withKeys(after, keys);
+        Set<String> changed = new TreeSet<>(keys);
+        changed.removeIf(key -> Objects.equals(first.get(key), second.get(key)));
+        return found.get().without(changed);
+    }
+
+    @Override
+    public void close() {
+        target.close();
+        Sql.close(copy);
+    }
+}

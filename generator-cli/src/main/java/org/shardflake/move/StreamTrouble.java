@@ -1,0 +1,117 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * Why a subscriber does not follow, as far as both servers can tell. PostgreSQL writes the error of a subscription into its log only.
+ *
+ * @param mayPass whether the server, which tries again by itself, can come out of it
+ */
+record StreamTrouble(String what, boolean mayPass) {
+
+    private static final String SUBSCRIPTION = """
+            SELECT s.subenabled, w.pid IS NOT NULL, COALESCE(e.apply_error_count + e.sync_error_count, 0)
+              FROM pg_subscription s
+              LEFT JOIN pg_stat_subscription w ON w.subid = s.oid AND w.relid IS NULL
+              LEFT JOIN pg_stat_subscription_stats e ON e.subid = s.oid
+             WHERE s.subname = ? AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """;
+
+    /** Of a publisher's slot. */
+    private static final String SLOT =
+            "SELECT active, COALESCE(wal_status = 'lost', false) FROM pg_replication_slots WHERE slot_name = ?";
+
+    private record Subscription(boolean enabled, boolean works, long errors) {}
+
+    private record Slot(boolean active, boolean lost) {}
+
+    /** A server, and a connection to it with no transaction open. */
+    record Side(String name, Connection connection) {}
+
+    /**
+     * Looks at a stream that does not get on.
+     *
+     * @param errorsBefore so many errors do not count
+     * @param conninfo how the subscriber reaches the publisher, if the subscription does not say
+     */
+    static Optional<StreamTrouble> find(
+            String stream, Side publisher, Side subscriber, long errorsBefore, String conninfo) throws SQLException {
+        List<Subscription> subscriptions = Sql.list(
+                subscriber.connection(),
+                SUBSCRIPTION,
+                row -> new Subscription(row.getBoolean(1), row.getBoolean(2), row.getLong(3)),
+                stream);
+        if (subscriptions.isEmpty()) {
+            return lasting("there is no subscription %s on %s any more".formatted(stream, subscriber.name()));
+        }
+        Subscription subscription = subscriptions.get(0);
+        if (!subscription.enabled()) {
+            return lasting(
+                    "the subscription %1$s is disabled on %2$s; look why, and ALTER SUBSCRIPTION %1$s ENABLE there"
+                            .formatted(stream, subscriber.name()));
+        }
+        List<Slot> slots =
+                Sql.list(publisher.connection(), SLOT, row -> new Slot(row.getBoolean(1), row.getBoolean(2)), stream);
+        if (slots.isEmpty() || slots.get(0).lost()) {
+            boolean standby = Sql.isTrue(publisher.connection(), "SELECT pg_is_in_recovery()");
+            return lasting(
+                    slots.isEmpty()
+                            ? "%s has no replication slot %s, as after a failover%s; cancel the move, and begin again"
+                                    .formatted(
+                                            publisher.name(), stream, standby ? " (and what answers is a standby)" : "")
+                            : "%s has given up the replication slot %s, which had fallen behind; cancel the move, and begin again"
+                                    .formatted(publisher.name(), stream));
+        }
+        if (subscription.errors() > errorsBefore) {
+            long errors = subscription.errors() - errorsBefore;
+            return passing("%s could not apply what %s sent, %s; its log says why"
+                    .formatted(
+                            subscriber.name(),
+                            publisher.name(),
+                            errors == 1 ? "once so far" : errors + " times so far"));
+        }
+        if (!subscription.works() && !slots.get(0).active()) {
+            return connectionFailure(stream, subscriber, conninfo)
+                    .flatMap(failure -> passing(
+                            "%s cannot connect to %s: %s".formatted(subscriber.name(), publisher.name(), failure)));
+        }
+        return Optional.empty();
+    }
+
+    private static Optional<StreamTrouble> lasting(String what) {
+        return Optional.of(new StreamTrouble(what, false));
+    }
+
+    private static Optional<StreamTrouble> passing(String what) {
+        return Optional.of(new StreamTrouble(what, true));
+    }
+
+    /** What the subscriber is told when it connects as the subscription does. */
+    private static Optional<String> connectionFailure(String stream, Side subscriber, String conninfo)
+            throws SQLException {
+        Connection connection = subscriber.connection();
+        boolean mayRead = Sql.isTrue(
+                connection, "SELECT has_column_privilege('pg_catalog.pg_subscription', 'subconninfo', 'SELECT')");
+        String its = mayRead
+                ? Sql.text(connection, "SELECT max(subconninfo) FROM pg_subscription WHERE subname = ?", stream)
+                : conninfo;
+        connection.setAutoCommit(false);
+        try {
+            Stream.createSubscription(connection, "shardflake_trial", its);
+            return Optional.empty();
+        } catch (SQLException e) {
+            return Optional.of(Sql.message(e).replaceFirst("^could not connect to the publisher: ", ""));
+        } finally {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        }
+    }
+}

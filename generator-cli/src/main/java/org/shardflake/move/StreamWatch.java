@@ -1,0 +1,72 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.SQLException;
+import java.time.Duration;
+
+/** Looks after a stream that is waited for, says what is wrong with it, and stops the wait when that does not pass. For one thread. */
+final class StreamWatch {
+
+    /** A worker that failed is started again after 5 seconds, unless the server is set otherwise. */
+    private static final Duration PASSES = Duration.ofSeconds(15);
+
+    private final Stream stream;
+    private final Patience patience;
+    private final Patience trouble = new Patience(PASSES);
+    private final Duration duration;
+    private final MoveListener listener;
+    private long confirmed = -1;
+    private long errors;
+    private String told = "";
+
+    /**
+     * @param duration how long the stream may stand still with nothing wrong with it
+     */
+    StreamWatch(Stream stream, Duration duration, MoveListener listener) throws SQLException {
+        this.stream = stream;
+        this.duration = duration;
+        this.patience = new Patience(duration);
+        this.listener = listener;
+        this.errors = stream.errors();
+    }
+
+    /**
+     * To be called about once a second.
+     *
+     * @throws MoveException when the stream stands still, or cannot get on
+     */
+    void look() throws SQLException {
+        long now = stream.confirmed();
+        if (now != confirmed) {
+            confirmed = now;
+            errors = stream.errors();
+            patience.restart();
+            trouble.restart();
+        }
+        StreamTrouble found = stream.trouble(errors).orElse(null);
+        if (found == null) {
+            trouble.restart();
+        } else {
+            if (!found.what().equals(told)) {
+                told = found.what();
+                listener.streamFails(told);
+            }
+            if (trouble.isOver() || !found.mayPass()) {
+                throw new MoveException("%s does not follow %s: %s"
+                        .formatted(
+                                stream.subscriber().name(), stream.publisher().name(), told));
+            }
+        }
+        if (patience.isOver()) {
+            throw new MoveException(
+                    "%s has not got any further in following %s for %d s; look at its log, and at status"
+                            .formatted(
+                                    stream.subscriber().name(),
+                                    stream.publisher().name(),
+                                    duration.toSeconds()));
+        }
+    }
+}

@@ -1,0 +1,347 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
+
+/** What was written to the copy that is to go, past its fence, is not lost with it. */
+class MoveEndTest {
+
+    private static final ShardSet MOVING = ShardSet.parse("1-5");
+    private static final String PAST_THE_FENCE = "SET session_replication_role = replica;";
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private final AtomicInteger refused = new AtomicInteger();
+    private AccountShards shards;
+    private Mover mover;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, 8, directory);
+        mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        for (int shard = 0; shard < 8; shard++) {
+            shards.execute("db1", """
+                    INSERT INTO shard_000%1$d.account (uid, balance, note) SELECT %1$d + 8 * n, n, repeat('x', 50) FROM generate_series(1, 500) n;
+                    INSERT INTO shard_000%1$d.tag SELECT n, 'new' FROM generate_series(1, 500) n
+                    """.formatted(shard));
+        }
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    private long cutOver() throws SQLException {
+        long id =
+                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+        mover.cutOver(id, MOVING);
+        return id;
+    }
+
+    private long copiesOnTheSource() throws SQLException {
+        return shards.number(
+                "db1", "SELECT count(*) FROM pg_namespace WHERE nspname BETWEEN 'shard_0001' AND 'shard_0005'");
+    }
+
+    private void differs(long id, ShardSet shard) throws SQLException {
+        assertThatThrownBy(() -> mover.complete(id))
+                .isInstanceOfSatisfying(
+                        CopiesDifferException.class,
+                        e -> assertThat(e.differences())
+                                .containsOnlyKeys(shard.stream().boxed().toList()));
+        assertThat(copiesOnTheSource()).isEqualTo(5);
+        assertThat(mover.move(id).phase()).isEqualTo(MovePhase.FOLLOWING);
+    }
+
+    @Test
+    void rowsWrittenToTheSourceAfterTheCutoverAreNotLostAtComplete() throws SQLException {
+        long id = cutOver();
+        shards.execute("db1", PAST_THE_FENCE + """
+                INSERT INTO shard_0002.tag VALUES (-1, 'late');
+                UPDATE shard_0003.account SET note = 'late' WHERE balance = 7;
+                DELETE FROM shard_0004.tag WHERE account_id = 7;
+                TRUNCATE shard_0005.tag
+                """);
+
+        differs(id, ShardSet.parse("2-5"));
+
+        // The way back is open still, and takes what is written meanwhile.
+        shards.execute("db2", "INSERT INTO shard_0001.tag VALUES (-2, 'there')");
+        mover.reverse(id, ShardSet.of(1));
+        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0001.tag WHERE account_id = -2"))
+                .isOne();
+    }
+
+    /** What {@code pg_restore --disable-triggers} does. */
+    @Test
+    void rowsWrittenWhileTriggersWereDisabledAreNotLostAtComplete() throws SQLException {
+        long id = cutOver();
+        shards.execute("db1", """
+                ALTER TABLE shard_0003.tag DISABLE TRIGGER ALL;
+                INSERT INTO shard_0003.tag VALUES (-1, 'late');
+                ALTER TABLE shard_0003.tag ENABLE TRIGGER ALL
+                """);
+
+        differs(id, ShardSet.of(3));
+
+        shards.execute("db1", PAST_THE_FENCE + "DELETE FROM shard_0003.tag WHERE account_id = -1");
+        mover.complete(id);
+        assertThat(copiesOnTheSource()).isZero();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    @Test
+    void aTableThatOnlyTheSourceHasIsNotLostAtComplete() throws SQLException {
+        long id = cutOver();
+        shards.execute("db1", "CREATE TABLE shard_0003.rescued AS SELECT 1 AS id");
+
+        differs(id, ShardSet.of(3));
+
+        shards.execute("db1", "TRUNCATE shard_0003.rescued");
+        mover.complete(id);
+        assertThat(copiesOnTheSource()).isZero();
+    }
+
+    private Mover writing(MoveStep when, String... writes) {
+        AtomicBoolean armed = new AtomicBoolean(true);
+        return shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == when && armed.getAndSet(false)) {
+                    for (String write : writes) {
+                        try {
+                            shards.execute("db1", write);
+                        } catch (SQLException e) {
+                            assertThat(e.getSQLState()).isEqualTo("SF001");
+                            refused.incrementAndGet();
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    @Test
+    void nobodyWritesToTheSourceAfterTheLastComparison() throws SQLException {
+        long id = cutOver();
+
+        writing(
+                        MoveStep.ENDING,
+                        PAST_THE_FENCE + "INSERT INTO shard_0003.tag VALUES (-1, 'late')",
+                        PAST_THE_FENCE + "UPDATE shard_0003.account SET note = 'late' WHERE balance = 7",
+                        PAST_THE_FENCE + "DELETE FROM shard_0003.tag WHERE account_id = 7",
+                        PAST_THE_FENCE + "TRUNCATE shard_0003.tag")
+                .complete(id);
+
+        assertThat(refused).hasValue(4);
+        assertThat(copiesOnTheSource()).isZero();
+    }
+
+    private static final String OPENED =
+            "ALTER TABLE shard_0003.tag DISABLE TRIGGER ALL; INSERT INTO shard_0003.tag VALUES (-1, 'late'); ALTER TABLE shard_0003.tag ENABLE TRIGGER ALL; ALTER TABLE shard_0003.tag ENABLE ALWAYS TRIGGER shardflake_seal, ENABLE ALWAYS TRIGGER shardflake_seal_truncate";
+
+    @ParameterizedTest
+    @ValueSource(strings = {OPENED, "CREATE TABLE shard_0003.rescued AS SELECT 1 AS id"})
+    void rowsWrittenByForceAfterTheLastComparisonAreNotLost(String write) throws SQLException {
+        long id = cutOver();
+
+        assertThatThrownBy(() -> writing(MoveStep.ENDING, write).complete(id))
+                .isInstanceOf(CopiesDifferException.class)
+                .hasMessageContaining("copies of shards 3 on db1 were opened to writes after they had been compared");
+
+        differs(id, ShardSet.of(3));
+    }
+
+    /** When there is no way back any more. */
+    @Test
+    void rowsWrittenByForceJustBeforeACopyGoesAreNotLost() throws SQLException {
+        long id = cutOver();
+
+        assertThatThrownBy(() -> writing(MoveStep.FORWARD_DROPPED, OPENED).complete(id))
+                .isInstanceOf(CopiesDifferException.class)
+                .hasMessageContaining("the copy of shard 3 on db1 was opened to writes after it had been compared");
+        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0003.tag WHERE account_id = -1"))
+                .isOne();
+
+        // As the message says, after a look at the rows.
+        shards.execute("db1", "SELECT shardflake.drop_shard(3, force => true)");
+        mover.complete(id);
+        assertThat(copiesOnTheSource()).isZero();
+    }
+
+    @Test
+    void aSourceThatCannotFollowKeepsItsCopies() throws SQLException {
+        long id = cutOver();
+        String stream = "shardflake_" + mover.move(id).tag() + "_reverse";
+        try (Connection db2 = shards.database("db2").connect()) {
+            Replication.dropSlot(db2, stream);
+        }
+
+        assertThatThrownBy(() -> mover.complete(id)).hasMessageContaining("db2 has no replication slot " + stream);
+        assertThatThrownBy(() -> mover.cancelKeepingMoved(id))
+                .hasMessageContaining("could not be compared, and are kept")
+                .hasMessageContaining("--uncompared");
+        assertThat(copiesOnTheSource()).isEqualTo(5);
+
+        mover.cancelKeepingMovedUncompared(id);
+        assertThat(copiesOnTheSource()).isZero();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    @Test
+    void rowsWrittenToTheSourceAreNotLostWhenTheMoveIsEndedWhereItIs() throws SQLException {
+        long id =
+                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+        mover.cutOver(id, ShardSet.of(3));
+        shards.execute("db1", PAST_THE_FENCE + "INSERT INTO shard_0003.tag VALUES (-1, 'late')");
+
+        assertThatThrownBy(() -> mover.cancelKeepingMoved(id)).isInstanceOf(CopiesDifferException.class);
+
+        assertThat(copiesOnTheSource()).isEqualTo(5);
+        shards.execute("db1", PAST_THE_FENCE + "DELETE FROM shard_0003.tag WHERE account_id = -1");
+        mover.cancelKeepingMoved(id);
+        assertThat(copiesOnTheSource()).isEqualTo(4);
+    }
+
+    @Test
+    void aRowThatIsWrittenAllTheTimeDoesNotHoldUpTheEnd() throws Exception {
+        long id = cutOver();
+        AtomicBoolean stop = new AtomicBoolean();
+        CountDownLatch writing = new CountDownLatch(100);
+        CompletableFuture<Long> writes = CompletableFuture.supplyAsync(() -> {
+            long count = 0;
+            try (Connection db2 = shards.database("db2").connect()) {
+                while (!stop.get() && count < 1_000_000) {
+                    Sql.execute(db2, "UPDATE shard_0003.account SET balance = balance + 1 WHERE note = 'counter'");
+                    writing.countDown();
+                    count++;
+                }
+                return count;
+            } catch (SQLException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        shards.execute("db2", "INSERT INTO shard_0003.account (uid, balance, note) VALUES (3, 0, 'counter')");
+        assertThat(writing.await(60, TimeUnit.SECONDS)).isTrue();
+
+        mover.complete(id);
+
+        stop.set(true);
+        writes.get(60, TimeUnit.SECONDS);
+        assertThat(copiesOnTheSource()).isZero();
+    }
+
+    /** One session that has written past the fence and not committed yet. */
+    @Test
+    void aTransactionThatIsStillWritingToTheSourceKeepsIt() throws SQLException {
+        long id = cutOver();
+        try (Connection writing = shards.database("db1").connect()) {
+            writing.setAutoCommit(false);
+            Sql.execute(writing, PAST_THE_FENCE + "INSERT INTO shard_0003.tag VALUES (-1, 'late')");
+
+            assertThatThrownBy(() -> mover.complete(id))
+                    .isInstanceOf(MoveException.class)
+                    .hasMessageContaining("shard 3");
+            assertThat(copiesOnTheSource()).isEqualTo(5);
+
+            writing.commit();
+        }
+        differs(id, ShardSet.of(3));
+    }
+
+    @Test
+    void aSubscriptionOfTheUsersOwnIntoAMovingShardStopsItsCutover() throws SQLException {
+        long id =
+                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+        shards.subscribe("db1", 3);
+
+        assertThatThrownBy(() -> mover.cutOver(id, MOVING))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining(
+                        "shard 3 was not cut over: on db1, subscription own_feed writes to shard_0003.tag");
+        assertThat(mover.move(id).shard(3).server()).isEqualTo("db1");
+    }
+
+    /** A subscription that begins after the cutover. */
+    @Test
+    void rowsOfASubscriptionIntoTheSourceAreNotLostAtComplete() throws Exception {
+        long id = cutOver();
+        shards.subscribe("db1", 3);
+        shards.executeInCatalog("INSERT INTO shard_0003.tag VALUES (-1, 'late')");
+        shards.await("db1", "SELECT count(*) FROM shard_0003.tag WHERE account_id = -1", 1);
+
+        differs(id, ShardSet.of(3));
+    }
+
+    @Test
+    void aFailureWithoutAStateIsNotHiddenByAnother() throws SQLException {
+        long id =
+                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+        Mover failing = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.DRAINED) {
+                    MoveEndTest.<RuntimeException>fail(new SQLException("no state at all"));
+                }
+            }
+        });
+
+        assertThatThrownBy(() -> failing.cutOver(id, ShardSet.of(3)))
+                .isInstanceOf(SQLException.class)
+                .hasMessage("no state at all");
+        shards.execute("db1", "INSERT INTO shard_0003.tag VALUES (-1, 'open')");
+    }
+
+    @SuppressWarnings("unchecked")
+    private static <E extends Exception> void fail(Exception failure) throws E {
+        throw (E) failure;
+    }
+
+    @Test
+    void settlesWhatWasClosedForTheEnd() throws SQLException {
+        long id = cutOver();
+        Mover dying = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.ENDING) {
+                    throw new IllegalStateException("the end");
+                }
+            }
+        });
+        assertThatThrownBy(() -> dying.complete(id)).hasMessage("the end");
+
+        mover.complete(id);
+
+        assertThat(copiesOnTheSource()).isZero();
+        assertThat(List.of(shards.leftovers("db1"), shards.leftovers("db2"))).containsOnly(0L);
+    }
+}

@@ -1,0 +1,146 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+
+/** A subscription that fails is said to, long before patience runs out: that is 10 minutes here. */
+@Timeout(180)
+class StreamTroubleTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private final List<String> told = new CopyOnWriteArrayList<>();
+    private AccountShards shards;
+    private Mover mover;
+    private Move move;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.create(postgres, 2, 4, directory);
+        mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+    }
+
+    @AfterEach
+    void drop() throws SQLException {
+        shards.drop();
+    }
+
+    private interface Damage {
+        void run(String stream) throws SQLException;
+    }
+
+    private Mover damaging(MoveStep when, Damage damage) {
+        return shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == when) {
+                    try {
+                        damage.run("shardflake_" + move.tag() + "_forward");
+                    } catch (SQLException e) {
+                        throw new IllegalStateException(e);
+                    }
+                }
+            }
+
+            @Override
+            public void streamFails(String problem) {
+                told.add(problem);
+            }
+        });
+    }
+
+    private void failsWith(Mover damaged, String... parts) throws SQLException {
+        assertThatThrownBy(() -> damaged.follow(move.id()))
+                .isInstanceOf(MoveException.class)
+                .hasMessageContainingAll(parts);
+        assertThat(told).isNotEmpty();
+        assertThat(told.get(0)).contains(parts);
+        mover.cancel(move.id());
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    @Test
+    void aSlotThatIsGone() throws SQLException {
+        failsWith(
+                damaging(MoveStep.SUBSCRIBED, stream -> {
+                    try (Connection db1 = shards.database("db1").connect()) {
+                        Replication.dropSlot(db1, stream);
+                    }
+                }),
+                "db1 has no replication slot shardflake_" + move.tag() + "_forward");
+    }
+
+    @Test
+    void aRowThatIsThereAlready() throws SQLException {
+        failsWith(
+                damaging(MoveStep.SHARD_COPIED, stream -> {
+                    shards.execute("db1", "INSERT INTO shard_0003.tag VALUES (1, 'twice')");
+                    shards.execute(
+                            "db2",
+                            "SET session_replication_role = replica; INSERT INTO shard_0003.tag VALUES (1, 'twice')");
+                }),
+                "db2 could not apply what db1 sent",
+                "its log says why");
+    }
+
+    @Test
+    void aServerThatCannotBeReachedFromTheOther() throws SQLException {
+        failsWith(
+                damaging(MoveStep.SUBSCRIBED, stream -> {
+                    shards.execute(
+                            "db2",
+                            "ALTER SUBSCRIPTION %s CONNECTION 'host=127.0.0.1 port=1 dbname=none'".formatted(stream));
+                    shards.execute(
+                            "db2",
+                            "SELECT pg_terminate_backend(pid) FROM pg_stat_subscription WHERE subname = '%s'"
+                                    .formatted(stream));
+                }),
+                "db2 cannot connect to db1",
+                "Connection refused");
+    }
+
+    @Test
+    void aSubscriptionThatWasDisabled() throws SQLException {
+        failsWith(
+                damaging(
+                        MoveStep.SUBSCRIBED,
+                        stream -> shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(stream))),
+                "is disabled on db2");
+    }
+
+    @Test
+    void statusShowsIt() throws SQLException {
+        mover.follow(move.id());
+        String stream = "shardflake_" + move.tag() + "_forward";
+        shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(stream));
+
+        MoveStatus status = mover.status(mover.move(move.id()));
+
+        assertThat(status.forward().problem()).contains("is disabled on db2");
+        assertThat(status.reverse().problem()).isEmpty();
+        mover.cancel(move.id());
+    }
+}

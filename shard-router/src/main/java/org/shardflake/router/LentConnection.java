@@ -1,0 +1,274 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.CallableStatement;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLClientInfoException;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.sql.Statement;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.CachedQuery;
+import org.postgresql.core.ParameterList;
+import org.postgresql.core.QueryExecutor;
+import org.postgresql.core.ResultHandlerBase;
+import org.postgresql.core.TransactionState;
+import org.shardflake.Sharding;
+
+/**
+ * A pooled connection while somebody has it. It asks with each commit of a write whether the shard is still open on this
+ * server, and goes back as it came.
+ */
+final class LentConnection extends ForwardingConnection {
+
+    /** Belongs to no shard: its reads are of many. */
+    static final int MANY_SHARDS = -1;
+
+    private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
+    private static final int OID_OF_REGCLASS = 2205;
+
+    private final Connection pooled;
+    private final BaseConnection driver;
+    private final SessionPool lender;
+    private final int shard;
+    private boolean hasTraces;
+    private boolean closed;
+    private final AtomicBoolean evicted = new AtomicBoolean();
+
+    LentConnection(Connection pooled, SessionPool lender, int shard) throws SQLException {
+        super(pooled);
+        this.pooled = pooled;
+        this.driver = pooled.unwrap(BaseConnection.class);
+        this.lender = lender;
+        this.shard = shard;
+    }
+
+    /** Cancels the statement that runs now, and closes the connection; for another thread. */
+    void cancel() {
+        try {
+            driver.cancelQuery();
+        } catch (SQLException e) {
+            // A server that cannot be reached will not go on for long either.
+        }
+        // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger too.
+        evict();
+    }
+
+    /** Takes the connection out of the pool. */
+    private void evict() {
+        if (!evicted.getAndSet(true)) {
+            lender.evict(pooled);
+        }
+    }
+
+    /** Whether the transaction cannot be committed any more, since a statement in it has failed. */
+    boolean isFailed() {
+        return driver.getTransactionState() == TransactionState.FAILED;
+    }
+
+    /** Says that the session may not be as it was. */
+    void leaveTraces() {
+        hasTraces = true;
+    }
+
+    /** A text that is about to be run. */
+    String watched(String sql) {
+        if (!hasTraces && SessionTexts.mayLeaveTraces(sql)) {
+            hasTraces = true;
+        }
+        return sql;
+    }
+
+    /**
+     * Commits. What has only read or locked has met no fence so far, so the server is asked, in the round trip of the commit and
+     * after the last statement. It answers with SF001 then, and there is no commit.
+     */
+    @Override
+    public void commit() throws SQLException {
+        if (shard == MANY_SHARDS
+                || pooled.isReadOnly()
+                || pooled.getAutoCommit()
+                || driver.getTransactionState() != TransactionState.OPEN
+                || !lender.asksWithCommit()) {
+            pooled.commit();
+            return;
+        }
+        try {
+            askAndCommit();
+        } catch (SQLException e) {
+            lender.failed(e);
+            throw e;
+        }
+    }
+
+    private void askAndCommit() throws SQLException {
+        QueryExecutor executor = driver.getQueryExecutor();
+        CachedQuery both = executor.borrowQuery(ASK_AND_COMMIT);
+        try {
+            int flags = QueryExecutor.QUERY_NO_METADATA
+                    | QueryExecutor.QUERY_NO_RESULTS
+                    | QueryExecutor.QUERY_SUPPRESS_BEGIN
+                    | (lender.prepares() ? 0 : QueryExecutor.QUERY_ONESHOT);
+            ParameterList parameters = both.query.createParameterList();
+            if (parameters == null) {
+                throw new IllegalStateException("the driver found no parameter in: " + ASK_AND_COMMIT);
+            }
+            parameters.setStringParameter(1, Sharding.schema(shard) + ".id_seq", OID_OF_REGCLASS);
+            executor.execute(both.query, parameters, new Outcome(), 0, 0, flags);
+        } finally {
+            executor.releaseQuery(both);
+        }
+    }
+
+    /** Throws the first error, which is all that is of interest. */
+    private static final class Outcome extends ResultHandlerBase {
+
+        @Override
+        public void handleWarning(SQLWarning warning) {
+            // Nobody reads warnings of a commit.
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        try {
+            boolean mayHaveChanged = hasTraces || (pooled.getAutoCommit() && !isIdle());
+            if (driver.isClosed() || (mayHaveChanged && !lender.reset(pooled, driver))) {
+                evict();
+            }
+        } finally {
+            pooled.close();
+        }
+    }
+
+    private boolean isIdle() {
+        return driver.getTransactionState() == TransactionState.IDLE;
+    }
+
+    /** Also when the driver knows and the pool does not: after a FATAL answer to a commit nothing says how that ended. */
+    @Override
+    public boolean isClosed() throws SQLException {
+        return closed || driver.isClosed() || pooled.isClosed();
+    }
+
+    @Override
+    public Statement createStatement() throws SQLException {
+        return new LentStatement(super.createStatement(), this);
+    }
+
+    @Override
+    public Statement createStatement(int type, int concurrency) throws SQLException {
+        return new LentStatement(super.createStatement(type, concurrency), this);
+    }
+
+    @Override
+    public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
+        return new LentStatement(super.createStatement(type, concurrency, holdability), this);
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql) throws SQLException {
+        return super.prepareCall(watched(sql));
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql, int type, int concurrency) throws SQLException {
+        return super.prepareCall(watched(sql), type, concurrency);
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql, int type, int concurrency, int holdability) throws SQLException {
+        return super.prepareCall(watched(sql), type, concurrency, holdability);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql) throws SQLException {
+        return super.prepareStatement(watched(sql));
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
+        return super.prepareStatement(watched(sql), keys);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
+        return super.prepareStatement(watched(sql), columns);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
+        return super.prepareStatement(watched(sql), columns);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
+        return super.prepareStatement(watched(sql), type, concurrency);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
+            throws SQLException {
+        return super.prepareStatement(watched(sql), type, concurrency, holdability);
+    }
+
+    @Override
+    public void setSchema(String schema) throws SQLException {
+        leaveTraces();
+        super.setSchema(schema);
+    }
+
+    @Override
+    public void setCatalog(String catalog) throws SQLException {
+        leaveTraces();
+        super.setCatalog(catalog);
+    }
+
+    @Override
+    public void setClientInfo(Properties properties) throws SQLClientInfoException {
+        leaveTraces();
+        super.setClientInfo(properties);
+    }
+
+    @Override
+    public void setClientInfo(String name, String value) throws SQLClientInfoException {
+        leaveTraces();
+        super.setClientInfo(name, value);
+    }
+
+    @Override
+    public void setHoldability(int holdability) throws SQLException {
+        leaveTraces();
+        super.setHoldability(holdability);
+    }
+
+    @Override
+    public void setTypeMap(Map<String, Class<?>> map) throws SQLException {
+        leaveTraces();
+        super.setTypeMap(map);
+    }
+
+    @Override
+    public void setTransactionIsolation(int level) throws SQLException {
+        leaveTraces();
+        super.setTransactionIsolation(level);
+    }
+
+    /** Who has the driver's own connection can do anything with it. */
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        leaveTraces();
+        return super.unwrap(type);
+    }
+}

@@ -1,0 +1,29 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import org.jspecify.annotations.Nullable;
+import org.postgresql.ds.PGSimpleDataSource;
+
+/**
+ * Who to log in as, on all servers and the catalog.
+ *
+ * @param user null for the one of each URL
+ */
+record Login(@Nullable String user, @Nullable String password) {
+
+    void on(PGSimpleDataSource source) {
+        if (user != null) {
+            source.setUser(user);
+            source.setPassword(password);
+        }
+    }
+
+    /** Without the password. */
+    @Override
+    public String toString() {
+        return "Login[user=%s]".formatted(user);
+    }
+}

@@ -1,0 +1,180 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.TransactionState;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One HikariCP pool, which lends connections and takes them back as they were. Thread-safe. */
+final class SessionPool {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    /** How often a server that has an older function library is looked at again. */
+    private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
+
+    /** What a new session of the pool is like: the driver and the pool's own statements have set something already. */
+    private static final String LOOK = """
+            SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+                            WHERE n.nspname = 'shardflake' AND p.proname = 'require_open'
+                              AND has_schema_privilege(n.oid, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')),
+                   concat_ws(', ',
+                       CASE WHEN current_setting('role') <> 'none'
+                           THEN format('pg_catalog.set_config(%L, %L, false)', 'role', current_setting('role')) END,
+                       (SELECT string_agg(format('pg_catalog.set_config(%L, %L, false)', name, setting), ', ')
+                          FROM pg_catalog.pg_settings WHERE source = 'session' AND name NOT LIKE 'transaction%'))
+            """;
+
+    private final String server;
+    private final HikariDataSource pool;
+    private final PGSimpleDataSource source;
+    private final FenceWatch watch;
+    private volatile @Nullable Session session;
+
+    /**
+     * What every session of the pool has in common.
+     *
+     * @param asks whether the server's function library can be asked if a shard is open
+     * @param looked when that was found
+     * @param reset the statements that make a session like a new one
+     */
+    private record Session(boolean asks, long looked, String reset) {}
+
+    SessionPool(String server, HikariDataSource pool, PGSimpleDataSource source, FenceWatch watch) {
+        this.server = server;
+        this.pool = pool;
+        this.source = source;
+        this.watch = watch;
+    }
+
+    HikariDataSource hikari() {
+        return pool;
+    }
+
+    /** The user that connections log in as. */
+    String user() {
+        return Objects.requireNonNullElse(source.getUser(), System.getProperty("user.name"));
+    }
+
+    /** Lends a connection for a shard, or for {@link LentConnection#MANY_SHARDS}. */
+    LentConnection lend(int shard) throws SQLException {
+        Connection pooled = pool.getConnection();
+        try {
+            if (isToLook()) {
+                look(pooled);
+            }
+            return new LentConnection(pooled, this, shard);
+        } catch (SQLException | RuntimeException e) {
+            pooled.close();
+            throw e;
+        }
+    }
+
+    private boolean isToLook() {
+        Session known = session;
+        return known == null || (!known.asks && System.nanoTime() - known.looked > LOOK_AGAIN.toNanos());
+    }
+
+    private void look(Connection pooled) throws SQLException {
+        try (Statement statement = pooled.createStatement();
+                ResultSet row = statement.executeQuery(LOOK)) {
+            row.next();
+            boolean asks = row.getBoolean(1);
+            String settings = row.getString(2);
+            if (!asks && session == null) {
+                LOG.warn(
+                        "server {} has no shardflake.require_open, or this user may not execute it: work that only reads is not refused"
+                                + " there when its shard is fenced. Deploy this version's function library with 'shardflake schema deploy'",
+                        server);
+            }
+            session = new Session(asks, System.nanoTime(), reset(settings));
+        }
+    }
+
+    private static String reset(String settings) {
+        // What was prepared by SQL cannot be told from the driver's own by DEALLOCATE, hence the look.
+        return "SET SESSION AUTHORIZATION DEFAULT; RESET ALL; CLOSE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES;"
+                + " SELECT EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE from_sql), pg_catalog.pg_advisory_unlock_all()"
+                + (settings.isEmpty() ? "" : ", " + settings);
+    }
+
+    /** Whether the server can be asked, with a commit, if the shard is open. */
+    boolean asksWithCommit() {
+        Session known = session;
+        return known != null && known.asks;
+    }
+
+    /** Whether statements may be kept prepared; a pooler between us and the server may not bear it. */
+    boolean prepares() {
+        return source.getPrepareThreshold() != 0;
+    }
+
+    /** Hears of a statement that failed and did not go by the pool's own way. */
+    void failed(SQLException e) {
+        watch.adjudicate(e);
+        if ("42883".equals(e.getSQLState())) {
+            session = null; // An older library was deployed meanwhile.
+        }
+    }
+
+    /** Takes the connection out of the pool. */
+    void evict(Connection pooled) {
+        pool.evictConnection(pooled);
+    }
+
+    /** Makes a session like a new one; false if that cannot be. */
+    boolean reset(Connection pooled, BaseConnection driver) {
+        try {
+            if (!pooled.getAutoCommit()) {
+                pooled.rollback();
+                pooled.setAutoCommit(true);
+            }
+            if (!resetSession(driver)) {
+                return false;
+            }
+            driver.setTypeMap(Map.of());
+            driver.setHoldability(ResultSet.CLOSE_CURSORS_AT_COMMIT);
+            driver.setPrepareThreshold(source.getPrepareThreshold());
+            driver.setDefaultFetchSize(source.getDefaultRowFetchSize());
+            driver.setAutosave(source.getAutosave());
+            return true;
+        } catch (SQLException | RuntimeException e) {
+            LOG.debug("a connection to server {} could not be made as it was, and is closed", server, e);
+            return false;
+        }
+    }
+
+    /** Whether nothing has stayed. */
+    private boolean resetSession(BaseConnection driver) throws SQLException {
+        try (Statement statement = driver.createStatement()) {
+            if (driver.getTransactionState() != TransactionState.IDLE) {
+                statement.execute("ROLLBACK"); // Begun by a statement's text.
+            }
+            boolean hasRows = statement.execute(Objects.requireNonNull(session).reset);
+            boolean stays = false;
+            while (hasRows || statement.getUpdateCount() != -1) {
+                if (hasRows) {
+                    try (ResultSet row = statement.getResultSet()) {
+                        row.next();
+                        stays = row.getBoolean(1);
+                    }
+                }
+                hasRows = statement.getMoreResults();
+            }
+            return !stays;
+        }
+    }
+}

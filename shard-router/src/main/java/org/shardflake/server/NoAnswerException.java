@@ -1,0 +1,41 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.server;
+
+import java.io.IOException;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Optional;
+
+/** A server kept its connection open and did not answer any more, not even a new one. */
+public final class NoAnswerException extends IOException {
+
+    private static final long serialVersionUID = 1;
+
+    NoAnswerException(String server, Duration limit) {
+        super("server %s has not answered for %d s".formatted(server, limit.toSeconds()));
+    }
+
+    /** What is said of a failure that comes from this, with this instead of the driver's words for it. */
+    public String explain(String text, Throwable failure) {
+        String explained = text;
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SQLException && cause.getMessage() != null) {
+                explained = explained.replace(cause.getMessage(), String.valueOf(getMessage()));
+            }
+        }
+        return explained;
+    }
+
+    /** The one that a failure comes from, if it does. */
+    public static Optional<NoAnswerException> in(Throwable failure) {
+        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+            if (cause instanceof NoAnswerException found) {
+                return Optional.of(found);
+            }
+        }
+        return Optional.empty();
+    }
+}

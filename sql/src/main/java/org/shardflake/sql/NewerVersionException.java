@@ -1,0 +1,30 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.sql;
+
+/** Thrown when a newer version of Shardflake has deployed its SQL already; nothing was changed. Use that version. */
+public final class NewerVersionException extends DeploymentException {
+
+    private static final long serialVersionUID = 1L;
+
+    private final int deployed;
+    private final int own;
+
+    NewerVersionException(String what, int deployed, int own) {
+        super("%s is there in version %d, and this program brings only version %d".formatted(what, deployed, own));
+        this.deployed = deployed;
+        this.own = own;
+    }
+
+    /** The version that is there. */
+    public int deployed() {
+        return deployed;
+    }
+
+    /** The version that this program would have deployed. */
+    public int own() {
+        return own;
+    }
+}

@@ -1,0 +1,68 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.sql;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Objects;
+import java.util.Properties;
+
+/** The version of a part of our SQL, as this program brings it and as a database has it. */
+enum SqlVersion {
+    LIBRARY("the function library", "shardflake.library.version", "shardflake.library_version()"),
+    CATALOG("the catalog", "shardflake.catalog.version", "shardflake_catalog.catalog_version()");
+
+    /** On the class path; the changelogs read it too. */
+    static final String FILE = "shardflake/versions.properties";
+
+    /** Without calling the function, which may be missing. */
+    private static final String DEPLOYED =
+            "SELECT COALESCE(substring(pg_get_function_sqlbody(to_regprocedure(?)) FROM '[0-9]+')::integer, 0)";
+
+    private final String what;
+    private final String property;
+    private final String function;
+
+    SqlVersion(String what, String property, String function) {
+        this.what = what;
+        this.property = property;
+        this.function = function;
+    }
+
+    /** The version that this program brings. */
+    int own() {
+        try (InputStream file = SqlVersion.class.getClassLoader().getResourceAsStream(FILE)) {
+            Properties versions = new Properties();
+            versions.load(Objects.requireNonNull(file));
+            return Integer.parseInt(versions.getProperty(property));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** The version that a database has; 0 if it has none, or one from before they were counted. */
+    int deployed(Connection connection) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(DEPLOYED)) {
+            statement.setString(1, function);
+            try (ResultSet version = statement.executeQuery()) {
+                version.next();
+                return version.getInt(1);
+            }
+        }
+    }
+
+    /** @throws NewerVersionException if a database has a newer version than this program */
+    void refuseNewer(Connection connection) throws SQLException {
+        int deployed = deployed(connection);
+        if (deployed > own()) {
+            throw new NewerVersionException(what, deployed, own());
+        }
+    }
+}

@@ -1,0 +1,170 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.sql;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.shardflake.sql.Shards.execute;
+import static org.shardflake.sql.Shards.queryString;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.util.PSQLException;
+import org.shardflake.cluster.PostgresExtension;
+
+/** Rows that are not of their shard. */
+class ChecksTest {
+
+    private static final String CHECKS =
+            "SELECT string_agg(conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid), '; ' ORDER BY conrelid::regclass::text, conname) FROM pg_constraint WHERE contype = 'c' AND connamespace = 'shard_0007'::regnamespace";
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FunctionLibrary::deploy);
+
+    private Connection connection;
+
+    @BeforeEach
+    void createShard() throws SQLException {
+        connection = postgres.database(0).connect();
+        execute(
+                connection,
+                "INSERT INTO shardflake.uid_column (column_name, shard_count) VALUES ('uid', 2000)",
+                "SELECT shardflake.create_shard(7)");
+    }
+
+    @AfterEach
+    void dropShard() throws SQLException {
+        execute(connection, "SELECT shardflake.drop_shard(7, force => true)", "DELETE FROM shardflake.uid_column");
+        connection.close();
+    }
+
+    private void createPhoto() throws SQLException {
+        execute(
+                connection,
+                "CREATE TABLE shard_0007.photo (id bigint PRIMARY KEY, uid bigint)",
+                "SELECT shardflake.complete_tables(7)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "INSERT INTO shard_0007.photo (id, uid) VALUES (nextval('shard_0007.photo_id_seq'), 7)", // as Hibernate
+                // does
+                "INSERT INTO shard_0007.photo (id, uid) VALUES (17, 7)",
+                "INSERT INTO shard_0007.photo (id, uid) VALUES (8 << 10, 7)",
+                "INSERT INTO shard_0007.photo (uid) VALUES (8)",
+                "INSERT INTO shard_0007.photo (uid) VALUES (-7)",
+                "UPDATE shard_0007.photo SET uid = uid + 1",
+                "UPDATE shard_0007.photo SET id = id + 1024",
+            })
+    void aRowOfAnotherShardIsRefused(String sql) throws SQLException {
+        createPhoto();
+        execute(connection, "INSERT INTO shard_0007.photo (uid) VALUES (2007)");
+
+        assertThatThrownBy(() -> execute(connection, sql))
+                .isInstanceOfSatisfying(
+                        PSQLException.class,
+                        e -> assertThat(e.getServerErrorMessage().getConstraint())
+                                .endsWith("id_of_shard"))
+                .hasMessageContaining("violates check constraint");
+    }
+
+    @Test
+    void rowsOfTheShardPassAndSoDoesNull() throws SQLException {
+        createPhoto();
+
+        execute(
+                connection,
+                "INSERT INTO shard_0007.photo (uid) VALUES (7), (2007), (-1993), (9223372036854774007), (NULL)",
+                "INSERT INTO shard_0007.photo (id, uid) VALUES (7 << 10, 7), (-9223372036854775808 | (7 << 10), 7)");
+        assertThat(queryString(connection, "SELECT count(*) FROM shard_0007.photo"))
+                .isEqualTo("7");
+    }
+
+    @ParameterizedTest
+    @CsvSource({"smallint,7", "integer,-1993", "bigint,9223372036854774007"})
+    void uidsOfEveryIntegerType(String type, String uid) throws SQLException {
+        execute(
+                connection,
+                "CREATE TABLE shard_0007.account (uid " + type + " PRIMARY KEY, name text)",
+                "SELECT shardflake.complete_tables(7)",
+                "INSERT INTO shard_0007.account (uid) VALUES (" + uid + ")");
+
+        assertThatThrownBy(() -> execute(connection, "INSERT INTO shard_0007.account (uid) VALUES (8)"))
+                .hasMessageContaining("uid_of_shard");
+    }
+
+    @Test
+    void whichTablesGetWhichChecks() throws SQLException {
+        execute(
+                connection,
+                "CREATE TABLE shard_0007.photo (id bigint PRIMARY KEY, uid bigint)",
+                "CREATE TABLE shard_0007.named (uid text PRIMARY KEY)",
+                "CREATE TABLE shard_0007.event (id bigint DEFAULT shard_0007.next_id(), at date, PRIMARY KEY (id, at)) PARTITION BY RANGE (at)",
+                "CREATE TABLE shard_0007.event_rest PARTITION OF shard_0007.event DEFAULT",
+                "CREATE TABLE shard_0007.detail (id bigint PRIMARY KEY REFERENCES shard_0007.photo)",
+                "CREATE TABLE shard_0007.own (id bigint PRIMARY KEY, CONSTRAINT id_of_shard CHECK (true))",
+                "SELECT shardflake.complete_tables(7)");
+
+        String ids = "CHECK ((((id >> 10) & (8191)::bigint) = 7))";
+        assertThat(queryString(connection, CHECKS))
+                .isEqualTo(
+                        String.join(
+                                "; ",
+                                "shard_0007.event id_of_shard " + ids,
+                                "shard_0007.event_rest id_of_shard " + ids,
+                                "shard_0007.own id_of_shard CHECK (true)",
+                                "shard_0007.photo id_of_shard " + ids,
+                                "shard_0007.photo uid_of_shard CHECK (((((uid % (2000)::bigint) + 2000) % (2000)::bigint) = 7))"));
+    }
+
+    @Test
+    void tablesThatAreThereAlreadyAreLeftAlone() throws SQLException {
+        execute(connection, "SET shardflake.checks = off");
+        createPhoto();
+        execute(connection, "RESET shardflake.checks", "SELECT shardflake.complete_tables(7)");
+
+        assertThat(queryString(connection, CHECKS)).isNull();
+    }
+
+    @Test
+    void aTableWithRowsGetsACheckForNewOnes() throws SQLException {
+        execute(
+                connection,
+                "CREATE TABLE shard_0007.photo (id bigint PRIMARY KEY)",
+                "INSERT INTO shard_0007.photo VALUES (1)",
+                "SELECT shardflake.add_id_sequence('shard_0007.photo')");
+
+        assertThat(queryString(connection, CHECKS)).endsWith("NOT VALID");
+        assertThatThrownBy(() -> execute(connection, "INSERT INTO shard_0007.photo VALUES (2)"))
+                .hasMessageContaining("id_of_shard");
+        assertThat(queryString(connection, "SELECT shardflake.add_check('shard_0007.photo', 'id')"))
+                .isEqualTo("f");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "add_check('shardflake.layout', 'epoch_ms')      | table shardflake.layout is not in the schema of a shard",
+                "add_check('shard_0007.photo', 'nope')           | column nope of table shard_0007.photo is missing, but an id is bigint",
+                "add_check('shard_0007.photo', 'small')          | column small of table shard_0007.photo is integer, but an id is bigint",
+                "add_check('shard_0007.photo', 'name', 2000)     | column name of table shard_0007.photo is text, but a uid that can be checked is bigint, integer or smallint",
+                "add_check('shard_0007.photo', 'small', 7)       | shard count 7 is out of range 8..8192",
+            })
+    void badInputNamesTheValueAndWhatWasExpected(String call, String message) throws SQLException {
+        execute(connection, "CREATE TABLE shard_0007.photo (id bigint PRIMARY KEY, small integer, name text)");
+
+        assertThatThrownBy(() -> queryString(connection, "SELECT shardflake." + call))
+                .hasMessageContaining(message);
+    }
+}

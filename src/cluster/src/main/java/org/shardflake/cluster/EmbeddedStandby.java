@@ -1,0 +1,187 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Map;
+import java.util.OptionalInt;
+import java.util.Set;
+
+/** A standby made by a copy of its primary's files, since the bundled binaries have no {@code pg_basebackup}. */
+final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
+
+    private static final Duration REPLAY_TIMEOUT = Duration.ofSeconds(60);
+
+    /** What a base backup leaves out; WAL comes by the slot. */
+    private static final Set<String> WITHOUT_CONTENTS = Set.of(
+            "pg_wal",
+            "pg_replslot",
+            "pg_dynshmem",
+            "pg_notify",
+            "pg_serial",
+            "pg_snapshots",
+            "pg_stat_tmp",
+            "pg_subtrans");
+
+    private static final Set<String> LEFT_OUT =
+            Set.of("postmaster.pid", "postmaster.opts", "standby.signal", "backup_label", "tablespace_map");
+
+    private final EmbeddedServer primary;
+
+    EmbeddedStandby(
+            String name,
+            EmbeddedServer primary,
+            EmbeddedBinaries binaries,
+            Path directory,
+            int port,
+            OptionalInt version,
+            Map<String, String> environment) {
+        super(name, binaries, directory, port, version, Map.of(), environment);
+        this.primary = primary;
+    }
+
+    @Override
+    void initialize() {
+        String slot = "standby_" + name();
+        try (Connection connection = primary.connect()) {
+            call(connection, "SELECT pg_create_physical_replication_slot(?, true)", slot);
+            call(connection, "SELECT pg_backup_start(?, true)", name());
+            copy(primary.data(), data());
+            String label = text(connection, "SELECT labelfile FROM pg_backup_stop(false)");
+            Files.writeString(data().resolve("backup_label"), label);
+            StringBuilder configuration = new StringBuilder("\n");
+            append(configuration, "port", Integer.toString(port()));
+            append(
+                    configuration,
+                    "primary_conninfo",
+                    "host=%s port=%d user=%s application_name=%s"
+                            .formatted(primary.host(), primary.port(), primary.user(), name()));
+            append(configuration, "primary_slot_name", slot);
+            append(configuration, "hot_standby", "on");
+            Files.writeString(data().resolve("postgresql.conf"), configuration, StandardOpenOption.APPEND);
+            Files.createFile(data().resolve("standby.signal"));
+        } catch (IOException | SQLException e) {
+            throw new PostgresClusterException("cannot make a standby of " + primary + ": " + e, e);
+        }
+    }
+
+    @Override
+    public void pauseReplay() throws SQLException {
+        try (Connection connection = connect()) {
+            call(connection, "SELECT pg_wal_replay_pause()");
+            await(connection, "SELECT pg_get_wal_replay_pause_state() = 'paused'");
+        }
+    }
+
+    @Override
+    public void resumeReplay() throws SQLException {
+        try (Connection connection = connect()) {
+            call(connection, "SELECT pg_wal_replay_resume()");
+        }
+    }
+
+    @Override
+    public void awaitReplay() throws SQLException {
+        String written;
+        try (Connection connection = primary.connect()) {
+            written = text(connection, "SELECT pg_current_wal_lsn()");
+        }
+        try (Connection connection = connect()) {
+            await(connection, "SELECT pg_last_wal_replay_lsn() >= ?::pg_lsn", written);
+        }
+    }
+
+    @Override
+    public void disconnect() throws SQLException {
+        try (Connection connection = connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("ALTER SYSTEM SET primary_conninfo = ''");
+            statement.execute("SELECT pg_reload_conf()");
+            await(connection, "SELECT NOT EXISTS (SELECT FROM pg_stat_wal_receiver)");
+        }
+    }
+
+    @Override
+    public void promote() {
+        pgCtl("promote", "-w", "-t", "60");
+    }
+
+    private void await(Connection connection, String condition, String... parameters) throws SQLException {
+        long deadline = System.nanoTime() + REPLAY_TIMEOUT.toNanos();
+        while (!"t".equals(text(connection, condition, parameters))) {
+            if (System.nanoTime() > deadline) {
+                throw new PostgresClusterException(
+                        "%s is not so far after %s: %s%s".formatted(this, REPLAY_TIMEOUT, condition, logTail()));
+            }
+            call(connection, "SELECT pg_sleep(0.01)");
+        }
+    }
+
+    private static void call(Connection connection, String sql, String... parameters) throws SQLException {
+        text(connection, sql, parameters);
+    }
+
+    private static String text(Connection connection, String sql, String... parameters) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            for (int i = 0; i < parameters.length; i++) {
+                statement.setString(i + 1, parameters[i]);
+            }
+            try (ResultSet row = statement.executeQuery()) {
+                row.next();
+                return String.valueOf(row.getString(1));
+            }
+        }
+    }
+
+    private static void copy(Path from, Path to) throws IOException {
+        Files.walkFileTree(from, new SimpleFileVisitor<>() {
+            @Override
+            public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes)
+                    throws IOException {
+                Path copy = to.resolve(from.relativize(directory));
+                Files.createDirectories(copy.getParent());
+                // With its permissions, which PostgreSQL insists on, and without what is in it.
+                Files.copy(directory, copy, StandardCopyOption.COPY_ATTRIBUTES);
+                boolean isEmptied = from.equals(directory.getParent())
+                        && WITHOUT_CONTENTS.contains(directory.getFileName().toString());
+                return isEmptied ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+                if (!LEFT_OUT.contains(file.getFileName().toString())) {
+                    try {
+                        Files.copy(file, to.resolve(from.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
+                    } catch (NoSuchFileException e) {
+                        // Dropped meanwhile, as the WAL will say.
+                    }
+                }
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
+                if (e instanceof NoSuchFileException) {
+                    return FileVisitResult.CONTINUE;
+                }
+                throw e;
+            }
+        });
+    }
+}
