@@ -14,6 +14,7 @@ import java.sql.Statement;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.CachedQuery;
 import org.postgresql.core.ParameterList;
@@ -21,6 +22,8 @@ import org.postgresql.core.QueryExecutor;
 import org.postgresql.core.ResultHandlerBase;
 import org.postgresql.core.TransactionState;
 import org.shardflake.Sharding;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A pooled connection while somebody has it. It asks with each commit of a write whether the shard is still open on this
@@ -33,6 +36,10 @@ final class LentConnection extends ForwardingConnection {
 
     private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
     private static final int OID_OF_REGCLASS = 2205;
+    /** Some five seconds' worth, see {@link RunningReads#cancel}. */
+    private static final int MAX_CANCELS = 8;
+
+    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
 
     private final Connection pooled;
     private final BaseConnection driver;
@@ -40,6 +47,7 @@ final class LentConnection extends ForwardingConnection {
     private final int shard;
     private boolean hasTraces;
     private boolean closed;
+    private final AtomicInteger cancels = new AtomicInteger();
     private final AtomicBoolean evicted = new AtomicBoolean();
 
     LentConnection(Connection pooled, SessionPool lender, int shard) throws SQLException {
@@ -50,15 +58,21 @@ final class LentConnection extends ForwardingConnection {
         this.shard = shard;
     }
 
-    /** Cancels the statement that runs now, and closes the connection; for another thread. */
+    /**
+     * Cancels the statement that runs now; for another thread, which calls again as long as the connection is in use. The
+     * connection stays open until it is given back, as PostgreSQL would not end a statement whose client has gone; it is closed
+     * when the server takes no cancels.
+     */
     void cancel() {
         try {
             driver.cancelQuery();
+            if (cancels.incrementAndGet() > MAX_CANCELS) {
+                evict();
+            }
         } catch (SQLException e) {
-            // A server that cannot be reached will not go on for long either.
+            LOG.debug("a statement could not be cancelled", e);
+            evict();
         }
-        // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger too.
-        evict();
     }
 
     /** Takes the connection out of the pool. */
@@ -144,7 +158,8 @@ final class LentConnection extends ForwardingConnection {
         closed = true;
         try {
             boolean mayHaveChanged = hasTraces || (pooled.getAutoCommit() && !isIdle());
-            if (driver.isClosed() || (mayHaveChanged && !lender.reset(pooled, driver))) {
+            // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger.
+            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged && !lender.reset(pooled, driver))) {
                 evict();
             }
         } finally {

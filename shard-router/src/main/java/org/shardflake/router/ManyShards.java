@@ -45,7 +45,7 @@ final class ManyShards implements AutoCloseable {
                 executor != null ? executor : Executors.newCachedThreadPool(work -> daemon(work, "shardflake-read"));
     }
 
-    private static Thread daemon(Runnable work, String name) {
+    static Thread daemon(Runnable work, String name) {
         Thread thread = new Thread(work, name);
         thread.setDaemon(true);
         return thread;

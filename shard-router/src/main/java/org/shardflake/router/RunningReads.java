@@ -8,13 +8,19 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /** Reads that can be cancelled all at once. Thread-safe. */
 final class RunningReads {
 
+    private static final long FIRST_PAUSE_MILLIS = 50;
+    private static final long LONGEST_PAUSE_MILLIS = 2_000;
+
     private final ReentrantLock lock = new ReentrantLock();
+    private final Condition left = lock.newCondition();
     private final Set<Runnable> running = new HashSet<>();
     private volatile boolean cancelled;
 
@@ -59,18 +65,44 @@ final class RunningReads {
         lock.lock();
         try {
             running.remove(cancel);
+            left.signalAll();
         } finally {
             lock.unlock();
         }
     }
 
+    /**
+     * Cancels all. PostgreSQL ignores a cancel that comes before its statement, so it is sent again until nothing runs any more;
+     * only the first time makes the caller wait.
+     */
     void cancel() {
         lock.lock();
         try {
-            if (!cancelled) {
-                cancelled = true;
-                cancelAll();
+            if (cancelled) {
+                return;
             }
+            cancelled = true;
+            cancelAll();
+            if (!running.isEmpty()) {
+                ManyShards.daemon(this::cancelUntilAllLeft, "shardflake-cancel").start();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void cancelUntilAllLeft() {
+        long pause = FIRST_PAUSE_MILLIS;
+        lock.lock();
+        try {
+            while (!running.isEmpty()) {
+                if (!left.await(pause, TimeUnit.MILLISECONDS)) {
+                    cancelAll();
+                    pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
         } finally {
             lock.unlock();
         }
@@ -79,7 +111,7 @@ final class RunningReads {
     /** All at once: a server that does not answer keeps each waiting. */
     private void cancelAll() {
         List<Thread> cancelling = running.stream()
-                .map(cancel -> new Thread(cancel, "shardflake-cancel"))
+                .map(cancel -> ManyShards.daemon(cancel, "shardflake-cancel"))
                 .toList();
         cancelling.forEach(Thread::start);
         try {

@@ -18,8 +18,12 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
@@ -158,19 +162,19 @@ class ManyShardsTest {
         assertThatExceptionOfType(ScatterException.class)
                 .isThrownBy(() -> router.fetch(ids, slow))
                 .withMessageContaining("had no result within the deadline of 300 ms");
-        await().atMost(Duration.ofSeconds(5)).until(() -> running(0) + running(1) == 0);
+        await().atMost(Duration.ofSeconds(30)).until(() -> running(0) + running(1) == 0);
     }
 
     @Test
     void cancelsWhatOtherServersDoWhenOneFails() {
         ShardQuery<String> fails = ShardQuery.of(
-                "SELECT id, title, CASE '${shard.schema}' WHEN 'shard_0000' THEN (1 / (id - id))::text ELSE pg_sleep(8)::text END FROM ${shard.schema}.photo",
+                "SELECT id, title, CASE '${shard.schema}' WHEN 'shard_0000' THEN (1 / (id - id))::text ELSE pg_sleep(50)::text END FROM ${shard.schema}.photo",
                 row -> row.getString("title"));
 
         assertThatExceptionOfType(ScatterException.class)
                 .isThrownBy(() -> router.fetch(ids, fails))
                 .withMessageContaining("division by zero");
-        await().atMost(Duration.ofSeconds(5)).until(() -> running(0) + running(1) == 0);
+        await().atMost(Duration.ofSeconds(30)).until(() -> running(0) + running(1) == 0);
     }
 
     @Test
@@ -247,7 +251,7 @@ class ManyShardsTest {
 
         try (Stream<ShardResult<Integer>> results = router.scatter(impatient, tx -> {
             if (tx.shard() == 4) {
-                sleep(tx, 20);
+                sleep(tx, 50);
             }
             return tx.shard();
         })) {
@@ -263,7 +267,25 @@ class ManyShardsTest {
                     .withMessage(
                             "shard 4 on server db1 had no result within the deadline of 500 ms; what ran there was cancelled");
         }
-        await().atMost(Duration.ofSeconds(5)).until(() -> running(0) == 0);
+        await().atMost(Duration.ofSeconds(30)).until(() -> running(0) == 0);
+    }
+
+    @Test
+    void cancelsAStatementThatBeginsAfterTheCancel() throws Exception {
+        Scatter impatient = Scatter.over(ShardSet.parse("4")).deadline(Duration.ofMillis(100));
+        BlockingQueue<Throwable> ends = new LinkedBlockingQueue<>();
+
+        try (Stream<ShardResult<Integer>> results = router.scatter(impatient, tx -> {
+            LockSupport.parkNanos(Duration.ofMillis(500).toNanos());
+            ends.add(catchThrowableOfType(SQLException.class, () -> sleep(tx, 50)));
+            return tx.shard();
+        })) {
+            assertThatExceptionOfType(ScatterException.class)
+                    .isThrownBy(results::toList)
+                    .withMessageContaining("had no result within the deadline of 100 ms");
+        }
+        assertThat(ends.poll(30, TimeUnit.SECONDS)).hasMessageContaining("canceling statement due to user request");
+        assertThat(running(0)).isZero();
     }
 
     @Test
@@ -273,15 +295,15 @@ class ManyShardsTest {
                 router.scatter(Scatter.allShards().parallelism(4), tx -> {
                     runs.incrementAndGet();
                     if (tx.shard() != 0) {
-                        sleep(tx, 20);
+                        sleep(tx, 50);
                     }
                     return tx.shard();
                 })) {
             assertThat(results.findFirst()).map(ShardResult::shard).contains(0);
         }
 
-        await().atMost(Duration.ofSeconds(5)).until(() -> running(0) + running(1) == 0);
-        await().atMost(Duration.ofSeconds(5))
+        await().atMost(Duration.ofSeconds(30)).until(() -> running(0) + running(1) == 0);
+        await().atMost(Duration.ofSeconds(30))
                 .until(() -> router.pools().stream().allMatch(pool -> pool.active() == 0));
         assertThat(runs).hasValueLessThan(SHARDS);
         assertThat(router.locate(ShardKey.shard(1)).server().name()).isEqualTo("db2");
