@@ -282,44 +282,41 @@ public final class Mover {
     }
 
     /** How a move is ended that is not completed. */
-    private enum End {
+    public enum End {
         /** None of its shards is on the target. */
-        BACK,
-        /** Those on the target stay there. */
-        KEPT,
-        /** The same, when the source cannot follow any more. */
-        KEPT_UNCOMPARED
-    }
+        BACK(false),
+        /** The same, when the target's copies may go whatever they have. */
+        BACK_UNCOMPARED(false),
+        /** Those on the target stay there, and the others on the source: the way out when the two cannot follow each other any more. */
+        KEPT(true),
+        /** The same, when the source's copies may go whatever they have, since the source cannot follow any more. */
+        KEPT_UNCOMPARED(true);
 
-    /** Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move. */
-    public void cancel(long id) throws SQLException {
-        cancel(id, End.BACK);
+        private final boolean keepsMoved;
+
+        End(boolean keepsMoved) {
+            this.keepsMoved = keepsMoved;
+        }
+
+        /** Which of them an operator has asked for. */
+        public static End of(boolean keepMoved, boolean uncompared) {
+            if (keepMoved) {
+                return uncompared ? KEPT_UNCOMPARED : KEPT;
+            }
+            return uncompared ? BACK_UNCOMPARED : BACK;
+        }
     }
 
     /**
-     * Ends a move where it is: shards that are on the target stay there, and the others on the source. It is the way out when the
-     * target cannot follow any more, after a failover for instance.
+     * Ends a move where it is, or where it was: removes the copies that are not the shards and everything else of the move.
      *
-     * @throws CopiesDifferException if the source's copies have something else than the target
+     * @throws CopiesDifferException if copies that would go have something else than the shards, where that means a loss
+     * @throws MoveRefusedException if shards are where they must not be for this, or a copy was not compared at its cutover
      */
-    public void cancelKeepingMoved(long id) throws SQLException {
-        cancel(id, End.KEPT);
-    }
-
-    /**
-     * Does the same without comparing the source's copies before they go: the way out when the source cannot follow any more.
-     * Rows that were written to them past the fence are lost.
-     *
-     * @throws MoveRefusedException if the copies of a shard on the target were not compared at its cutover, or differed
-     */
-    public void cancelKeepingMovedUncompared(long id) throws SQLException {
-        cancel(id, End.KEPT_UNCOMPARED);
-    }
-
-    private void cancel(long id, End end) throws SQLException {
+    public void cancel(long id, End end) throws SQLException {
         work(id, session -> {
             Move move = session.move();
-            checkCancel(move, end != End.BACK);
+            checkCancel(move, end.keepsMoved);
             if (move.phase() != MovePhase.CANCELLING) {
                 prepareEnd(session, end);
                 session.lease().enter(MovePhase.CANCELLING);
@@ -331,10 +328,12 @@ public final class Mover {
 
     private void prepareEnd(MoveSession session, End end) throws SQLException {
         switch (end) {
-            case BACK -> {
+            case BACK -> NewerCopies.refuse(session);
+            case BACK_UNCOMPARED -> {
                 // The target's copies are not the shards, and to be rid of them is what helps when they differ.
             }
             case KEPT -> {
+                NewerCopies.refuse(session);
                 try {
                     compareForTheLastTime(session);
                 } catch (CopiesDifferException e) {

@@ -149,6 +149,7 @@ final class Preparation {
     private void copy() throws SQLException {
         ShardSet shards = session.move().shardSet();
         Stream forward = session.forward();
+        NewerCopies.refuse(session);
         forward.dropSubscription();
         forward.dropSlot();
         forward.equalMarks();

@@ -80,6 +80,12 @@ public record TableDifference(String table, Set<String> missing, Set<String> ext
         return left.count() == 0 ? Optional.empty() : Optional.of(left);
     }
 
+    /** Without the rows that only the leader has. */
+    Optional<TableDifference> ofFollower() {
+        TableDifference left = new TableDifference(table, Set.of(), extra, different);
+        return left.count() == 0 ? Optional.empty() : Optional.of(left);
+    }
+
     private static Set<String> without(Set<String> all, Set<String> keys) {
         Set<String> left = new TreeSet<>(all);
         left.removeAll(keys);

@@ -207,13 +207,44 @@ class MoveEndTest {
         }
 
         assertThatThrownBy(() -> mover.complete(id)).hasMessageContaining("db2 has no replication slot " + stream);
-        assertThatThrownBy(() -> mover.cancelKeepingMoved(id))
+        assertThatThrownBy(() -> mover.cancel(id, Mover.End.KEPT))
                 .hasMessageContaining("could not be compared, and are kept")
                 .hasMessageContaining("--uncompared");
         assertThat(copiesOnTheSource()).isEqualTo(5);
 
-        mover.cancelKeepingMovedUncompared(id);
+        mover.cancel(id, Mover.End.KEPT_UNCOMPARED);
         assertThat(copiesOnTheSource()).isZero();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    /** What a source that was restored lacks, the target's copy may still have. */
+    @Test
+    void rowsThatARestoredSourceLacksAreNotLostAtCancel() throws SQLException {
+        long id =
+                mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
+        String stream = "shardflake_" + mover.move(id).tag() + "_forward";
+        try (Connection db2 = shards.database("db2").connect()) {
+            Sql.execute(
+                    db2,
+                    "ALTER SUBSCRIPTION %1$s DISABLE; ALTER SUBSCRIPTION %1$s SET (slot_name = NONE)"
+                            .formatted(stream));
+        }
+        try (Connection db1 = shards.database("db1").connect()) {
+            Replication.dropSlot(db1, stream);
+        }
+        shards.execute(
+                "db1",
+                "DELETE FROM shard_0002.tag WHERE account_id = 7; INSERT INTO shard_0003.tag VALUES (-1, 'since')");
+
+        assertThatThrownBy(() -> mover.cancel(id, Mover.End.BACK))
+                .isInstanceOfSatisfying(
+                        CopiesDifferException.class,
+                        e -> assertThat(e.differences()).containsOnlyKeys(2))
+                .hasMessageContaining("db1 has lost the slot of move 1, as after a restore or a failover");
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0002.tag WHERE account_id = 7"))
+                .isOne();
+
+        mover.cancel(id, Mover.End.BACK_UNCOMPARED);
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 
@@ -224,11 +255,11 @@ class MoveEndTest {
         mover.cutOver(id, ShardSet.of(3));
         shards.execute("db1", PAST_THE_FENCE + "INSERT INTO shard_0003.tag VALUES (-1, 'late')");
 
-        assertThatThrownBy(() -> mover.cancelKeepingMoved(id)).isInstanceOf(CopiesDifferException.class);
+        assertThatThrownBy(() -> mover.cancel(id, Mover.End.KEPT)).isInstanceOf(CopiesDifferException.class);
 
         assertThat(copiesOnTheSource()).isEqualTo(5);
         shards.execute("db1", PAST_THE_FENCE + "DELETE FROM shard_0003.tag WHERE account_id = -1");
-        mover.cancelKeepingMoved(id);
+        mover.cancel(id, Mover.End.KEPT);
         assertThat(copiesOnTheSource()).isEqualTo(4);
     }
 

@@ -48,7 +48,7 @@ final class MoveProcess {
             mover.follow(move.id());
         }
         if (cancel) {
-            mover.cancel(move.id());
+            mover.cancel(move.id(), Mover.End.BACK);
             return;
         }
         if (!ending) {

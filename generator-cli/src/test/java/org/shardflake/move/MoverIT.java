@@ -115,7 +115,7 @@ class MoverIT {
                 load.awaitMore(1000);
                 mover.reverse(id, moving);
                 load.awaitMore(1000);
-                mover.cancel(id);
+                mover.cancel(id, Mover.End.BACK);
             } finally {
                 load.close();
             }

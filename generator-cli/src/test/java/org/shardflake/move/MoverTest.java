@@ -119,10 +119,10 @@ class MoverTest {
         assertThatThrownBy(() -> mover.cutOver(move.id(), ShardSet.of(3)))
                 .isInstanceOf(MoveRefusedException.class)
                 .hasMessageContaining("db1 has lost the replication slot " + name);
-        assertThatThrownBy(() -> mover.cancel(move.id()))
+        assertThatThrownBy(() -> mover.cancel(move.id(), Mover.End.BACK))
                 .isInstanceOf(MoveRefusedException.class)
                 .hasMessageContaining("leave them there with --keep-moved");
-        mover.cancelKeepingMoved(move.id());
+        mover.cancel(move.id(), Mover.End.KEPT);
 
         assertThat(mover.moves()).isEmpty();
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
@@ -143,7 +143,7 @@ class MoverTest {
         mover.settle(move.id());
 
         shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
     }
 
     @Test
@@ -153,7 +153,7 @@ class MoverTest {
 
         assertThat(shards.number("db2", "SELECT count(*) FROM pg_proc WHERE proname = 'complete_tables'"))
                 .isOne();
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
     }
 
     @Test
@@ -163,7 +163,7 @@ class MoverTest {
 
         assertThat(shards.number("db2", "SELECT shardflake.epoch_ms()"))
                 .isEqualTo(FunctionLibrary.DEFAULT_EPOCH_MILLIS);
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
     }
 
     /** Follows a shard onto a server whose function library this was done to. */
@@ -180,7 +180,7 @@ class MoverTest {
         ShardSet moving = ShardSet.parse("0-7");
         Move move = mover.follow(mover.create("db1", "db2", moving, "").id());
 
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
 
         assertThat(shards.leftovers("db1")).isZero();
         assertThat(shards.leftovers("db2")).isZero();
@@ -307,7 +307,7 @@ class MoverTest {
         assertThatThrownBy(() -> mover.cutOver(move.id(), ShardSet.parse("3-5")))
                 .isInstanceOf(MoveRefusedException.class)
                 .hasMessageContaining("shard 3 was not cut over: its copy on db2 was found to differ");
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
     }
 
     @Test
@@ -327,7 +327,7 @@ class MoverTest {
 
         assertThatThrownBy(() -> mover.reverse(move.id(), ShardSet.parse("3-5")))
                 .hasMessageContaining("all shards are back, but copies of shards 3 differed");
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
         assertThat(shards.number("db1", "SELECT count(*) FROM shard_0003.entry WHERE amount = 700"))
                 .isOne();
     }

@@ -78,7 +78,7 @@ class StreamTroubleTest {
                 .hasMessageContainingAll(parts);
         assertThat(told).isNotEmpty();
         assertThat(told.get(0)).contains(parts);
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 
@@ -141,6 +141,6 @@ class StreamTroubleTest {
 
         assertThat(status.forward().problem()).contains("is disabled on db2");
         assertThat(status.reverse().problem()).isEmpty();
-        mover.cancel(move.id());
+        mover.cancel(move.id(), Mover.End.BACK);
     }
 }

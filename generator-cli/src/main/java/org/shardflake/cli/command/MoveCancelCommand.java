@@ -8,7 +8,6 @@ import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.cli.CliException;
 import org.shardflake.cli.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
@@ -33,7 +32,7 @@ import picocli.CommandLine.Spec;
             "1:a server or the catalog failed; the same command goes on",
             "2:the command line is wrong, or it was not confirmed",
             "4:there is no such move, or shards are where they must not be for this",
-            "5:with --keep-moved, the source's copies differ, and nothing was removed"
+            "5:copies that would go have rows that the shards lack, and nothing was removed"
         },
         footer = {"", "Example: shardflake move cancel 3"})
 final class MoveCancelCommand implements Callable<Integer> {
@@ -58,7 +57,8 @@ final class MoveCancelCommand implements Callable<Integer> {
     @Option(
             names = "--uncompared",
             description =
-                    "With --keep-moved: let the source's copies go without comparing them, when the source cannot follow any more.")
+                    "Remove the copies without comparing them: with --keep-moved when the source cannot follow any more,"
+                            + " else when the source was restored or failed over since the move began.")
     private boolean uncompared;
 
     @Mixin
@@ -75,10 +75,6 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws SQLException {
-        if (uncompared && !keepMoved) {
-            throw CliException.usage(
-                    "--uncompared is for --keep-moved: without it no copy goes that was ever the shard");
-        }
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);
@@ -93,13 +89,7 @@ final class MoveCancelCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         confirm.require(what, "see what it is with shardflake move status %d".formatted(move.id()));
-        if (uncompared) {
-            mover.cancelKeepingMovedUncompared(move.id());
-        } else if (keepMoved) {
-            mover.cancelKeepingMoved(move.id());
-        } else {
-            mover.cancel(move.id());
-        }
+        mover.cancel(move.id(), Mover.End.of(keepMoved, uncompared));
         output.print(
                 spec.commandLine().getOut(),
                 Map.of("cancelled", move.id()),
