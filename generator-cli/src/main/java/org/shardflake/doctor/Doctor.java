@@ -136,8 +136,14 @@ public final class Doctor {
         ShardMap before = catalog.load();
         List<Move> movesBefore = Mover.moves(catalogUrl);
         Map<String, ServerFacts> facts = askServers(before, findings);
+        List<Move> movesAfter = Mover.moves(catalogUrl);
         return new Knowledge(
-                before, catalog.load(), Knowledge.union(movesBefore, Mover.moves(catalogUrl)), endedMoves(), facts);
+                before,
+                catalog.load(),
+                Knowledge.union(movesBefore, movesAfter),
+                Knowledge.following(movesBefore, movesAfter),
+                endedMoves(),
+                facts);
     }
 
     /** Those of which the history has the end, as the beginning of their tags; and those that are forgotten. */

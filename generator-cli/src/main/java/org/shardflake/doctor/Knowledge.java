@@ -15,6 +15,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.move.Move;
+import org.shardflake.move.MovePhase;
 
 /**
  * What the catalog and the servers say. The catalog was read before the servers and again after them, so that what changed
@@ -23,17 +24,34 @@ import org.shardflake.move.Move;
  * @param before the shard map before the servers were read
  * @param map the shard map after it
  * @param moves those that either reading had
+ * @param following the tags of those that were following at both readings, and since the same time
  * @param endedMoves the tags, or their part before the underscore, of moves that are known to be over
  * @param facts by the name of the server; those that could be read
  */
 record Knowledge(
-        ShardMap before, ShardMap map, List<Move> moves, Set<String> endedMoves, Map<String, ServerFacts> facts) {
+        ShardMap before,
+        ShardMap map,
+        List<Move> moves,
+        Set<String> following,
+        Set<String> endedMoves,
+        Map<String, ServerFacts> facts) {
 
     static List<Move> union(List<Move> before, List<Move> after) {
         Map<String, Move> byTag = new LinkedHashMap<>();
         before.forEach(move -> byTag.put(move.tag(), move));
         after.forEach(move -> byTag.put(move.tag(), move));
         return List.copyOf(byTag.values());
+    }
+
+    static Set<String> following(List<Move> before, List<Move> after) {
+        return after.stream()
+                .filter(move -> move.phase() == MovePhase.FOLLOWING)
+                .filter(move -> before.stream()
+                        .anyMatch(earlier -> earlier.tag().equals(move.tag())
+                                && earlier.phase() == MovePhase.FOLLOWING
+                                && earlier.phaseSince().equals(move.phaseSince())))
+                .map(Move::tag)
+                .collect(Collectors.toUnmodifiableSet());
     }
 
     /** Whether a shard's place is known, and nobody is about to change it. */

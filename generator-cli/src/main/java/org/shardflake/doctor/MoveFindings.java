@@ -16,6 +16,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.doctor.ServerFacts.Remnant.Kind;
@@ -60,6 +61,7 @@ final class MoveFindings {
         for (Move move : moves.idle(knowledge.moves())) {
             moves.interrupted(move);
         }
+        moves.missingParts();
         moves.remnants();
         moves.troubles();
         return moves.findings;
@@ -146,6 +148,45 @@ final class MoveFindings {
                                     move.phase(),
                                     move.problem().isEmpty() ? "" : ", since: " + move.problem()),
                     goOn));
+        }
+    }
+
+    /** What a restore or a failover takes from a server in the middle of a move. */
+    private void missingParts() {
+        for (Move move : knowledge.moves()) {
+            if (knowledge.following().contains(move.tag())) {
+                missingParts(move, move.source(), move.target(), "forward", "reverse");
+                missingParts(move, move.target(), move.source(), "reverse", "forward");
+            }
+        }
+    }
+
+    private void missingParts(Move move, String server, String other, String out, String in) {
+        ServerFacts facts = knowledge.facts().get(server);
+        if (facts == null) {
+            return; // It cannot be asked, which is a finding of its own.
+        }
+        String stream = "shardflake_" + move.tag() + "_";
+        List<Remnant> missing = new ArrayList<>(List.of(
+                new Remnant(Kind.SUBSCRIPTION, stream + in, move.tag()),
+                new Remnant(Kind.SLOT, stream + out, move.tag()),
+                new Remnant(Kind.PUBLICATION, stream + out, move.tag()),
+                new Remnant(Kind.CLAIM, move.tag(), move.tag())));
+        missing.removeAll(facts.remnants());
+        if (!missing.isEmpty()) {
+            findings.add(Finding.of(
+                    PROBLEM,
+                    server,
+                    "move-broken",
+                    "lacks the %s of move %d, as after a restore or a failover"
+                            .formatted(
+                                    missing.stream()
+                                            .map(part -> part.kind().toString())
+                                            .collect(Collectors.joining(", ")),
+                                    move.id()),
+                    ShardFindings.PERSON
+                            + "the copies of shards %s on %s may have rows that %s has lost. End the move with shardflake move cancel %d, which compares before it removes one"
+                                    .formatted(move.shardSet(), other, server, move.id())));
         }
     }
 

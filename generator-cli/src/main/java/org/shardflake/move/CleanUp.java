@@ -37,6 +37,7 @@ final class CleanUp {
     void run() throws SQLException {
         Move move = session.move();
         listener.reached(MoveStep.ENDING);
+        requireShards(move);
         requireSealed(move);
         session.reverse().drop();
         listener.reached(MoveStep.REVERSE_DROPPED);
@@ -60,6 +61,29 @@ final class CleanUp {
 
     private List<MoveSide> sides() {
         return List.of(session.source(), session.target());
+    }
+
+    /** A server that was restored to before it got a shard leaves the other copy as the only one. */
+    private void requireShards(Move move) throws SQLException {
+        for (MoveSide side : sides()) {
+            List<MoveShard> its = move.shards().stream()
+                    .filter(shard -> shard.server().equals(side.name()))
+                    .toList();
+            ShardSet present =
+                    side.present(ShardSet.of(its.stream().map(MoveShard::shard).toList()));
+            Map<Integer, Long> got = side.gotShards();
+            ShardSet lost = ShardSet.of(its.stream()
+                    .filter(shard -> !present.contains(shard.shard())
+                            || (shard.phase() == ShardPhase.SWITCHED
+                                    && got.getOrDefault(shard.shard(), 0L) < shard.epoch()))
+                    .map(MoveShard::shard)
+                    .toList());
+            if (!lost.isEmpty()) {
+                throw new MoveRefusedException(
+                        "%s does not have shards %s as the shard map says, so nothing was removed: it was restored to before it got them, and the other copies may be the newer ones. See shardflake doctor"
+                                .formatted(side.name(), lost));
+            }
+        }
     }
 
     /** While there is a way back, since whoever broke a seal may have written. */

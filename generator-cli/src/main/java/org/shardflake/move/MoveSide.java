@@ -125,6 +125,18 @@ final class MoveSide implements AutoCloseable {
         return ShardSet.of(Sql.list(control, STOPPED, row -> row.getInt(1), shards));
     }
 
+    /** The shards that the server remembers to have got and not given up, with their epochs. */
+    Map<Integer, Long> gotShards() throws SQLException {
+        Map<Integer, Long> got = new TreeMap<>();
+        if (Sql.isTrue(control, "SELECT to_regclass('shardflake.placement') IS NOT NULL")) {
+            Sql.list(
+                    control,
+                    "SELECT shard, epoch FROM shardflake.placement WHERE here",
+                    row -> got.put(row.getInt(1), row.getLong(2)));
+        }
+        return got;
+    }
+
     /** Those of these shards that are here at all. */
     ShardSet present(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(

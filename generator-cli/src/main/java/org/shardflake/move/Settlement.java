@@ -8,7 +8,6 @@ import java.sql.Array;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -111,15 +110,7 @@ final class Settlement {
 
     /** A catalog that was restored says what was once so: to bring the servers to that would close the newest rows. */
     private static void checkCatalogIsNewest(MoveSide side, Move move) throws SQLException {
-        if (!Sql.isTrue(side.control(), "SELECT to_regclass('shardflake.placement') IS NOT NULL")) {
-            return; // It has never opened or closed a shard with a library that would have kept it.
-        }
-        Map<Integer, Long> here = new HashMap<>();
-        Sql.list(
-                side.control(),
-                "SELECT shard, epoch FROM shardflake.placement WHERE here AND format('shard_%s', lpad(shard::text, 4, '0')) = ANY (?)",
-                row -> here.put(row.getInt(1), row.getLong(2)),
-                move.shardSet());
+        Map<Integer, Long> here = side.gotShards();
         for (MoveShard shard : move.shards()) {
             long epoch = here.getOrDefault(shard.shard(), 0L);
             if (epoch > shard.epoch()) {

@@ -28,6 +28,7 @@ import org.shardflake.move.AccountShards;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
+import org.shardflake.move.Replication;
 import org.shardflake.sql.FunctionLibrary;
 
 /** What doctor and reconcile find and mend: each test breaks what it names. All shards are on db1, and db2 is empty. */
@@ -404,6 +405,28 @@ class DoctorCommandsTest {
 
         assertThat(finds("problem", "db2", "move-stream").out())
                 .contains("subscription %s is enabled and has no worker".formatted(name));
+    }
+
+    /** A restored server has neither slots nor subscriptions, nor what came after its backup. */
+    @Test
+    void aServerThatWasRestoredToBeforeTheMoveBegan() throws Exception {
+        assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
+                .isZero();
+        String tag = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE)
+                .moves()
+                .get(0)
+                .tag();
+        try (Connection db1 = shards.database("db1").connect();
+                Connection db2 = shards.database("db2").connect()) {
+            Replication.dropSubscription(db2, "shardflake_" + tag + "_forward", "");
+            Replication.dropSlot(db1, "shardflake_" + tag + "_forward");
+        }
+        shards.execute("db1", "DELETE FROM shardflake.move_claim");
+
+        assertThat(finds("problem", "db1", "move-broken").out())
+                .contains("lacks the replication slot, row of shardflake.move_claim of move 1, as after a restore")
+                .containsPattern(
+                        "move-broken of db1: a person must decide: the copies of shards 2,3 on db2 may have rows");
     }
 
     @Test

@@ -49,7 +49,8 @@ class ServerFindingsTest {
                 List.of(),
                 List.of());
         Access access = new Access(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
-        return ServerFindings.of(new Knowledge(MAP, MAP, List.of(), Set.of(), Map.of("db1", facts)), access).stream()
+        return ServerFindings.of(new Knowledge(MAP, MAP, List.of(), Set.of(), Set.of(), Map.of("db1", facts)), access)
+                .stream()
                 .map(Finding::toString)
                 .toList();
     }
