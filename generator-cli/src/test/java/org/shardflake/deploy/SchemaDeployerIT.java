@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -36,10 +37,21 @@ class SchemaDeployerIT {
     private Path directory;
 
     @Test
+    void leavesTheOneShardThatFailsAsItWas() throws Exception {
+        leavesTheOneThatFailsAsItWas(60, 46);
+    }
+
+    @Test
+    @Tag("full")
     void leavesTheOneShardOfTwoThousandThatFailsAsItWas() throws Exception {
-        DeployFixture fixture = new DeployFixture(postgres, 2, 2000, directory);
+        leavesTheOneThatFailsAsItWas(2000, 1234);
+    }
+
+    private void leavesTheOneThatFailsAsItWas(int shards, int failing) throws Exception {
+        int half = shards / 2;
+        DeployFixture fixture = new DeployFixture(postgres, 2, shards, directory);
         fixture.deploy(fixture.photos());
-        fixture.execute(1234, "CREATE VIEW place AS SELECT 1 AS one");
+        fixture.execute(failing, "CREATE VIEW place AS SELECT 1 AS one");
         Path more = fixture.photos(
                 "<changeSet id='title' author='ann'><dropColumn tableName='photo' columnName='title'/></changeSet>",
                 "<changeSet id='place' author='ann'><createTable tableName='place'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable></changeSet>");
@@ -47,30 +59,40 @@ class SchemaDeployerIT {
         DeployReport report = fixture.deploy(more);
 
         assertThat(report.servers())
-                .containsExactly(new ServerReport("db1", 1000, 999, 0, 1), new ServerReport("db2", 1000, 1000, 0, 0));
+                .containsExactly(
+                        new ServerReport("db1", half, half - 1, 0, 1), new ServerReport("db2", half, half, 0, 0));
         assertThat(report.failures()).singleElement().satisfies(failure -> {
-            assertThat(failure.shard()).isEqualTo(1234);
+            assertThat(failure.shard()).isEqualTo(failing);
             assertThat(failure.changeSet()).isEqualTo("app.xml::place::ann");
             assertThat(failure.sql()).startsWith("CREATE TABLE place (");
             assertThat(failure.error()).contains("relation \"place\" already exists");
         });
-        assertThat(fixture.history(1234)).isEqualTo(2);
-        assertThat(fixture.text(1234, "SELECT count(title) FROM photo")).isEqualTo("0");
+        assertThat(fixture.history(failing)).isEqualTo(2);
+        assertThat(fixture.text(failing, "SELECT count(title) FROM photo")).isEqualTo("0");
 
-        fixture.execute(1234, "DROP VIEW place");
+        fixture.execute(failing, "DROP VIEW place");
         DeployReport again = fixture.deploy(more);
 
         assertThat(again.isComplete()).isTrue();
         assertThat(again.servers())
-                .containsExactly(new ServerReport("db1", 1000, 1, 999, 0), new ServerReport("db2", 1000, 0, 1000, 0));
+                .containsExactly(
+                        new ServerReport("db1", half, 1, half - 1, 0), new ServerReport("db2", half, 0, half, 0));
         fixture.drop();
     }
 
-    /** Every round adds tables to 200 shards, is killed when a random number of them is done, and run again. */
     @Test
     void goesOnWhereItWasKilled() throws Exception {
-        int shards = 200;
-        int kills = 20;
+        goesOnWhereItWasKilled(60, 3);
+    }
+
+    @Test
+    @Tag("full")
+    void goesOnWhereItWasKilledManyTimes() throws Exception {
+        goesOnWhereItWasKilled(200, 20);
+    }
+
+    /** Every round adds tables to the shards, is killed when a random number of them is done, and run again. */
+    private void goesOnWhereItWasKilled(int shards, int kills) throws Exception {
         DeployFixture fixture = new DeployFixture(postgres, 2, shards, directory);
         fixture.deploy(fixture.photos());
         Random random = new Random(5);

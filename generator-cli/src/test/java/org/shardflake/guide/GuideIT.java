@@ -21,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -102,12 +103,14 @@ class GuideIT {
     }
 
     @Test
+    @Tag("full")
     void theQuickStartAndAnExistingDatabase() throws IOException {
         run(List.of(page("quick-start")));
     }
 
     /** One story, from an empty map to moved shards. */
     @Test
+    @Tag("full")
     void theChapters() throws IOException {
         List<GuidePage> pages = new ArrayList<>();
         for (String chapter : CHAPTERS) {

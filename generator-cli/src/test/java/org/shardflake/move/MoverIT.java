@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,7 +54,17 @@ class MoverIT {
     }
 
     @Test
+    void cutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
+        cutOverAndBack(ShardSet.range(0, 9));
+    }
+
+    @Test
+    @Tag("full")
     void twoHundredCutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
+        cutOverAndBack(ShardSet.range(0, 99));
+    }
+
+    private void cutOverAndBack(ShardSet moving) throws Exception {
         AtomicInteger attemptsGivenUp = new AtomicInteger();
         Mover mover = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
             @Override
@@ -61,7 +72,6 @@ class MoverIT {
                 attemptsGivenUp.incrementAndGet();
             }
         });
-        ShardSet moving = ShardSet.range(0, 99);
         try (ShardRouter router = shards.router().build()) {
             AccountLoad load = AccountLoad.start(router, ShardSet.range(0, SHARDS - 1), THREADS, 25);
             try (PauseProber prober = new PauseProber(load)) {
@@ -99,6 +109,7 @@ class MoverIT {
 
     /** 100 writes a second are 360,000 in an hour; here they come at once, between two cutovers under load. */
     @Test
+    @Tag("full")
     void anHoursWorthOfWritesOnTheTargetComesBack() throws Exception {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         ShardSet moving = ShardSet.range(0, 3);
