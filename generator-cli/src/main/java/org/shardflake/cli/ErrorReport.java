@@ -22,6 +22,8 @@ import org.shardflake.adopt.RowsDifferException;
 import org.shardflake.catalog.CatalogConflictException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.CatalogRuleException;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.ServerFailure;
 import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.deploy.DeployRefusedException;

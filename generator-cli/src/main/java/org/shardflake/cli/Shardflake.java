@@ -21,9 +21,11 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.cli.command.Commands;
 import org.shardflake.cli.command.IdCommand;
+import org.shardflake.cli.command.Invocation;
 import org.shardflake.cli.command.NextSteps;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
+import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -56,7 +58,7 @@ import picocli.CommandLine.Spec;
             "5:verification failed"
         },
         footer = {"", "Example: shardflake id decode 11637205501278089"})
-public final class Shardflake implements Callable<Integer> {
+public final class Shardflake implements Callable<Integer>, Invocation.Root {
 
     private static final int HELP_WIDTH = 100;
 
@@ -91,14 +93,10 @@ public final class Shardflake implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    private final InputStream in;
-    private final Map<String, String> environment;
-    private final Settings settings;
+    private final Invocation invocation;
 
     private Shardflake(InputStream in, Map<String, String> environment) {
-        this.in = in;
-        this.environment = environment;
-        this.settings = new Settings(environment);
+        this.invocation = new Invocation(in, environment, new Settings(environment));
     }
 
     public static void main(String[] args) {
@@ -159,23 +157,13 @@ public final class Shardflake implements Callable<Integer> {
     /** Without a command: says what to do next. */
     @Override
     public Integer call() throws SQLException {
-        new NextSteps(this, spec.commandLine().getOut()).print();
+        new NextSteps(invocation, spec.commandLine().getOut()).print();
         return ExitCodes.OK;
     }
 
-    /** The standard input of this run. */
-    public InputStream in() {
-        return in;
-    }
-
-    /** The environment variables of this run. */
-    public Map<String, String> environment() {
-        return environment;
-    }
-
-    /** What the environment and the file say about options. */
-    public Settings settings() {
-        return settings;
+    @Override
+    public Invocation invocation() {
+        return invocation;
     }
 
     /** The catalog is not among them: where it is from has to be known. */
@@ -186,7 +174,7 @@ public final class Shardflake implements Callable<Integer> {
         String name = named.longestName().replaceFirst("^--", "");
         return name.equals("catalog")
                 ? null
-                : settings.find(name).map(Setting::value).orElse(null);
+                : invocation.settings().find(name).map(Setting::value).orElse(null);
     }
 
     static final class Version implements IVersionProvider {

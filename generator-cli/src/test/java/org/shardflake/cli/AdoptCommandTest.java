@@ -31,6 +31,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.shardflake.Sharding;
 import org.shardflake.cli.Cli.Result;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 
 /** Shards 0 to 3 are on db1, 4 to 7 on db2, and the table to adopt is in a third database. */

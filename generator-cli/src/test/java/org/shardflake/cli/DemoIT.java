@@ -7,6 +7,7 @@ package org.shardflake.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.shardflake.cli.error.ExitCodes;
 
 /** The demo command on servers of its own, smaller than its default. */
 class DemoIT {

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.LocalCluster;
 
 /** The local cluster, from nothing to a shard that was moved, as somebody does who tries Shardflake. */

@@ -71,8 +71,10 @@ class ReferenceTest {
                 The types that an application sees, with the first sentence of their documentation; the rest is in the Javadoc that comes with
                 the artifacts. [Routing in Java](../guide/routing.md) shows how they are used.
                 """);
+        append(Path.of("../src/id/src/main/java"), "shardflake-id", text);
         append(Path.of("../shard-router/src/main/java"), "shardflake-router", text);
         append(Path.of("../sql/src/main/java"), "shardflake-sql", text);
+        append(Path.of("../src/operations/src/main/java"), "shardflake-operations", text);
         append(Path.of("../src/schemes/src/main/java"), "shardflake-schemes", text);
         check("java.md", text.toString());
     }

@@ -61,6 +61,7 @@ class GuideIT {
         varying("^([a-z ]+): [\\d,]+ of (about )?[\\d,]+.*$", ""); // progress comes or not
         varying("^copied [\\d,]+ of about [\\d,]+ rows$", "");
         varying("^shard \\d+: an attempt gave itself up, .*$", ""); // and another one did not
+        varying(" and \\d+ attempts$", "");
         varying("\\bpostgres\\b", "app");
         varying("\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z", "TIME");
         varying("localhost:\\d+", "localhost:PORT");

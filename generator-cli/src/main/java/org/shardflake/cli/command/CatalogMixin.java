@@ -9,11 +9,10 @@ import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
-import org.shardflake.cli.Shardflake;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.server.ServerUrl;
@@ -79,16 +78,16 @@ class CatalogMixin {
     Optional<Setting> origin() {
         return url != null && !url.isBlank()
                 ? Optional.of(new Setting("catalog", url, "command line"))
-                : notGiven(shardflake());
+                : notGiven(invocation());
     }
 
     /** What it is when the command line does not say it. */
-    static Optional<Setting> notGiven(Shardflake shardflake) {
-        return shardflake
+    static Optional<Setting> notGiven(Invocation invocation) {
+        return invocation
                 .settings()
                 .find("catalog")
-                .or(() -> local(shardflake.settings()))
-                .or(() -> ServerAccess.libpqDefault(shardflake.environment())
+                .or(() -> local(invocation.settings()))
+                .or(() -> ServerAccess.libpqDefault(invocation.environment())
                         .map(url -> new Setting("catalog", url, "PGSERVICE, PGHOST and others like them")));
     }
 
@@ -109,10 +108,10 @@ class CatalogMixin {
 
     /** An URL, with what it leaves out taken from the environment. */
     ServerUrl parse(String text) {
-        return ServerAccess.parse(text, shardflake().environment());
+        return ServerAccess.parse(text, invocation().environment());
     }
 
-    private Shardflake shardflake() {
-        return (Shardflake) command.root().userObject();
+    private Invocation invocation() {
+        return Invocation.of(command);
     }
 }

@@ -9,7 +9,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.shardflake.cli.Shardflake;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.output.TableWriter;
@@ -41,7 +40,7 @@ public final class ConfigCommand implements Runnable {
 
     @Override
     public void run() {
-        Settings settings = ((Shardflake) spec.root().userObject()).settings();
+        Settings settings = Invocation.of(spec).settings();
         List<Setting> found = new ArrayList<>();
         for (String name : Settings.NAMES) {
             Optional<Setting> setting =

@@ -11,9 +11,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.util.Locale;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
-import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -51,9 +50,9 @@ final class ConfirmMixin {
         PrintWriter err = command.commandLine().getErr();
         err.printf("%s? [y/N] ", what);
         err.flush();
-        Shardflake shardflake = (Shardflake) command.root().userObject();
+        Invocation invocation = Invocation.of(command);
         try {
-            String answer = new BufferedReader(new InputStreamReader(shardflake.in(), UTF_8)).readLine();
+            String answer = new BufferedReader(new InputStreamReader(invocation.in(), UTF_8)).readLine();
             return answer != null
                     && (answer.strip().toLowerCase(Locale.ROOT).equals("y")
                             || answer.strip().toLowerCase(Locale.ROOT).equals("yes"));

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.StringJoiner;
 import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.DeployPreview;
 import org.shardflake.deploy.DeployReport;

@@ -7,7 +7,7 @@ package org.shardflake.cli.command;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import org.shardflake.IdLayout;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
 /** The epoch of the installation whose ids a command handles. */

@@ -7,8 +7,8 @@ package org.shardflake.cli.command;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 
 /** Says why a file could not be read or written: Java's message is often no more than its name. */
 final class FileFailure {

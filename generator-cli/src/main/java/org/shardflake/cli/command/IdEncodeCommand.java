@@ -9,7 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.IdLayout;
 import org.shardflake.Sharding;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;

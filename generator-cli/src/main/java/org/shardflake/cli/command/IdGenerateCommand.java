@@ -8,9 +8,8 @@ import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
-import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -93,9 +92,9 @@ final class IdGenerateCommand implements Callable<Integer> {
         if (count < 1) {
             throw CliException.usage("count %d is out of range 1..%d".formatted(count, Long.MAX_VALUE));
         }
-        Shardflake shardflake = (Shardflake) spec.root().userObject();
+        Invocation invocation = Invocation.of(spec);
         IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());
-        SchemeRun run = new SchemeRun(scheme, epoch, servers == null ? List.of() : servers, shardflake.environment());
+        SchemeRun run = new SchemeRun(scheme, epoch, servers == null ? List.of() : servers, invocation.environment());
         run.generate(worker, shard, timeSequential, count, printer);
         return ExitCodes.OK;
     }

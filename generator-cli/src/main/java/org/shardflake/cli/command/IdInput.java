@@ -11,9 +11,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
-import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
@@ -77,8 +76,8 @@ final class IdInput {
     }
 
     private void handleLines() {
-        Shardflake shardflake = (Shardflake) spec.root().userObject();
-        BufferedReader lines = new BufferedReader(new InputStreamReader(shardflake.in(), UTF_8), 1 << 16);
+        Invocation invocation = Invocation.of(spec);
+        BufferedReader lines = new BufferedReader(new InputStreamReader(invocation.in(), UTF_8), 1 << 16);
         try {
             long number = 0;
             while (true) {

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.PublicIds;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Option;
 
 /** The secret key of the public form, which comes from a file so that neither the shell nor a list of processes shows it. */

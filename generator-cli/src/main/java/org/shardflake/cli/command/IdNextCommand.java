@@ -10,9 +10,8 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.DeployedLayout;
 import org.shardflake.Sharding;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
-import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.IdSource;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.cli.server.ServerFailure;
@@ -95,8 +94,8 @@ final class IdNextCommand implements Callable<Integer> {
         if (count < 1) {
             throw CliException.usage("count %d is out of range 1..%d".formatted(count, Long.MAX_VALUE));
         }
-        Shardflake shardflake = (Shardflake) spec.root().userObject();
-        ServerUrl url = ServerAccess.parse(server, shardflake.environment());
+        Invocation invocation = Invocation.of(spec);
+        ServerUrl url = ServerAccess.parse(server, invocation.environment());
         try (Connection connection = ServerAccess.connect(url)) {
             DeployedLayout.read(connection);
             draw(IdSource.find(connection, url, shard, table), url);

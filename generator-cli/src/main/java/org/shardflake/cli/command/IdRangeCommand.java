@@ -9,7 +9,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.IdLayout;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.TableWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

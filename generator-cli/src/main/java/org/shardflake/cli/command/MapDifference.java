@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
 
 /**

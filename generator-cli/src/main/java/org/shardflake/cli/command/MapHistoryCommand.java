@@ -8,7 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.catalog.MapChange;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.TableWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

@@ -12,9 +12,8 @@ import java.util.Objects;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
-import org.shardflake.cli.Shardflake;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
@@ -110,8 +109,8 @@ final class MapImportCommand implements Runnable {
             if (!file.equals("-")) {
                 return ShardMapFile.read(Path.of(file));
             }
-            Shardflake shardflake = (Shardflake) spec.root().userObject();
-            return ShardMapFile.parse(new String(shardflake.in().readAllBytes(), UTF_8));
+            Invocation invocation = Invocation.of(spec);
+            return ShardMapFile.parse(new String(invocation.in().readAllBytes(), UTF_8));
         } catch (IOException e) {
             throw FileFailure.explain("read", file, e);
         } catch (IllegalArgumentException e) {

@@ -11,7 +11,7 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeId;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.TableWriter;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;

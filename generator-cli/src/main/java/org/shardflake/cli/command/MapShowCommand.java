@@ -17,7 +17,7 @@ import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.map.InsertRates;
 import org.shardflake.cli.map.MapCells;
 import org.shardflake.cli.map.MapPage;

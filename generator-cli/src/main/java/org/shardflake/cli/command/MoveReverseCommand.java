@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveException;

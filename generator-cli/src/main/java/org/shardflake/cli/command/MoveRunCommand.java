@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.MoveListener;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;

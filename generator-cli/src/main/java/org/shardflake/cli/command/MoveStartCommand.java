@@ -12,7 +12,7 @@ import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;

@@ -13,7 +13,6 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.cli.Shardflake;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.jdbc.Sql;
@@ -23,16 +22,16 @@ import org.shardflake.server.ServerUrl;
 /** What {@code shardflake} alone says: how things are, and what to do next. */
 public final class NextSteps {
 
-    private final Shardflake shardflake;
+    private final Invocation invocation;
     private final PrintWriter out;
 
-    public NextSteps(Shardflake shardflake, PrintWriter out) {
-        this.shardflake = shardflake;
+    public NextSteps(Invocation invocation, PrintWriter out) {
+        this.invocation = invocation;
         this.out = out;
     }
 
     public void print() throws SQLException {
-        Optional<Setting> catalog = CatalogMixin.notGiven(shardflake);
+        Optional<Setting> catalog = CatalogMixin.notGiven(invocation);
         if (catalog.isEmpty()) {
             out.println("No catalog is set, and there is no local cluster here. To begin:");
             step("demo", "see it run, on servers that go away again");
@@ -46,7 +45,7 @@ public final class NextSteps {
     }
 
     private void installation(Setting setting) throws SQLException {
-        ServerUrl url = ServerAccess.parse(setting.value(), shardflake.environment());
+        ServerUrl url = ServerAccess.parse(setting.value(), invocation.environment());
         out.printf("Catalog %s, from the %s%n", url, setting.origin());
         try {
             map(url, ShardCatalog.at(url).load());
@@ -82,7 +81,7 @@ public final class NextSteps {
     /** Whether the first server with shards has any of them. */
     private boolean isDeployed(ShardMap map) throws SQLException {
         Server server = map.server(0);
-        try (Connection connection = ServerAccess.connect(ServerAccess.parse(server.url(), shardflake.environment()))) {
+        try (Connection connection = ServerAccess.connect(ServerAccess.parse(server.url(), invocation.environment()))) {
             return Sql.isTrue(
                     connection, "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$')");
         }

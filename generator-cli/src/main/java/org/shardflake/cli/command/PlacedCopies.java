@@ -16,8 +16,8 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.jdbc.Sql;
 

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import org.shardflake.rebalance.RebalanceBy;

@@ -13,7 +13,7 @@ import java.util.StringJoiner;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.DeployTarget;

@@ -14,7 +14,7 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;

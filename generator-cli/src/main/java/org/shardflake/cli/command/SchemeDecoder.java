@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.OutputFormat;
 import org.shardflake.cli.output.TableWriter;

@@ -8,8 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Model.CommandSpec;
 
 /** What the commands that change a server have in common. */

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.shardflake.ShardMap;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;

@@ -6,8 +6,8 @@ package org.shardflake.cli.command;
 
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;

@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.cli.CliException;
+import org.shardflake.cli.error.CliException;
 
 /**
  * Where options have their values from that are not on the command line: an environment variable, {@code SHARDFLAKE_CATALOG}

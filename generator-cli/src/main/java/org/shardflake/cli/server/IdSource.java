@@ -11,8 +11,8 @@ import java.sql.SQLException;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.server.ServerUrl;
 
 /**

@@ -10,8 +10,8 @@ import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.cli.CliException;
-import org.shardflake.cli.ExitCodes;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 

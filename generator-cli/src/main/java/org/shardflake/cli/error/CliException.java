@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli;
+package org.shardflake.cli.error;
 
 import java.io.Serial;
 import org.jspecify.annotations.Nullable;
@@ -37,12 +37,11 @@ public final class CliException extends RuntimeException {
         return this;
     }
 
-    int exitCode() {
+    public int exitCode() {
         return exitCode;
     }
 
-    @Nullable
-    String hint() {
+    public @Nullable String hint() {
         return hint;
     }
 }

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli;
+package org.shardflake.cli.error;
 
 /** What the command's exit code says. Scripts rely on it, so a number never changes its meaning. */
 public final class ExitCodes {
@@ -15,10 +15,10 @@ public final class ExitCodes {
     public static final int VERIFICATION = 5;
 
     /** What a shell reports for a program that Ctrl-C ended. */
-    static final int INTERRUPTED = 128 + 2;
+    public static final int INTERRUPTED = 128 + 2;
 
     /** What a shell reports for a program that SIGPIPE ended, as when {@code head} has read enough. */
-    static final int BROKEN_PIPE = 128 + 13;
+    public static final int BROKEN_PIPE = 128 + 13;
 
     private ExitCodes() {}
 }

@@ -1,0 +1,10 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/** What ends a command: its exit code, and an error with a hint. */
+@NullMarked
+package org.shardflake.cli.error;
+
+import org.jspecify.annotations.NullMarked;
