@@ -44,9 +44,18 @@ CREATE OR REPLACE FUNCTION shardflake.fence_ids(shard integer, fenced boolean) R
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
     SET search_path = pg_catalog, pg_temp
 AS $$
+/*
+ * Routers go by an answer of require_open for 1.5 ms, see OpenShards.java. One that was given before the ids were stopped came with the
+ * number of an earlier fence, and is not gone by any more when this returns. So it is also where the ids were stopped before, since that
+ * may be left of an attempt that came no further.
+ *
+ * The number is random, so that none comes back with a crash, a failover or a restore.
+ */
 BEGIN
     IF fenced THEN
         PERFORM shardflake.stop_ids(s.target) FROM shardflake.sequences(shard) s WHERE s.makes_ids;
+        PERFORM setval('shardflake.last_fence', hashtextextended(gen_random_uuid()::text, 0));
+        PERFORM pg_sleep(0.002);
     ELSE
         PERFORM shardflake.start_ids(s.target) FROM shardflake.sequences(shard) s WHERE s.makes_ids;
     END IF;
@@ -54,7 +63,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.fence_ids(integer, boolean) IS
-'Internal: stops the ids of a shard or lets them go on. Not undone by a rollback';
+'Internal: stops the ids of a shard, and waits until no router takes it to be open, or lets them go on. Not undone by a rollback';
 
 REVOKE EXECUTE ON FUNCTION shardflake.fence_ids(integer, boolean) FROM PUBLIC;
 

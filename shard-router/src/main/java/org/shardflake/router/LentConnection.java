@@ -4,6 +4,7 @@
  */
 package org.shardflake.router;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.CallableStatement;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -11,23 +12,30 @@ import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.CachedQuery;
+import org.postgresql.core.Field;
 import org.postgresql.core.ParameterList;
+import org.postgresql.core.Query;
 import org.postgresql.core.QueryExecutor;
+import org.postgresql.core.ResultCursor;
 import org.postgresql.core.ResultHandlerBase;
 import org.postgresql.core.TransactionState;
+import org.postgresql.core.Tuple;
+import org.postgresql.util.ByteConverter;
 import org.shardflake.Sharding;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A pooled connection while somebody has it. It asks with each commit of a write whether the shard is still open on this
- * server, and goes back as it came.
+ * A pooled connection while somebody has it. It asks with the commit of a write whether the shard is still open on this server,
+ * unless that is known, and goes back as it came.
  */
 final class LentConnection extends ForwardingConnection {
 
@@ -101,8 +109,8 @@ final class LentConnection extends ForwardingConnection {
     }
 
     /**
-     * Commits. What has only read or locked has met no fence so far, so the server is asked, in the round trip of the commit and
-     * after the last statement. It answers with SF001 then, and there is no commit.
+     * Commits. What has only read or locked has met no fence so far. So the shard is to be open after the last statement: where
+     * that is not known, the server is asked in the round trip of the commit. If it answers with SF001, there is no commit.
      */
     @Override
     public void commit() throws SQLException {
@@ -110,7 +118,8 @@ final class LentConnection extends ForwardingConnection {
                 || pooled.isReadOnly()
                 || pooled.getAutoCommit()
                 || driver.getTransactionState() != TransactionState.OPEN
-                || !lender.asksWithCommit()) {
+                || !lender.asksWithCommit()
+                || lender.openShards().isKnownOpen(shard)) {
             pooled.commit();
             return;
         }
@@ -126,23 +135,38 @@ final class LentConnection extends ForwardingConnection {
         QueryExecutor executor = driver.getQueryExecutor();
         CachedQuery both = executor.borrowQuery(ASK_AND_COMMIT);
         try {
-            int flags = QueryExecutor.QUERY_NO_METADATA
-                    | QueryExecutor.QUERY_NO_RESULTS
-                    | QueryExecutor.QUERY_SUPPRESS_BEGIN
-                    | (lender.prepares() ? 0 : QueryExecutor.QUERY_ONESHOT);
+            int flags = QueryExecutor.QUERY_SUPPRESS_BEGIN | (lender.prepares() ? 0 : QueryExecutor.QUERY_ONESHOT);
             ParameterList parameters = both.query.createParameterList();
             if (parameters == null) {
                 throw new IllegalStateException("the driver found no parameter in: " + ASK_AND_COMMIT);
             }
             parameters.setStringParameter(1, Sharding.schema(shard) + ".id_seq", OID_OF_REGCLASS);
-            executor.execute(both.query, parameters, new Outcome(), 0, 0, flags);
+            OpenShards.Question question = lender.openShards().ask(shard);
+            Outcome outcome = new Outcome();
+            executor.execute(both.query, parameters, outcome, 0, 0, flags);
+            Long fence = outcome.fence;
+            if (fence != null) {
+                lender.openShards().isOpen(question, fence);
+            }
         } finally {
             executor.releaseQuery(both);
         }
     }
 
-    /** Throws the first error, which is all that is of interest. */
+    /** Keeps the answer, and throws the first error. */
     private static final class Outcome extends ResultHandlerBase {
+
+        private @Nullable Long fence;
+
+        @Override
+        public void handleResultRows(Query query, Field[] fields, List<Tuple> rows, @Nullable ResultCursor cursor) {
+            byte[] value = rows.isEmpty() ? null : rows.get(0).get(0);
+            if (value != null) {
+                fence = fields[0].getFormat() == Field.BINARY_FORMAT
+                        ? ByteConverter.int8(value, 0)
+                        : Long.parseLong(new String(value, StandardCharsets.US_ASCII));
+            }
+        }
 
         @Override
         public void handleWarning(SQLWarning warning) {

@@ -29,7 +29,7 @@ final class SessionPool {
     /** What a new session of the pool is like: the driver and the pool's own statements have set something already. */
     private static final String LOOK = """
             SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-                            WHERE n.nspname = 'shardflake' AND p.proname = 'require_open'
+                            WHERE n.nspname = 'shardflake' AND p.proname = 'require_open' AND p.prorettype = 'bigint'::pg_catalog.regtype
                               AND has_schema_privilege(n.oid, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')),
                    concat_ws(', ',
                        CASE WHEN current_setting('role') <> 'none'
@@ -42,6 +42,7 @@ final class SessionPool {
     private final HikariDataSource pool;
     private final PGSimpleDataSource source;
     private final FenceWatch watch;
+    private final OpenShards openShards = new OpenShards(System::nanoTime);
     private volatile @Nullable Session session;
 
     /**
@@ -115,6 +116,11 @@ final class SessionPool {
     boolean asksWithCommit() {
         Session known = session;
         return known != null && known.asks;
+    }
+
+    /** What the server has said to be open. */
+    OpenShards openShards() {
+        return openShards;
     }
 
     /** Whether statements may be kept prepared; a pooler between us and the server may not bear it. */

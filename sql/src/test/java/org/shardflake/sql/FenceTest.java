@@ -14,6 +14,9 @@ import java.io.StringReader;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -115,6 +118,28 @@ class FenceTest {
         assertThatThrownBy(() -> execute(connection, "INSERT INTO shard_0007.photo DEFAULT VALUES"))
                 .isInstanceOfSatisfying(PSQLException.class, FenceTest::isFence);
         execute(connection, "ROLLBACK");
+    }
+
+    /** Also when it is rolled back, or was up, or the server has come back as it was before. */
+    @Test
+    void everyFenceTakesANumberOfItsOwn() throws SQLException {
+        String number = "SELECT last_value FROM shardflake.last_fence";
+        long before = queryLong(connection, number);
+        assertThat(queryLong(connection, "SELECT shardflake.require_open('shard_0007.id_seq')"))
+                .isEqualTo(before);
+        Set<Long> numbers = new HashSet<>();
+        for (String end : List.of("ROLLBACK", "COMMIT", "COMMIT")) {
+            execute(connection, "BEGIN", "SELECT shardflake.fence_shard(7)", end);
+            numbers.add(queryLong(connection, number));
+        }
+        execute(
+                connection,
+                "SELECT shardflake.unfence_shard(7)",
+                "SELECT setval('shardflake.last_fence', %d)".formatted(before),
+                "SELECT shardflake.fence_shard(7)");
+        numbers.add(queryLong(connection, number));
+
+        assertThat(numbers).hasSize(4).doesNotContain(before);
     }
 
     /** What pg_restore --disable-triggers ends with, and what people do. */

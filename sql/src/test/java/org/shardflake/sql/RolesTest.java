@@ -79,6 +79,25 @@ class RolesTest {
     }
 
     @Test
+    void whoMayNotLookAtASequenceIsToldWhetherItsShardIsOpen() throws SQLException {
+        String ask = "SELECT shardflake.require_open('shard_0008.id_seq')";
+        assertThat(queryLong(app, "SELECT has_sequence_privilege('shard_0008.id_seq', 'USAGE')::integer"))
+                .isZero();
+        try (Connection superuser = postgres.database(0).connect()) {
+            assertThat(queryLong(app, ask)).isEqualTo(queryLong(superuser, ask));
+            execute(superuser, "SELECT shardflake.fence_shard(8)");
+            try {
+                assertThatThrownBy(() -> queryLong(app, ask))
+                        .isInstanceOfSatisfying(
+                                PSQLException.class,
+                                e -> assertThat(e.getSQLState()).isEqualTo("SF001"));
+            } finally {
+                execute(superuser, "SELECT shardflake.unfence_shard(8)");
+            }
+        }
+    }
+
+    @Test
     void applicationInsertsWithTheDefault() throws SQLException {
         long id = queryLong(app, "INSERT INTO shard_0007.photo (uid) VALUES (7) RETURNING id");
         long next = queryLong(app, "INSERT INTO shard_0007.photo (uid) VALUES (7) RETURNING id");
