@@ -407,6 +407,21 @@ class DoctorCommandsTest {
     }
 
     @Test
+    void aSubscriptionOfTheUsersOwnIntoAShardAndIntoACopy() throws SQLException {
+        shards.subscribe("db1", 3);
+        assertThat(finds("warning", "db1", "inbound-subscription").out())
+                .contains("subscription own_feed writes to shard_0003.tag, a shard's");
+
+        shards.executeInCatalog("UPDATE shardflake_catalog.shard SET server = 'db2' WHERE shard = 3");
+
+        Cli.Result doctor = launch("doctor");
+        assertThat(doctor.exitCode()).as(doctor.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(doctor.out())
+                .containsPattern(
+                        "\nproblem +db1 +inbound-subscription +subscription own_feed writes to shard_0003.tag, a copy of");
+    }
+
+    @Test
     void sequencesOfIdsThatAreAheadOfTheClock() throws SQLException {
         shards.execute(
                 "db1",
