@@ -328,12 +328,13 @@ public final class Mover {
 
     private void prepareEnd(MoveSession session, End end) throws SQLException {
         switch (end) {
-            case BACK -> NewerCopies.refuse(session);
+            case BACK -> NewerCopies.refuse(session, session.forward(), listener);
             case BACK_UNCOMPARED -> {
                 // The target's copies are not the shards, and to be rid of them is what helps when they differ.
             }
             case KEPT -> {
-                NewerCopies.refuse(session);
+                NewerCopies.refuse(session, session.forward(), listener);
+                NewerCopies.refuse(session, session.reverse(), listener);
                 try {
                     compareForTheLastTime(session);
                 } catch (CopiesDifferException e) {
