@@ -212,8 +212,7 @@ final class MoveFindings {
         for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
             for (StreamTrouble trouble : server.getValue().streamTroubles()) {
                 if (knowledge.hasMove(trouble.tag())) {
-                    found.put(
-                            trouble.stream() + " " + server.getKey(), finding(server.getKey(), trouble.found()));
+                    found.put(trouble.stream() + " " + server.getKey(), finding(server.getKey(), trouble.found()));
                 }
             }
         }

@@ -127,7 +127,10 @@ public final class Mover {
                     listener.undecided(number, comparison.undecided());
                     continue;
                 }
-                session.lease().verified(number, differences.isEmpty() ? "online" : "different");
+                if (shard.phase() != ShardPhase.SWITCHED) {
+                    // What was found at the cutover says for good whether the source's copy may go.
+                    session.lease().verified(number, differences.isEmpty() ? "online" : "different");
+                }
                 listener.compared(number, differences);
                 if (!differences.isEmpty()) {
                     all.put(number, differences);

@@ -162,7 +162,8 @@ final class Preparation {
             new MoveCopy(session.source(), session.target(), session.lease(), settings, listener)
                     .copy(snapshot, shards);
         }
-        // Not earlier: it would have kept all the write-ahead log of the copy. Not later: a target that fails over loses it, and so
+        // Not earlier: it would have kept all the write-ahead log of the copy. Not later: a target that fails over
+        // loses it, and so
         // is found out, when its standby may lack what it has confirmed.
         session.reverse().createSlot();
         listener.reached(MoveStep.REVERSE_SLOT_CREATED);

@@ -89,7 +89,8 @@ class MoveFailoverIT {
         PostgresServer primary = cluster.server(server.equals("db1") ? 1 : 2);
         return standby.name().startsWith(primary.name() + "_")
                 ? standby.uri("postgres")
-                        .replaceFirst("/postgres$", "," + primary.uri("postgres").replaceFirst(".*@", ""))
+                        .replaceFirst(
+                                "/postgres$", "," + primary.uri("postgres").replaceFirst(".*@", ""))
                 : primary.uri("postgres");
     }
 

@@ -206,9 +206,12 @@ class StandbyCommandsTest {
     void whatReadsShardsRefusesAServerOfTheMapThatIsAStandby(String command) throws SQLException {
         String whole = query(cluster.server(0), "SELECT url FROM shardflake_catalog.server WHERE name = 'db1'");
         execute(cluster.server(1), "CREATE TABLE old_note (id bigint PRIMARY KEY, uid bigint NOT NULL)");
-        execute(cluster.server(0), "UPDATE shardflake_catalog.server SET url = '%s' WHERE name = 'db1'".formatted(onlyStandby()));
+        execute(
+                cluster.server(0),
+                "UPDATE shardflake_catalog.server SET url = '%s' WHERE name = 'db1'".formatted(onlyStandby()));
         try {
-            Result result = launch(command.replace("from=db2", "from=" + both(1)).split(" "));
+            Result result =
+                    launch(command.replace("from=db2", "from=" + both(1)).split(" "));
 
             assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
             assertThat(result.err())
@@ -216,7 +219,9 @@ class StandbyCommandsTest {
                     .contains("is a standby (in recovery)")
                     .contains("hint: give the URL of the primary");
         } finally {
-            execute(cluster.server(0), "UPDATE shardflake_catalog.server SET url = '%s' WHERE name = 'db1'".formatted(whole));
+            execute(
+                    cluster.server(0),
+                    "UPDATE shardflake_catalog.server SET url = '%s' WHERE name = 'db1'".formatted(whole));
             execute(cluster.server(1), "DROP TABLE old_note");
         }
     }

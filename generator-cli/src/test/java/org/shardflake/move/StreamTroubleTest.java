@@ -138,8 +138,7 @@ class StreamTroubleTest {
                     damaging(MoveStep.SUBSCRIBED, stream -> {
                         String conninfo = shards.url("db1").conninfo() + " user='carrier' password='stored'";
                         shards.execute(
-                                "db2",
-                                "ALTER SUBSCRIPTION %s CONNECTION %s".formatted(stream, Sql.quote(conninfo)));
+                                "db2", "ALTER SUBSCRIPTION %s CONNECTION %s".formatted(stream, Sql.quote(conninfo)));
                         shards.execute(
                                 "db2",
                                 "SELECT pg_terminate_backend(pid) FROM pg_stat_subscription WHERE subname = '%s'"
