@@ -56,6 +56,8 @@ class MoveFailoverIT {
     private PostgresCluster cluster;
     private PostgresServer db1;
     private PostgresServer db2;
+
+    @SuppressWarnings("NullAway.Init") // by create
     private PostgresStandby standby;
 
     @BeforeEach
