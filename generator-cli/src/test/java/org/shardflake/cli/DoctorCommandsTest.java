@@ -404,10 +404,8 @@ class DoctorCommandsTest {
         shards.execute("db1", "SELECT pg_drop_replication_slot(slot_name)" + slot);
         shards.execute("db2", "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
 
-        assertThat(launch("doctor").out())
-                .containsPattern("problem +db1 +move-broken +lacks the replication slot of move 1,")
-                .containsPattern(
-                        "problem +db2 +move-stream +subscription %s is enabled and has no worker".formatted(name));
+        assertThat(finds("problem", "db1", "move-broken").out())
+                .contains("lacks the replication slot of move 1, as after a restore or a failover");
     }
 
     /** A restored server has neither slots nor subscriptions, nor what came after its backup. */
@@ -429,6 +427,21 @@ class DoctorCommandsTest {
                 .contains("lacks the replication slot, row of shardflake.move_claim of move 1, as after a restore")
                 .containsPattern(
                         "move-broken of db1: a person must decide: the copies of shards 2,3 on db2 may have rows");
+    }
+
+    @Test
+    void aSubscriptionOfTheUsersOwnIntoAShardAndIntoACopy() throws SQLException {
+        shards.subscribe("db1", 3);
+        assertThat(finds("warning", "db1", "inbound-subscription").out())
+                .contains("subscription own_feed writes to shard_0003.tag, a shard's");
+
+        shards.executeInCatalog("UPDATE shardflake_catalog.shard SET server = 'db2' WHERE shard = 3");
+
+        Cli.Result doctor = launch("doctor");
+        assertThat(doctor.exitCode()).as(doctor.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(doctor.out())
+                .containsPattern(
+                        "\nproblem +db1 +inbound-subscription +subscription own_feed writes to shard_0003.tag, a copy of");
     }
 
     @Test

@@ -184,6 +184,16 @@ class MoveCommandsTest {
     }
 
     @Test
+    void aShardWithASubscriptionOfTheUsersOwnIsNotMoved() throws SQLException {
+        shards.subscribe("db1", 3);
+
+        Cli.Result run = launch("move", "run", "--shards=3", "--to=db2");
+
+        assertThat(run.exitCode()).as(run.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(run.err()).contains("subscription own_feed writes to shard_0003.tag", "Drop them");
+    }
+
+    @Test
     void aShardIsInOneMoveAtATimeAndItsPlacementIsTheMoves() throws SQLException {
         launch("move", "start", "--shards=3", "--to=db2");
 

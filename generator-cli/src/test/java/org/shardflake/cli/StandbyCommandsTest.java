@@ -99,6 +99,13 @@ class StandbyCommandsTest {
         }
     }
 
+    private static void execute(PostgresServer server, String sql) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
     private static String onlyStandby() {
         return standby1.uri("postgres");
     }
@@ -158,7 +165,9 @@ class StandbyCommandsTest {
                 "move run --shards=3 --to=db2",
                 "move complete 99",
                 "server drain db2",
+                "rebalance plan",
                 "rebalance apply plan.yaml",
+                "adopt note --key=uid --from=postgresql://nowhere/app",
                 "doctor --fix",
             })
     void whatDecidesOrWritesRefusesACatalogThatIsAStandby(String command) throws IOException {
@@ -190,6 +199,39 @@ class StandbyCommandsTest {
         assertThat(initialized.err()).contains("is a standby (in recovery)");
         assertThat(drawn.exitCode()).as(drawn.toString()).isEqualTo(4);
         assertThat(drawn.err()).contains("is a standby (in recovery)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"adopt old_note --into=note --key=uid --from=db2", "rebalance plan", "server drain db2"})
+    void whatReadsShardsRefusesAServerOfTheMapThatIsAStandby(String command) throws SQLException {
+        String whole = query(cluster.server(0), "SELECT url FROM shardflake_catalog.server WHERE name = 'db1'");
+        execute(cluster.server(1), "CREATE TABLE old_note (id bigint PRIMARY KEY, uid bigint NOT NULL)");
+        execute(
+                cluster.server(0),
+                "UPDATE shardflake_catalog.server SET url = '%s' WHERE name = 'db1'".formatted(onlyStandby()));
+        try {
+            Result result =
+                    launch(command.replace("from=db2", "from=" + both(1)).split(" "));
+
+            assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
+            assertThat(result.err())
+                    .contains("error: ")
+                    .contains("is a standby (in recovery)")
+                    .contains("hint: give the URL of the primary");
+        } finally {
+            execute(
+                    cluster.server(0),
+                    "UPDATE shardflake_catalog.server SET url = '%s' WHERE name = 'db1'".formatted(whole));
+            execute(cluster.server(1), "DROP TABLE old_note");
+        }
+    }
+
+    @Test
+    void adoptRefusesAnOldDatabaseThatIsAStandby() {
+        Result result = launch("adopt", "note", "--key=uid", "--from=" + onlyStandby());
+
+        assertThat(result.exitCode()).as(result.toString()).isEqualTo(4);
+        assertThat(result.err()).contains("is a standby (in recovery)").contains("hint: give the URL of the primary");
     }
 
     @ParameterizedTest

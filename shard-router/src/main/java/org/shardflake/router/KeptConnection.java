@@ -4,12 +4,9 @@
  */
 package org.shardflake.router;
 
-import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
-import java.util.logging.Logger;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.server.ServerUrl;
@@ -18,13 +15,12 @@ import org.shardflake.server.ServerUrl;
  * One connection, kept open from use to use: while shards move the catalog is asked often, and each new connection would cost its
  * server a process. For one user at a time.
  */
-final class KeptConnection implements DataSource {
+final class KeptConnection extends ForwardingDataSource {
 
-    private final PGSimpleDataSource source;
     private @Nullable Connection kept;
 
     KeptConnection(PGSimpleDataSource source) {
-        this.source = source;
+        super(source);
     }
 
     /** The connection, opened if need be; to close it keeps it. */
@@ -32,7 +28,7 @@ final class KeptConnection implements DataSource {
     public Connection getConnection() throws SQLException {
         Connection connection = kept;
         if (connection == null || connection.isClosed()) {
-            connection = source.getConnection();
+            connection = super.getConnection();
             kept = connection;
         }
         return new Kept(connection);
@@ -81,40 +77,5 @@ final class KeptConnection implements DataSource {
     @Override
     public Connection getConnection(String user, String password) throws SQLException {
         throw new SQLFeatureNotSupportedException("the user is that of the catalog's URL");
-    }
-
-    @Override
-    public PrintWriter getLogWriter() throws SQLException {
-        return source.getLogWriter();
-    }
-
-    @Override
-    public void setLogWriter(PrintWriter out) throws SQLException {
-        source.setLogWriter(out);
-    }
-
-    @Override
-    public void setLoginTimeout(int seconds) throws SQLException {
-        source.setLoginTimeout(seconds);
-    }
-
-    @Override
-    public int getLoginTimeout() throws SQLException {
-        return source.getLoginTimeout();
-    }
-
-    @Override
-    public Logger getParentLogger() {
-        return source.getParentLogger();
-    }
-
-    @Override
-    public <T> T unwrap(Class<T> type) throws SQLException {
-        return source.unwrap(type);
-    }
-
-    @Override
-    public boolean isWrapperFor(Class<?> type) throws SQLException {
-        return source.isWrapperFor(type);
     }
 }

@@ -38,7 +38,7 @@ import picocli.CommandLine.Spec;
             "0:done as far as was asked",
             "1:a server or the catalog cannot be reached, or failed; the table takes writes, and the same command goes on",
             "2:the command line is wrong, or it was not confirmed",
-            "4:the rows of the table cannot live in the shards as they are; nothing was changed",
+            "4:the rows of the table cannot live in the shards as they are, or a server is a standby; nothing was changed",
             "5:shards have other rows than the table; the table takes writes again"
         },
         footer = {"", "Example: shardflake adopt photo --key uid --from postgresql://app@old/app --finish"})

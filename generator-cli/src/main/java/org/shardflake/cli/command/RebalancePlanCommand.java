@@ -31,7 +31,7 @@ import picocli.CommandLine.Spec;
             "0:ok, also when there is nothing to do",
             "1:a server or the catalog cannot be reached, or the file cannot be written",
             "2:the command line is wrong, or there is no such server or shard",
-            "4:there is no catalog, or a server's label weight is not a number"
+            "4:there is no catalog, a server is a standby, or a server's label weight is not a number"
         },
         footer = {"", "Example: shardflake rebalance plan --drain db1 --file plan.yaml"})
 final class RebalancePlanCommand implements Callable<Integer> {

@@ -5,7 +5,6 @@
 package org.shardflake.cli.command;
 
 import java.sql.SQLException;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -63,14 +62,8 @@ final class SchemaCheckCommand implements Callable<Integer> {
     @Mixin
     private TargetsMixin targets;
 
-    @Option(
-            names = "--lock-timeout",
-            paramLabel = "TIME",
-            defaultValue = "1s",
-            converter = DurationConverter.class,
-            description =
-                    "How long a statement waits for a lock, with others waiting behind it (default: ${DEFAULT-VALUE}).")
-    private Duration lockTimeout;
+    @Mixin
+    private LockTimeoutMixin lockTimeout;
 
     @Option(names = "--dry-run", description = "Look for rows of other shards, and change nothing.")
     private boolean dryRun;
@@ -103,7 +96,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
         int shards = servers.stream().mapToInt(server -> server.shards().size()).sum();
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         try (Progress checking = progress.start("checking shards", shards)) {
-            return checks.run(lockTimeout, dryRun, checking::advance);
+            return checks.run(lockTimeout.get(), dryRun, checking::advance);
         }
     }
 

@@ -83,14 +83,8 @@ final class SchemaDeployCommand implements Callable<Integer> {
             description = "A parameter of the changelog. May be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
-    @Option(
-            names = "--lock-timeout",
-            paramLabel = "TIME",
-            defaultValue = "1s",
-            converter = DurationConverter.class,
-            description =
-                    "How long a statement waits for a lock, with others waiting behind it (default: ${DEFAULT-VALUE}).")
-    private Duration lockTimeout;
+    @Mixin
+    private LockTimeoutMixin lockTimeout;
 
     @Option(
             names = "--statement-timeout",
@@ -194,7 +188,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
                 contexts,
                 labels,
                 parameters,
-                lockTimeout,
+                lockTimeout.get(),
                 statementTimeout,
                 tries,
                 parallel,

@@ -100,7 +100,8 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
     public void awaitReplay() throws SQLException {
         String written;
         try (Connection connection = primary.connect()) {
-            written = text(connection, "SELECT pg_current_wal_lsn()");
+            // What commits without waiting for the disk is inserted first, and written a moment later.
+            written = text(connection, "SELECT pg_current_wal_insert_lsn()");
         }
         try (Connection connection = connect()) {
             await(connection, "SELECT pg_last_wal_replay_lsn() >= ?::pg_lsn", written);

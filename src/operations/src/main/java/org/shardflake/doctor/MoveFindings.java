@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
@@ -25,9 +26,11 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveShard;
+import org.shardflake.move.MoveStatus;
 import org.shardflake.move.Mover;
 import org.shardflake.move.Replication;
 import org.shardflake.move.ShardPhase;
+import org.shardflake.move.StreamStatus;
 
 /** Moves that nobody works on, and what is left on servers of moves that are gone. */
 final class MoveFindings {
@@ -43,6 +46,8 @@ final class MoveFindings {
     private final Mover mover;
     private final boolean mapIsTrue;
     private final List<Finding> findings = new ArrayList<>();
+    /** The tags of moves that cannot go on, so that their streams need not be looked at. */
+    private final Set<String> broken = new TreeSet<>();
 
     private MoveFindings(Knowledge knowledge, Access access, Mover mover, boolean mapIsTrue) {
         this.mapIsTrue = mapIsTrue;
@@ -174,6 +179,7 @@ final class MoveFindings {
                 new Remnant(Kind.CLAIM, move.tag(), move.tag())));
         missing.removeAll(facts.remnants());
         if (!missing.isEmpty()) {
+            broken.add(move.tag());
             findings.add(Finding.of(
                     PROBLEM,
                     server,
@@ -245,19 +251,60 @@ final class MoveFindings {
         }
     }
 
-    private void troubles() {
+    private void troubles() throws SQLException, InterruptedException {
+        Map<String, Finding> found = new TreeMap<>();
         for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
             for (StreamTrouble trouble : server.getValue().streamTroubles()) {
-                if (knowledge.hasMove(trouble.tag())) {
-                    findings.add(
-                            Finding.of(
-                                    PROBLEM,
-                                    server.getKey(),
-                                    "move-stream",
-                                    trouble.found(),
-                                    "see shardflake move status; a slot that is lost means to cancel the move and to begin again"));
+                if (knowledge.hasMove(trouble.tag()) && !broken.contains(trouble.tag())) {
+                    found.put(trouble.stream() + " " + server.getKey(), finding(server.getKey(), trouble.found()));
                 }
             }
         }
+        found.putAll(problems());
+        findings.addAll(found.values());
+    }
+
+    /** What keeps servers from following each other. Looks twice, since moves go on and a worker that was started anew takes a moment. */
+    private Map<String, Finding> problems() throws SQLException, InterruptedException {
+        Map<String, Finding> problems = problems(knowledge.moves());
+        if (!problems.isEmpty()) {
+            Thread.sleep(LOOK_AGAIN_MILLIS);
+            problems.keySet().retainAll(problems(mover.moves()).keySet());
+        }
+        return problems;
+    }
+
+    private Map<String, Finding> problems(List<Move> moves) {
+        Map<String, Finding> problems = new TreeMap<>();
+        for (Move move : moves) {
+            if (!broken.contains(move.tag())
+                    && knowledge.facts().keySet().containsAll(List.of(move.source(), move.target()))) {
+                try {
+                    MoveStatus status = mover.status(move);
+                    problem(move, "_forward", move.target(), status.forward(), problems);
+                    problem(move, "_reverse", move.source(), status.reverse(), problems);
+                } catch (SQLException e) {
+                    // Gone meanwhile, or a server is, which is found elsewhere.
+                }
+            }
+        }
+        return problems;
+    }
+
+    private static void problem(
+            Move move, String direction, String subscriber, StreamStatus status, Map<String, Finding> problems) {
+        if (!status.problem().isEmpty()) {
+            problems.put(
+                    "shardflake_" + move.tag() + direction + " " + subscriber, finding(subscriber, status.problem()));
+        }
+    }
+
+    private static Finding finding(String server, String found) {
+        return Finding.of(
+                PROBLEM,
+                server,
+                "move-stream",
+                found,
+                "see shardflake move status; a slot that is lost means to cancel the move and to begin again");
     }
 }

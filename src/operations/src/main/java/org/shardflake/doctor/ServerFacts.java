@@ -36,7 +36,6 @@ import org.shardflake.sql.FunctionLibrary;
 record ServerFacts(
         int version,
         String identity,
-        boolean standby,
         long clockMillis,
         long clockDoubtMillis,
         long epochMillis,
@@ -170,7 +169,6 @@ record ServerFacts(
         long before = System.currentTimeMillis();
         long clock = Sql.number(connection, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint");
         long after = System.currentTimeMillis();
-        boolean standby = Sql.isTrue(connection, "SELECT pg_is_in_recovery()");
         boolean library = Sql.isTrue(connection, "SELECT to_regclass('shardflake.layout') IS NOT NULL");
         boolean remembers = Sql.isTrue(connection, "SELECT to_regclass('shardflake.placement') IS NOT NULL");
         boolean history =
@@ -179,11 +177,10 @@ record ServerFacts(
         return new ServerFacts(
                 (int) Sql.number(connection, "SELECT current_setting('server_version_num')::integer / 10000"),
                 identity(connection),
-                standby,
                 clock - (before + after) / 2,
                 after - before,
                 library ? Sql.number(connection, "SELECT epoch_ms FROM shardflake.layout") : -1,
-                library && !standby && FunctionLibrary.isCurrent(connection),
+                library && FunctionLibrary.isCurrent(connection),
                 FunctionLibrary.version(connection),
                 shards(connection),
                 remembers,
@@ -196,7 +193,7 @@ record ServerFacts(
                         : List.of(),
                 Sql.list(connection, WRONG, row -> row.getString(1)),
                 remnants(connection, moves ? REMNANTS + "UNION ALL " + ROWS_OF_MOVES : REMNANTS),
-                standby ? List.of() : streamTroubles(connection),
+                streamTroubles(connection),
                 ServerChecks.run(connection).stream()
                         .filter(check -> check.outcome() != Outcome.OK)
                         .toList());

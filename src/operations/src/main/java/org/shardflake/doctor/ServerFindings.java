@@ -80,14 +80,6 @@ final class ServerFindings {
     }
 
     private void server(String server, ServerFacts facts) {
-        if (facts.standby()) {
-            findings.add(Finding.of(
-                    PROBLEM,
-                    server,
-                    "standby",
-                    "is a standby, which takes no writes",
-                    "give the shard map the primary's URL with shardflake server change"));
-        }
         if (facts.version() < 15) {
             findings.add(Finding.of(
                     PROBLEM,
@@ -126,7 +118,7 @@ final class ServerFindings {
                     "has version %d of the function library, and this command knows version %d"
                             .formatted(facts.libraryVersion(), FunctionLibrary.version()),
                     "use the newer shardflake that deployed it; this one leaves it as it is"));
-        } else if (!facts.libraryIsCurrent() && !facts.standby()) {
+        } else if (!facts.libraryIsCurrent()) {
             findings.add(Finding.of(
                             WARNING,
                             server,

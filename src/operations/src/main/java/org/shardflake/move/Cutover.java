@@ -196,7 +196,8 @@ final class Cutover implements AutoCloseable {
 
         /** Cuts over, or returns why not; the shard is open where it was then. */
         Optional<String> run(int count) throws SQLException {
-            try (Comparison comparison = comparisons.prepare(session, shard, tables)) {
+            try (Comparison comparison = comparisons.prepare(session, shard, tables);
+                    ExitDelay untilOpen = new ExitDelay()) {
                 warmUp();
                 long attempt = session.lease().arm(shard.shard());
                 listener.reached(MoveStep.ARMED);

@@ -21,12 +21,12 @@ public enum MoveStep {
     SLOT_CREATED,
     /** A shard was copied. */
     SHARD_COPIED,
+    /** The slot on the target is there. */
+    REVERSE_SLOT_CREATED,
     /** The target follows the source. */
     SUBSCRIBED,
     /** The target has caught up. */
     CAUGHT_UP,
-    /** The slot on the target is there. */
-    REVERSE_SLOT_CREATED,
     /** The source would follow the target, and has been seen to. */
     REHEARSED,
     /** An attempt at cutover is in the catalog. */

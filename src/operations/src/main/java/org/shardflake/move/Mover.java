@@ -127,7 +127,10 @@ public final class Mover {
                     listener.undecided(number, comparison.undecided());
                     continue;
                 }
-                session.lease().verified(number, differences.isEmpty() ? "online" : "different");
+                if (shard.phase() != ShardPhase.SWITCHED) {
+                    // What was found at the cutover says for good whether the source's copy may go.
+                    session.lease().verified(number, differences.isEmpty() ? "online" : "different");
+                }
                 listener.compared(number, differences);
                 if (!differences.isEmpty()) {
                     all.put(number, differences);
@@ -328,12 +331,13 @@ public final class Mover {
 
     private void prepareEnd(MoveSession session, End end) throws SQLException {
         switch (end) {
-            case BACK -> NewerCopies.refuse(session);
+            case BACK -> NewerCopies.refuse(session, session.forward(), listener);
             case BACK_UNCOMPARED -> {
                 // The target's copies are not the shards, and to be rid of them is what helps when they differ.
             }
             case KEPT -> {
-                NewerCopies.refuse(session);
+                NewerCopies.refuse(session, session.forward(), listener);
+                NewerCopies.refuse(session, session.reverse(), listener);
                 try {
                     compareForTheLastTime(session);
                 } catch (CopiesDifferException e) {

@@ -15,48 +15,52 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Guards copies on the target that may be newer than the shards on the source: after a restore of the source, or a failover to a
- * standby that was behind. Slots do not survive either, so a source that still has the move's slot is what it was.
+ * Guards copies that may be newer than the shards themselves: after a restore of the server that has the shards, or a failover to a
+ * standby that was behind. Slots do not survive either, so a server that still has the move's slot is what it was.
  */
 final class NewerCopies {
 
     private NewerCopies() {}
 
     /**
-     * Lets pass what has a slot, and copies that have nothing which the source lacks.
+     * Lets pass what has a slot, and copies that have nothing which the shards lack.
      *
-     * @throws CopiesDifferException if the target has rows that the source lacks or has with other values
+     * @param stream the one that carries the shards to their copies
+     * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
      */
-    static void refuse(MoveSession session) throws SQLException {
-        if (session.forward().hasSlot()) {
-            return;
-        }
+    static void refuse(MoveSession session, Stream stream, MoveListener listener) throws SQLException {
         ShardSet shards = ShardSet.of(session.move().shards().stream()
-                .filter(shard -> shard.phase() != ShardPhase.SWITCHED)
+                .filter(shard -> session.carrying(shard) == stream)
                 .map(MoveShard::shard)
                 .toList());
-        Map<Integer, List<TableDifference>> newer = find(session, shards);
+        if (shards.isEmpty() || stream.hasSlot()) {
+            return;
+        }
+        Map<Integer, List<TableDifference>> newer = find(stream.publisher(), stream.subscriber(), shards);
+        newer.forEach(listener::compared);
         if (!newer.isEmpty()) {
+            boolean anyMoved = !session.move().shardSet(ShardPhase.SWITCHED).isEmpty();
             throw new CopiesDifferException(
-                    "%s has lost the slot of move %d, as after a restore or a failover, and the copies of shards %s on %s have rows that it lacks or has with other values; nothing was removed. Write those rows to %s by hand; then, or if they are just older, run move cancel --uncompared"
+                    "%1$s has lost the slot of move %2$d, as after a restore or a failover, and the copies of shards %3$s on %4$s have rows that it lacks or has with other values; nothing was removed. Write those rows to %1$s by hand; then, or if they are just older, run move cancel %5$s--uncompared"
                             .formatted(
-                                    session.source().name(),
+                                    stream.publisher().name(),
                                     session.taken().id(),
                                     ShardSet.of(newer.keySet()),
-                                    session.target().name(),
-                                    session.source().name()),
+                                    stream.subscriber().name(),
+                                    anyMoved ? "--keep-moved " : ""),
                     newer);
         }
     }
 
-    private static Map<Integer, List<TableDifference>> find(MoveSession session, ShardSet shards) throws SQLException {
-        Map<Integer, List<String>> copies = session.target().tables(shards);
-        Map<Integer, List<String>> originals = session.source().tables(shards);
+    private static Map<Integer, List<TableDifference>> find(MoveSide owner, MoveSide other, ShardSet shards)
+            throws SQLException {
+        Map<Integer, List<String>> copies = other.tables(shards);
+        Map<Integer, List<String>> originals = owner.tables(shards);
         Map<Integer, List<TableDifference>> found = new TreeMap<>();
-        try (ComparisonSessions sessions = ComparisonSessions.open(session.source(), session.target())) {
+        try (ComparisonSessions sessions = ComparisonSessions.open(owner, other)) {
             for (int shard : shards.stream().toArray()) {
                 List<String> copied = copies.getOrDefault(shard, List.of());
-                if (isEmpty(session.target(), copied)) {
+                if (isEmpty(other, copied)) {
                     continue;
                 }
                 List<String> there = originals.getOrDefault(shard, List.of());

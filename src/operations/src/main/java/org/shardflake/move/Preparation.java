@@ -149,7 +149,7 @@ final class Preparation {
     private void copy() throws SQLException {
         ShardSet shards = session.move().shardSet();
         Stream forward = session.forward();
-        NewerCopies.refuse(session);
+        NewerCopies.refuse(session, forward, listener);
         forward.dropSubscription();
         forward.dropSlot();
         forward.equalMarks();
@@ -162,18 +162,22 @@ final class Preparation {
             new MoveCopy(session.source(), session.target(), session.lease(), settings, listener)
                     .copy(snapshot, shards);
         }
+        // Not earlier: it would have kept all the write-ahead log of the copy. Not later: a target that fails over
+        // loses it, and so
+        // is found out, when its standby may lack what it has confirmed.
+        session.reverse().createSlot();
+        listener.reached(MoveStep.REVERSE_SLOT_CREATED);
+        session.reverse().enable();
         forward.subscribe();
         forward.enable();
         listener.reached(MoveStep.SUBSCRIBED);
     }
 
     private void catchUp() throws SQLException {
+        // First, since a target that has failed over need not be waited for.
+        awaitCaughtUp(session.reverse());
         awaitCaughtUp(session.forward());
         listener.reached(MoveStep.CAUGHT_UP);
-        // Not earlier: it would have kept all the write-ahead log of the copy.
-        session.reverse().createSlot();
-        listener.reached(MoveStep.REVERSE_SLOT_CREATED);
-        session.reverse().enable();
         awaitCaughtUp(session.reverse());
         listener.reached(MoveStep.REHEARSED);
     }

@@ -27,11 +27,10 @@ class ServerFindingsTest {
             List.of(new Server("db1", "postgresql://db1/app", Map.of())),
             Spread.CONTIGUOUS);
 
-    private static List<String> findings(int version, boolean standby, long clockMillis, long doubtMillis) {
+    private static List<String> findings(int version, long clockMillis, long doubtMillis) {
         ServerFacts facts = new ServerFacts(
                 version,
                 "1/2",
-                standby,
                 clockMillis,
                 doubtMillis,
                 MAP.layout().epochMillis(),
@@ -57,21 +56,15 @@ class ServerFindingsTest {
 
     @Test
     void clocks() {
-        assertThat(findings(15, false, 1900, 1000)).isEmpty();
-        assertThat(findings(15, false, -600_000, 3))
+        assertThat(findings(15, 1900, 1000)).isEmpty();
+        assertThat(findings(15, -600_000, 3))
                 .containsExactly("warning: db1: clock: the clock is 600.0 s behind this machine's");
-        assertThat(findings(15, false, 1002, 1))
+        assertThat(findings(15, 1002, 1))
                 .containsExactly("warning: db1: clock: the clock is 1.0 s ahead of this machine's");
     }
 
     @Test
-    void standbys() {
-        assertThat(findings(18, true, 0, 0))
-                .containsExactly("problem: db1: standby: is a standby, which takes no writes");
-    }
-
-    @Test
     void versions() {
-        assertThat(findings(14, false, 0, 0)).containsExactly("problem: db1: server-version: has PostgreSQL 14");
+        assertThat(findings(14, 0, 0)).containsExactly("problem: db1: server-version: has PostgreSQL 14");
     }
 }

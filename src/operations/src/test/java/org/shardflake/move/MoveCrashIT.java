@@ -24,6 +24,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
@@ -125,6 +128,27 @@ class MoveCrashIT {
         return outcome;
     }
 
+    @ParameterizedTest
+    @EnumSource(names = {"SHARD_COPIED", "FENCED", "STAGED", "SWITCHED"})
+    void anInterruptLeavesNoShardClosed(MoveStep step) throws Exception {
+        Process process = startTool("db1", "db2", step, false);
+        process.destroy(); // SIGTERM, which Java takes as it takes the SIGINT of Ctrl-C.
+        assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+
+        ShardMap map = shards.catalog().load();
+        for (int shard : MOVING.stream().toArray()) {
+            shards.execute(
+                    map.server(shard).name(), "INSERT INTO shard_000%1$d.account (uid) VALUES (%1$d)".formatted(shard));
+        }
+
+        MoveProcess.run(shards.mover(MoveSettings.DEFAULT, MoveListener.NONE), "db1", "db2", MOVING, false);
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        for (int shard : MOVING.stream().toArray()) {
+            assertThat(shards.number("db2", "SELECT count(*) FROM shard_000%d.account".formatted(shard)))
+                    .isOne();
+        }
+    }
+
     /** The move is recorded by a call of its own, which a crash of the catalog makes fail; nothing is to be recovered. */
     private static boolean isPossible(MoveStep step, Victim victim) {
         return step != MoveStep.RECORDED || victim != Victim.CATALOG;
@@ -186,6 +210,13 @@ class MoveCrashIT {
     }
 
     private void killTool(String source, String target, MoveStep step, boolean cancel) throws Exception {
+        Process process = startTool(source, target, step, cancel);
+        process.destroyForcibly();
+        assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+    }
+
+    /** Returns when it has reached a step, where it stays. */
+    private Process startTool(String source, String target, MoveStep step, boolean cancel) throws Exception {
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-XX:TieredStopAtLevel=1",
@@ -203,15 +234,13 @@ class MoveCrashIT {
         Process process = new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
-        try (BufferedReader out = process.inputReader()) {
-            String line = out.readLine();
-            while (line != null && !line.equals("reached") && !line.equals("ended")) {
-                line = out.readLine();
-            }
-            assertThat(line).as("step %s", step).isEqualTo("reached");
-            process.destroyForcibly();
-            assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+        BufferedReader out = process.inputReader();
+        String line = out.readLine();
+        while (line != null && !line.equals("reached") && !line.equals("ended")) {
+            line = out.readLine();
         }
+        assertThat(line).as("step %s", step).isEqualTo("reached");
+        return process;
     }
 
     /** Writes the matrix beside the build, and compares it with the one in the guide. */

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -22,9 +23,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.PostgresServer;
 import org.shardflake.jdbc.Sql;
 
 /** What was written to the copy that is to go, past its fence, is not lost with it. */
@@ -196,6 +199,41 @@ class MoveEndTest {
         shards.execute("db1", "SELECT shardflake.drop_shard(3, force => true)");
         mover.complete(id);
         assertThat(copiesOnTheSource()).isZero();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"SEALED", "ENDING"})
+    void aTargetThatGoesDownAtCompleteKeepsTheSourcesCopiesAndTheSameCommandGoesOn(MoveStep when) throws SQLException {
+        long id = cutOver();
+        PostgresServer target = shards.database("db2").server();
+        AtomicBoolean armed = new AtomicBoolean(true);
+        MoveSettings impatient = new MoveSettings(
+                2,
+                0,
+                Duration.ofSeconds(10),
+                Duration.ofMillis(90),
+                Duration.ofMillis(30),
+                Duration.ofSeconds(2),
+                true);
+        Mover failing = shards.mover(impatient, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == when && armed.getAndSet(false)) {
+                    target.crash();
+                }
+            }
+        });
+        try {
+            assertThatThrownBy(() -> failing.complete(id)).isInstanceOf(SQLException.class);
+            assertThat(copiesOnTheSource()).isEqualTo(5);
+        } finally {
+            target.start();
+        }
+
+        mover.complete(id);
+
+        assertThat(copiesOnTheSource()).isZero();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 
     @Test

@@ -9,7 +9,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.server.ServerUrl;
 
 /**
- * A move in a process of its own, to be killed: catalog, names and URLs of both servers, shards, the step to stop at, and
+ * A move in a process of its own, to be killed or interrupted: catalog, names and URLs of both servers, shards, the step to stop at, and
  * whether to cancel in the end.
  */
 final class MoveProcess {
@@ -57,9 +57,12 @@ final class MoveProcess {
         mover.complete(move.id());
     }
 
+    /** Until Ctrl-C, which lets threads go on while the process ends. */
     private static void stay() {
+        CountDownLatch ending = new CountDownLatch(1);
+        Runtime.getRuntime().addShutdownHook(new Thread(ending::countDown));
         try {
-            new CountDownLatch(1).await();
+            ending.await();
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
 
 /** A subscription that fails is said to, long before patience runs out: that is 10 minutes here. */
 @Timeout(180)
@@ -120,6 +121,42 @@ class StreamTroubleTest {
                 }),
                 "db2 cannot connect to db1",
                 "Connection refused");
+    }
+
+    @Test
+    void aPasswordThatIsNotTheServers() throws SQLException {
+        String file;
+        String rules;
+        try (Connection db1 = shards.database("db1").connect()) {
+            file = Sql.text(db1, "SELECT current_setting('hba_file')");
+            rules = Sql.text(db1, "SELECT pg_read_file(current_setting('hba_file'))");
+        }
+        shards.execute("db1", "CREATE ROLE carrier SUPERUSER LOGIN PASSWORD 'another'");
+        writeRules(file, "host all carrier all scram-sha-256\n" + rules);
+        try {
+            failsWith(
+                    damaging(MoveStep.SUBSCRIBED, stream -> {
+                        String conninfo = shards.url("db1").conninfo() + " user='carrier' password='stored'";
+                        shards.execute(
+                                "db2", "ALTER SUBSCRIPTION %s CONNECTION %s".formatted(stream, Sql.quote(conninfo)));
+                        shards.execute(
+                                "db2",
+                                "SELECT pg_terminate_backend(pid) FROM pg_stat_subscription WHERE subname = '%s'"
+                                        .formatted(stream));
+                    }),
+                    "db2 cannot connect to db1",
+                    "password authentication failed for user \"carrier\"");
+        } finally {
+            writeRules(file, rules);
+            shards.execute("db1", "DROP ROLE carrier");
+        }
+    }
+
+    private void writeRules(String file, String rules) throws SQLException {
+        shards.execute(
+                "db1",
+                "COPY (SELECT unnest(string_to_array(%s, chr(10)))) TO %s; SELECT pg_reload_conf()"
+                        .formatted(Sql.quote(rules), Sql.quote(file)));
     }
 
     @Test

@@ -1,0 +1,25 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.time.Duration;
+import picocli.CommandLine.Option;
+
+/** How long what changes tables may keep others waiting. */
+final class LockTimeoutMixin {
+
+    @Option(
+            names = "--lock-timeout",
+            paramLabel = "TIME",
+            defaultValue = "1s",
+            converter = DurationConverter.class,
+            description =
+                    "How long a statement waits for a lock, with others waiting behind it (default: ${DEFAULT-VALUE}).")
+    private Duration lockTimeout;
+
+    Duration get() {
+        return lockTimeout;
+    }
+}

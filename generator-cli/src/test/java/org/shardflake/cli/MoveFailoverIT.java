@@ -1,0 +1,309 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.cluster.PostgresStandby;
+import org.shardflake.move.MoveException;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveServer;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.MoveStep;
+import org.shardflake.move.Mover;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * A server of a move fails over to a standby that was behind: its slots are gone, and rows of the last moment that the other
+ * server may still have. The catalog is on a server of its own; shards 0 and 1 are on db1, 2 and 3 on db2.
+ */
+class MoveFailoverIT {
+
+    private static final Duration SOON = Duration.ofMinutes(2);
+
+    private static final String CHANGELOG = """
+            --liquibase formatted sql
+            --changeset ann:note
+            CREATE TABLE note (id bigint PRIMARY KEY, text text);
+            """;
+
+    @TempDir
+    Path directory;
+
+    private PostgresCluster cluster;
+    private PostgresServer db1;
+    private PostgresServer db2;
+
+    @SuppressWarnings("NullAway.Init") // by create
+    private PostgresStandby standby;
+
+    @BeforeEach
+    void start() {
+        cluster = PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
+                .servers(3)
+                .setting("wal_retrieve_retry_interval", "100ms")
+                .setting("wal_receiver_status_interval", "1s")
+                .start();
+        db1 = cluster.server(1);
+        db2 = cluster.server(2);
+    }
+
+    @AfterEach
+    void stop() {
+        cluster.close();
+    }
+
+    /** With rows in shard 1, and a standby of the one that will fail. */
+    private void create(PostgresServer failing) throws IOException, SQLException {
+        standby = cluster.standbyOf(failing);
+        succeed("init", "--shards=4", "--server=db1=" + url("db1"), "--server=db2=" + url("db2"));
+        Path changelog = Files.writeString(directory.resolve("notes.sql"), CHANGELOG);
+        succeed("schema", "deploy", "--no-checks", "--changelog=" + changelog, "--search-path=" + directory);
+        execute(db1, "INSERT INTO shard_0001.note SELECT n, 'old' FROM generate_series(1, 1000) n");
+    }
+
+    /** Of both hosts, where there are two. */
+    private String url(String server) {
+        PostgresServer primary = cluster.server(server.equals("db1") ? 1 : 2);
+        return standby.name().startsWith(primary.name() + "_")
+                ? standby.uri("postgres")
+                        .replaceFirst(
+                                "/postgres$", "," + primary.uri("postgres").replaceFirst(".*@", ""))
+                : primary.uri("postgres");
+    }
+
+    private Result launch(String... args) {
+        return Cli.launch(
+                InputStream.nullInputStream(),
+                Map.of("SHARDFLAKE_CATALOG", cluster.server(0).uri("postgres")),
+                args);
+    }
+
+    private void succeed(String... args) {
+        Result result = launch(args);
+        assertThat(result.exitCode()).as(result.toString()).isZero();
+    }
+
+    private void fails(int exitCode, String message, String... args) {
+        Result result = launch(args);
+        assertThat(result.exitCode()).as(result.toString()).isEqualTo(exitCode);
+        assertThat(result.err()).contains(message);
+    }
+
+    private void shows(String problem) {
+        Result status = launch("move", "status", "1");
+        assertThat(status.exitCode()).as(status.toString()).isZero();
+        assertThat(status.out()).contains(problem);
+    }
+
+    private void doctorFinds(String check) {
+        Result doctor = launch("doctor");
+        assertThat(doctor.exitCode()).as(doctor.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(doctor.out()).containsPattern("problem +" + check);
+    }
+
+    private static void execute(PostgresServer server, String sql) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private static long number(PostgresServer server, String sql) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    private static long rows(PostgresServer server) throws SQLException {
+        return number(server, "SELECT count(*) FROM shard_0001.note");
+    }
+
+    /** Rows that are acknowledged, and that the other server of the move has confirmed: it is not sent them again. */
+    private static void write(PostgresServer here, PostgresServer other) throws SQLException {
+        execute(here, "INSERT INTO shard_0001.note SELECT n, 'new' FROM generate_series(1001, 1010) n");
+        long written = number(here, "SELECT pg_current_wal_insert_lsn() - '0/0'");
+        await().atMost(SOON)
+                .until(() -> number(
+                                here,
+                                "SELECT max(confirmed_flush_lsn - '0/0') FROM pg_replication_slots WHERE slot_type = 'logical'")
+                        >= written);
+        assertThat(rows(other)).isEqualTo(1010);
+    }
+
+    private PostgresServer failOver(PostgresServer server) {
+        server.crash();
+        standby.promote();
+        return standby;
+    }
+
+    private void isEnded() throws SQLException {
+        for (PostgresServer server : new PostgresServer[] {db1, db2}) {
+            assertThat(
+                            number(
+                                    server,
+                                    "SELECT (SELECT count(*) FROM pg_publication) + (SELECT count(*) FROM pg_subscription) + (SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical')"))
+                    .isZero();
+        }
+        Result doctor = launch("doctor");
+        assertThat(doctor.exitCode()).as(doctor.toString()).isZero();
+    }
+
+    @Test
+    void aTargetThatFailsOverTakesNoShardAndTheMoveIsBegunAgain() throws IOException, SQLException {
+        create(db2);
+        succeed("move", "start", "--shards=1", "--to=db2");
+        standby.disconnect();
+        write(db1, db2);
+        db2 = failOver(db2);
+
+        shows("db2 has no replication slot");
+        doctorFinds("db1 +move-stream ");
+        fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
+        fails(ExitCodes.PRECONDITION, "shards 1 are still on db1", "move", "complete", "1", "--yes");
+        execute(db1, "INSERT INTO shard_0001.note VALUES (2000, 'meanwhile')");
+
+        succeed("move", "cancel", "1", "--yes");
+        isEnded();
+        succeed("move", "run", "--shards=1", "--to=db2");
+        assertThat(rows(db2)).isEqualTo(1011);
+    }
+
+    @Test
+    void aTargetThatFailsOverBeforeItHasCaughtUpIsNotSaidToFollow() throws IOException, SQLException {
+        create(db2);
+        Mover mover = new Mover(
+                ServerUrl.parse(cluster.server(0).uri("postgres")),
+                name -> new MoveServer(name, ServerUrl.parse(url(name))),
+                MoveSettings.DEFAULT,
+                new MoveListener() {
+                    @Override
+                    public void reached(MoveStep step) {
+                        if (step == MoveStep.CAUGHT_UP && db2 != standby) {
+                            try {
+                                standby.awaitReplay();
+                                standby.disconnect();
+                                write(db1, db2);
+                            } catch (SQLException e) {
+                                throw new IllegalStateException(e);
+                            }
+                            db2 = failOver(db2);
+                        }
+                    }
+                });
+        long id = mover.create("db1", "db2", ShardSet.of(1), "a test").id();
+
+        assertThatThrownBy(() -> mover.follow(id))
+                .isInstanceOf(MoveException.class)
+                .hasMessageContaining("db2 has no replication slot");
+
+        assertThat(rows(db2)).isEqualTo(1000);
+        succeed("move", "cancel", "1", "--yes");
+        isEnded();
+    }
+
+    @Test
+    void rowsThatOnlyTheSourceStillHasAreNotLostWhenTheTargetFailsOverAfterACutover() throws IOException, SQLException {
+        create(db2);
+        succeed("move", "run", "--keep", "--shards=1", "--to=db2");
+        standby.awaitReplay();
+        standby.disconnect();
+        write(db2, db1);
+        db2 = failOver(db2);
+        assertThat(rows(db2)).isEqualTo(1000);
+
+        shows("db2 has no replication slot");
+        doctorFinds("db1 +move-stream ");
+        fails(ExitCodes.FAILURE, "db2 has no replication slot", "move", "complete", "1", "--yes");
+        fails(ExitCodes.PRECONDITION, "db2 has lost the replication slot", "move", "reverse", "1", "--shards=1");
+        fails(
+                ExitCodes.VERIFICATION,
+                "shard_0001.note: 10 extra (1001) ",
+                "move",
+                "cancel",
+                "1",
+                "--keep-moved",
+                "--yes");
+        assertThat(rows(db1)).isEqualTo(1010);
+
+        // What the message says to do.
+        execute(db2, "INSERT INTO shard_0001.note SELECT n, 'new' FROM generate_series(1001, 1010) n");
+        fails(ExitCodes.FAILURE, "--uncompared", "move", "cancel", "1", "--keep-moved", "--yes");
+        succeed("move", "cancel", "1", "--keep-moved", "--uncompared", "--yes");
+        isEnded();
+        assertThat(rows(db2)).isEqualTo(1010);
+    }
+
+    @Test
+    void rowsThatOnlyTheTargetStillHasAreNotLostWhenTheSourceFailsOver() throws IOException, SQLException {
+        create(db1);
+        succeed("move", "start", "--shards=1", "--to=db2");
+        standby.awaitReplay();
+        standby.disconnect();
+        write(db1, db2);
+        db1 = failOver(db1);
+        assertThat(rows(db1)).isEqualTo(1000);
+
+        shows("db1 has no replication slot");
+        doctorFinds("db2 +move-stream ");
+        fails(ExitCodes.PRECONDITION, "db1 has lost the replication slot", "move", "cutover", "1");
+        fails(ExitCodes.VERIFICATION, "shard_0001.note: 10 extra (1001) ", "move", "cancel", "1", "--yes");
+        assertThat(rows(db2)).isEqualTo(1010);
+
+        execute(db1, "INSERT INTO shard_0001.note SELECT n, 'new' FROM generate_series(1001, 1010) n");
+        succeed("move", "cancel", "1", "--yes");
+        isEnded();
+        assertThat(rows(db1)).isEqualTo(1010);
+    }
+
+    /** It does not know of the cutover, and what it has not got since it will never get. */
+    @Test
+    void aSourceThatFailsOverToBeforeACutoverIsClosedAgainAndItsCopyIsFoundToDiffer() throws IOException, SQLException {
+        create(db1);
+        succeed("move", "start", "--shards=1", "--to=db2");
+        standby.awaitReplay();
+        standby.disconnect();
+        succeed("move", "cutover", "1");
+        write(db2, db1);
+        db1 = failOver(db1);
+
+        doctorFinds("catalog +move-interrupted ");
+        fails(ExitCodes.VERIFICATION, "copies of shards 1 differ", "move", "complete", "1", "--yes");
+        assertThatThrownBy(() -> execute(db1, "INSERT INTO shard_0001.note VALUES (2000, 'astray')"))
+                .hasMessageContaining("shard 1");
+        fails(ExitCodes.FAILURE, "there would be no way back", "move", "reverse", "1", "--shards=1");
+        execute(db2, "INSERT INTO shard_0001.note VALUES (2000, 'meanwhile')");
+
+        fails(ExitCodes.VERIFICATION, "differ", "move", "cancel", "1", "--keep-moved", "--yes");
+        succeed("move", "cancel", "1", "--keep-moved", "--uncompared", "--yes");
+        isEnded();
+        assertThat(rows(db2)).isEqualTo(1011);
+    }
+}
