@@ -28,8 +28,7 @@ final class MoveProcess {
                     @Override
                     public void reached(MoveStep step) {
                         if (step == stop) {
-                            System.out.println("reached");
-                            stay();
+                            sayReachedAndStay();
                         }
                     }
                 });
@@ -58,9 +57,10 @@ final class MoveProcess {
     }
 
     /** Until Ctrl-C, which lets threads go on while the process ends. */
-    private static void stay() {
+    private static void sayReachedAndStay() {
         CountDownLatch ending = new CountDownLatch(1);
         Runtime.getRuntime().addShutdownHook(new Thread(ending::countDown));
+        System.out.println("reached"); // Now that Ctrl-C may come.
         try {
             ending.await();
         } catch (InterruptedException e) {
