@@ -31,6 +31,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -107,8 +108,18 @@ class ShardRouterIT {
     }
 
     @Test
+    void putsUidsInTheirPlace() throws SQLException {
+        putsInTheirPlace(10_000);
+    }
+
+    @Test
+    @Tag("full")
     void putsAHundredThousandUidsInTheirPlace() throws SQLException {
-        long[] uids = new Random(7).longs(100_000).toArray();
+        putsInTheirPlace(100_000);
+    }
+
+    private void putsInTheirPlace(int count) throws SQLException {
+        long[] uids = new Random(7).longs(count).toArray();
         Map<Integer, List<Long>> uidsByShard = new HashMap<>();
         for (long uid : uids) {
             uidsByShard
@@ -137,7 +148,7 @@ class ShardRouterIT {
         for (int server = 0; server < SERVERS; server++) {
             rows += countInPlace(server);
         }
-        assertThat(rows).isEqualTo(100_000);
+        assertThat(rows).isEqualTo(count);
     }
 
     /** How many photos a server has; fails for any whose uid or id is of another shard than its schema. */
@@ -193,8 +204,17 @@ class ShardRouterIT {
 
     @Test
     void movesShardsUnderLoadWithoutAFailureOrAWriteInTheWrongPlace() throws Exception {
+        movesUnderLoad(10);
+    }
+
+    @Test
+    @Tag("full")
+    void movesSixtyShardsUnderLoadWithoutAFailureOrAWriteInTheWrongPlace() throws Exception {
+        movesUnderLoad(60);
+    }
+
+    private void movesUnderLoad(int moves) throws Exception {
         Collection<PhotoLoad.Photo> photos;
-        int moves = 60;
         try (ShardRouter router = router().poolSize(16).build()) {
             PhotoLoad load = PhotoLoad.start(router, THREADS);
             try (load) {
