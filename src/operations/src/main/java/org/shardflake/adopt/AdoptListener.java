@@ -10,7 +10,7 @@ public interface AdoptListener {
     /** Hears nothing. */
     AdoptListener NONE = new AdoptListener() {};
 
-    /** So many rows have been copied, of about so many. */
+    /** Reports how many rows have been copied, and the estimated total. */
     default void copied(long rows, long estimate) {}
 
     /** So many changes have been brought over by this run. */

@@ -38,7 +38,7 @@ final class Comparison implements AutoCloseable {
         return shard.shard();
     }
 
-    /** What a server has before {@link #await} returns is what is compared from then on. */
+    /** Compares the rows of a server as of the moment {@link #await} returns, or shortly before. */
     Future<?> seeSoon(MoveSide side) {
         Connection connection = side == source ? sessions.first() : sessions.second();
         return InParallel.start(() -> {
