@@ -255,7 +255,6 @@ class MoveCrashIT {
             text.append(" |\n");
         });
         Files.writeString(Path.of("target", "move-matrix.md"), text);
-        assertThat(Files.readString(Path.of("..", "docs", "guide", "moves.md")))
-                .contains(text);
+        assertThat(Files.readString(Path.of("..", "docs", "guide", "moves.md"))).contains(text);
     }
 }
