@@ -34,7 +34,7 @@ class LauncherIT {
 
     private static final Path MODULE = Path.of("").toAbsolutePath();
     private static final PathMatcher NEEDED =
-            FileSystems.getDefault().getPathMatcher("glob:**/{picocli,shardflake-router}-*.jar");
+            FileSystems.getDefault().getPathMatcher("glob:**/{picocli,shardflake-id}-*.jar");
     private static final String DECODED = """
             ID                    TIME                      SHARD  SEQUENCE  SCHEMA
             5                     2025-01-01T00:00:00Z      0      5         shard_0000
