@@ -33,8 +33,8 @@ import org.shardflake.cli.Cli.Result;
 class LauncherIT {
 
     private static final Path MODULE = Path.of("").toAbsolutePath();
-    private static final PathMatcher NEEDED =
-            FileSystems.getDefault().getPathMatcher("glob:**/{picocli,shardflake-id}-*.jar");
+    private static final PathMatcher NEEDED = FileSystems.getDefault()
+            .getPathMatcher("glob:**/{picocli,shardflake-id,shardflake-router,shardflake-operations}-*.jar");
     private static final String DECODED = """
             ID                    TIME                      SHARD  SEQUENCE  SCHEMA
             5                     2025-01-01T00:00:00Z      0      5         shard_0000
