@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
@@ -97,6 +98,7 @@ class HungServerIT {
     }
 
     @Test
+    @Tag("full")
     void aStatementThatTakesLongerThanTheLimitIsLeftAlone() throws IOException {
         Path changelog = changelog("SELECT pg_sleep(75)");
 
