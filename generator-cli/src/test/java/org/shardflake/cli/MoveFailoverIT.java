@@ -186,7 +186,7 @@ class MoveFailoverIT {
         db2 = failOver(db2);
 
         shows("db2 has no replication slot");
-        doctorFinds("db1 +move-stream ");
+        doctorFinds("db2 +move-broken +lacks the replication slot of move 1,");
         fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
         fails(ExitCodes.PRECONDITION, "shards 1 are still on db1", "move", "complete", "1", "--yes");
         execute(db1, "INSERT INTO shard_0001.note VALUES (2000, 'meanwhile')");
@@ -241,7 +241,7 @@ class MoveFailoverIT {
         assertThat(rows(db2)).isEqualTo(1000);
 
         shows("db2 has no replication slot");
-        doctorFinds("db1 +move-stream ");
+        doctorFinds("db2 +move-broken +lacks the replication slot of move 1,");
         fails(ExitCodes.FAILURE, "db2 has no replication slot", "move", "complete", "1", "--yes");
         fails(ExitCodes.PRECONDITION, "db2 has lost the replication slot", "move", "reverse", "1", "--shards=1");
         fails(
@@ -273,7 +273,7 @@ class MoveFailoverIT {
         assertThat(rows(db1)).isEqualTo(1000);
 
         shows("db1 has no replication slot");
-        doctorFinds("db2 +move-stream ");
+        doctorFinds("db1 +move-broken +lacks the replication slot of move 1,");
         fails(ExitCodes.PRECONDITION, "db1 has lost the replication slot", "move", "cutover", "1");
         fails(ExitCodes.VERIFICATION, "shard_0001.note: 10 extra (1001) ", "move", "cancel", "1", "--yes");
         assertThat(rows(db2)).isEqualTo(1010);

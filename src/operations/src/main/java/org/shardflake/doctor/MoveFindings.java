@@ -191,8 +191,13 @@ final class MoveFindings {
                                             .collect(Collectors.joining(", ")),
                                     move.id()),
                     ShardFindings.PERSON
-                            + "the copies of shards %s on %s may have rows that %s has lost. End the move with shardflake move cancel %d, which compares before it removes one"
-                                    .formatted(move.shardSet(), other, server, move.id())));
+                            + "the copies of shards %s on %s may have rows that %s has lost. End the move with shardflake move cancel %d%s, which compares before it removes one"
+                                    .formatted(
+                                            move.shardSet(),
+                                            other,
+                                            server,
+                                            move.id(),
+                                            move.shardSet(ShardPhase.SWITCHED).isEmpty() ? "" : " --keep-moved")));
         }
     }
 
