@@ -115,12 +115,6 @@ record Knowledge(
         return map.server(shard).name();
     }
 
-    /** Whether a server that could be read has a shard. */
-    boolean isOn(String server, int shard) {
-        ServerFacts its = facts.get(server);
-        return its != null && its.shards().containsKey(shard);
-    }
-
     ShardSet shardsOf(String server) {
         return map.shards(map.server(server));
     }

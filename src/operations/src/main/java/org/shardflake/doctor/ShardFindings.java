@@ -220,14 +220,13 @@ final class ShardFindings {
                         ? "close them with --fix (SELECT shardflake.fence_shard(%d)), then look whether it has rows that their servers lack"
                                 .formatted(first(shards))
                         : FIRST_SETTLE);
-        findings.add(
-                mayChange
-                        ? finding.with(() -> access.whilePlaced(server, false, shards, connection -> {
-                            for (int shard : shards.stream().toArray()) {
-                                Sql.call(connection, "SELECT shardflake.fence_shard(?)", shard);
-                            }
-                        }))
-                        : finding);
+        add(
+                finding,
+                () -> access.whilePlaced(server, false, shards, connection -> {
+                    for (int shard : shards.stream().toArray()) {
+                        Sql.call(connection, "SELECT shardflake.fence_shard(?)", shard);
+                    }
+                }));
     }
 
     /** To open them is safe if nobody else can have newer rows. */
@@ -239,11 +238,7 @@ final class ShardFindings {
                     server,
                     proven,
                     mayChange ? "open them with --fix (SELECT shardflake.unfence_shard(%d))" : FIRST_SETTLE);
-            findings.add(
-                    mayChange
-                            ? finding.with(() ->
-                                    access.whilePlaced(server, true, proven, connection -> unfence(connection, proven)))
-                            : finding);
+            add(finding, () -> access.whilePlaced(server, true, proven, connection -> unfence(connection, proven)));
         }
         if (!others.isEmpty()) {
             findings.add(closed(
@@ -275,11 +270,12 @@ final class ShardFindings {
                 mayChange
                         ? "let them go on with --fix (SELECT shardflake.unfence_shard(%d))".formatted(first(shards))
                         : FIRST_SETTLE);
-        findings.add(
-                mayChange
-                        ? finding.with(() ->
-                                access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)))
-                        : finding);
+        add(finding, () -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)));
+    }
+
+    /** With its fix, unless the map may be wrong. */
+    private void add(Finding finding, Fix fix) {
+        findings.add(mayChange ? finding.with(fix) : finding);
     }
 
     private static void unfence(Connection connection, ShardSet shards) throws SQLException {

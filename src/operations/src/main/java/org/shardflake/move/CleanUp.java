@@ -15,7 +15,6 @@ import org.shardflake.jdbc.Sql;
 /** Takes everything of a move off the servers, except for the shards where the catalog has them. Can be done again at any time. */
 final class CleanUp {
 
-    private final MoveSession session;
     private static final String LOCK = """
             DO $$ DECLARE v_table regclass; BEGIN
                 PERFORM set_config('lock_timeout', '2s', true);
@@ -25,6 +24,7 @@ final class CleanUp {
             END $$
             """;
 
+    private final MoveSession session;
     private final MoveSettings settings;
     private final MoveListener listener;
 
