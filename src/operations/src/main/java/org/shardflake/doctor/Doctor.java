@@ -32,8 +32,8 @@ public final class Doctor {
 
     private static final int LOOKS = 10;
 
-    /** What PostgreSQL says of a relation that is not there any more: by its name, or by its OID. */
-    private static final Set<String> GONE = Set.of("42P01", "XX000");
+    /** What PostgreSQL says of a relation that is not there any more, by its name or its OID; and who drops it may be in the way. */
+    private static final Set<String> DROPPED_MEANWHILE = Set.of("42P01", "XX000", "40P01", "55P03");
 
     private final ShardCatalog catalog;
     private final ServerUrl catalogUrl;
@@ -185,12 +185,14 @@ public final class Doctor {
             throw new DoctorException("it was added just now; look again");
         }
         try (Connection connection = url.connect("shardflake doctor")) {
+            Sql.execute(
+                    connection, "SET lock_timeout = '500ms'"); // Less than it takes others to find a deadlock with us.
             for (int look = 1; ; look++) {
                 try {
                     return ServerFacts.read(connection);
                 } catch (SQLException e) {
                     // A table or sequence that was dropped meanwhile, with the copy of a shard for instance.
-                    if (look == LOOKS || !GONE.contains(String.valueOf(e.getSQLState()))) {
+                    if (look == LOOKS || !DROPPED_MEANWHILE.contains(String.valueOf(e.getSQLState()))) {
                         throw e;
                     }
                 }

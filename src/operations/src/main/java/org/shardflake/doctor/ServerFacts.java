@@ -9,7 +9,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.shardflake.ShardSet;
@@ -46,15 +45,19 @@ record ServerFacts(
         Map<Integer, Placement> placements,
         ShardSet historyOfGone,
         ShardSet historyDoubled,
-        Set<Integer> idsStopped,
-        List<SequenceAhead> sequencesAhead,
-        List<String> sequencesWrong,
+        List<IdSequence> sequences,
         List<Remnant> remnants,
         List<StreamTrouble> streamTroubles,
         List<PreflightCheck> limits) {
 
-    /** A sequence of ids that is ahead of the clock. */
-    record SequenceAhead(String name, long aheadMillis) {}
+    /**
+     * A sequence of ids.
+     *
+     * @param isWrong whether it was altered, so that ids may repeat
+     * @param isStopped whether a fence has stopped it
+     * @param aheadMillis by how much its last id is ahead of the clock; 0 without the function library, or an id
+     */
+    record IdSequence(long oid, String name, int shard, boolean isWrong, boolean isStopped, long aheadMillis) {}
 
     /** Something on a server that is part of a move. */
     record Remnant(Kind kind, String name, String tag) {
@@ -132,27 +135,20 @@ record ServerFacts(
              WHERE n.nspname ~ '^shard_[0-9]{4}$' GROUP BY n.nspname
             """;
 
-    /** Those that make ids are told by their bounds, and hold ticks of 1024 a millisecond; a fence takes 2^50 off. */
+    /**
+     * Those that make ids are told by their bounds, and hold ticks of 1024 a millisecond; a fence takes 2^50 off. Who reads a
+     * sequence locks it until the end of the transaction, so only so many are read at once: there are tens of thousands.
+     */
     private static final String SEQUENCES = """
-            WITH ids AS (
-                SELECT format('%I.%I', n.nspname, c.relname) AS name, s.seqincrement, s.seqcache, s.seqcycle,
-                       pg_sequence_last_value(c.oid) AS tick
+            WITH batch AS MATERIALIZED (
+                SELECT c.oid, format('%%I.%%I', n.nspname, c.relname) AS name, substring(n.nspname FROM 7)::integer AS shard,
+                       s.seqincrement <> 1 OR s.seqcache <> 1 OR s.seqcycle AS wrong
                   FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE s.seqmin = -1125899906842624 AND n.nspname ~ '^shard_[0-9]{4}$')
-            """;
-
-    private static final String AHEAD = SEQUENCES + """
-            , ahead AS (
-                SELECT name, (tick + CASE WHEN tick < 0 THEN 1125899906842624 ELSE 0 END - shardflake.now_ticks()) / 1024 AS millis FROM ids)
-            SELECT name, millis FROM ahead WHERE millis > 1000 ORDER BY millis DESC
-            """;
-
-    private static final String STOPPED = SEQUENCES + """
-            SELECT DISTINCT substring(name FROM 7 FOR 4)::integer FROM ids WHERE tick < 0
-            """;
-
-    private static final String WRONG = SEQUENCES + """
-            SELECT name FROM ids WHERE seqincrement <> 1 OR seqcache <> 1 OR seqcycle ORDER BY name
+                 WHERE s.seqmin = -1125899906842624 AND n.nspname ~ '^shard_[0-9]{4}$' AND c.oid::bigint > ?
+                 ORDER BY c.oid LIMIT 500),
+                 read AS MATERIALIZED (SELECT *, pg_sequence_last_value(oid) AS tick FROM batch)
+            SELECT oid::bigint, name, shard, wrong, tick < 0,
+                   (tick + CASE WHEN tick < 0 THEN 1125899906842624 ELSE 0 END - %s) / 1024 FROM read ORDER BY oid
             """;
 
     private static final String HISTORY_OF_GONE = """
@@ -187,11 +183,7 @@ record ServerFacts(
                 remembers ? placements(connection) : Map.of(),
                 history ? ShardSet.of(Sql.list(connection, HISTORY_OF_GONE, row -> row.getInt(1))) : ShardSet.of(),
                 history ? ShardSet.of(Sql.list(connection, HISTORY_DOUBLED, row -> row.getInt(1))) : ShardSet.of(),
-                Set.copyOf(Sql.list(connection, STOPPED, row -> row.getInt(1))),
-                library
-                        ? Sql.list(connection, AHEAD, row -> new SequenceAhead(row.getString(1), row.getLong(2)))
-                        : List.of(),
-                Sql.list(connection, WRONG, row -> row.getString(1)),
+                sequences(connection, library),
                 remnants(connection, moves ? REMNANTS + "UNION ALL " + ROWS_OF_MOVES : REMNANTS),
                 streamTroubles(connection),
                 ServerChecks.run(connection).stream()
@@ -220,6 +212,28 @@ record ServerFacts(
                                 row.getInt(5),
                                 row.getInt(6))));
         return shards;
+    }
+
+    private static List<IdSequence> sequences(Connection connection, boolean library) throws SQLException {
+        String sql = SEQUENCES.formatted(library ? "shardflake.now_ticks()" : "NULL");
+        List<IdSequence> all = new ArrayList<>();
+        List<IdSequence> batch;
+        do {
+            long after = all.isEmpty() ? 0 : all.get(all.size() - 1).oid();
+            batch = Sql.list(
+                    connection,
+                    sql,
+                    row -> new IdSequence(
+                            row.getLong(1),
+                            row.getString(2),
+                            row.getInt(3),
+                            row.getBoolean(4),
+                            row.getBoolean(5),
+                            row.getLong(6)),
+                    after);
+            all.addAll(batch);
+        } while (!batch.isEmpty());
+        return all;
     }
 
     private static Map<Integer, Placement> placements(Connection connection) throws SQLException {

@@ -9,10 +9,11 @@ import static org.shardflake.doctor.Severity.WARNING;
 
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.shardflake.doctor.ServerFacts.SequenceAhead;
+import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.sql.FunctionLibrary;
 
 /** Whether servers are what their URL promises, and set up for ids and moves. */
@@ -130,8 +131,11 @@ final class ServerFindings {
     }
 
     private void sequences(String server, ServerFacts facts) {
-        if (!facts.sequencesAhead().isEmpty()) {
-            SequenceAhead worst = facts.sequencesAhead().get(0);
+        List<IdSequence> ahead = facts.sequences().stream()
+                .filter(sequence -> sequence.aheadMillis() > 1000)
+                .sorted(Comparator.comparing(IdSequence::aheadMillis).reversed())
+                .toList();
+        if (!ahead.isEmpty()) {
             findings.add(
                     Finding.of(
                             WARNING,
@@ -139,22 +143,25 @@ final class ServerFindings {
                             "sequence-ahead",
                             "%d sequences of ids are ahead of the clock, %s by %s"
                                     .formatted(
-                                            facts.sequencesAhead().size(),
-                                            worst.name(),
-                                            Duration.ofMillis(worst.aheadMillis())),
+                                            ahead.size(),
+                                            ahead.get(0).name(),
+                                            Duration.ofMillis(ahead.get(0).aheadMillis())),
                             "nothing, if the clock was set back: ids go on increasing, and tell a time to come until the clock has caught up"));
         }
-        if (!facts.sequencesWrong().isEmpty()) {
+        List<String> wrong = facts.sequences().stream()
+                .filter(IdSequence::isWrong)
+                .map(IdSequence::name)
+                .sorted()
+                .toList();
+        if (!wrong.isEmpty()) {
             findings.add(Finding.of(
                     PROBLEM,
                     server,
                     "sequence-settings",
                     "%d sequences of ids have another INCREMENT, CACHE or CYCLE than they were made with, such as %s"
-                            .formatted(
-                                    facts.sequencesWrong().size(),
-                                    facts.sequencesWrong().get(0)),
+                            .formatted(wrong.size(), wrong.get(0)),
                     "ALTER SEQUENCE %s INCREMENT 1 CACHE 1 NO CYCLE; see then whether ids were made twice"
-                            .formatted(facts.sequencesWrong().get(0))));
+                            .formatted(wrong.get(0))));
         }
     }
 }

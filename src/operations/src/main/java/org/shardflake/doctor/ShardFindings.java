@@ -14,12 +14,15 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.StringJoiner;
 import java.util.TreeMap;
 import java.util.function.IntPredicate;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.doctor.Verdict.Behind;
 import org.shardflake.doctor.Verdict.Doubtful;
 import org.shardflake.doctor.Verdict.Missing;
@@ -79,6 +82,10 @@ final class ShardFindings {
         closed(server, select(its, state -> isOwn(server, state) && state.refusesWrites()));
         unguarded(server, select(its, state -> isOwn(server, state) && state.unguarded() > 0));
         odd(server, select(its, state -> isOwn(server, state) && state.odd() > 0));
+        Set<Integer> stopped = facts.sequences().stream()
+                .filter(IdSequence::isStopped)
+                .map(IdSequence::shard)
+                .collect(Collectors.toSet());
         copies(server, select(its, state -> isOthers(server, state) && !state.takesWrites()));
         unknown(
                 server,
@@ -87,9 +94,7 @@ final class ShardFindings {
                 server,
                 select(
                         its,
-                        state -> facts.idsStopped().contains(state.shard())
-                                && isOwn(server, state)
-                                && !state.refusesWrites()));
+                        state -> stopped.contains(state.shard()) && isOwn(server, state) && !state.refusesWrites()));
         history(server, facts);
     }
 

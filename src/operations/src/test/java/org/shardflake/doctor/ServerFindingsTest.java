@@ -41,8 +41,6 @@ class ServerFindingsTest {
                 Map.of(),
                 ShardSet.of(),
                 ShardSet.of(),
-                Set.of(),
-                List.of(),
                 List.of(),
                 List.of(),
                 List.of(),
