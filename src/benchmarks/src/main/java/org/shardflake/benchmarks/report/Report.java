@@ -91,24 +91,15 @@ public final class Report {
         return block("![" + Markdown.escape(chart.title()) + "](" + fileName + ")");
     }
 
-    /** Adds a formula in the language of TeX. */
-    public Report formula(String formula) {
-        return fenced("math", formula);
-    }
-
     /** Adds a block of code or output. */
     public Report code(String code) {
-        return fenced("", code);
+        return block("```\n" + code.strip() + "\n```");
     }
 
     /** Says with which command the page was made, and that it was today. */
     public Report command(String command) {
         return paragraph("Made on %s with:".formatted(LocalDate.now(ZoneOffset.UTC)))
                 .code(command);
-    }
-
-    private Report fenced(String language, String content) {
-        return block("```" + language + "\n" + content.strip() + "\n```");
     }
 
     private Report block(String block) {
