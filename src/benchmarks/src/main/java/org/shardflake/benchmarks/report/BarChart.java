@@ -9,7 +9,7 @@ import java.util.List;
 import org.shardflake.benchmarks.report.Svg.Anchor;
 
 /** Candidates one below the other, each with a bar from zero to its median and a line from its least to its greatest value. */
-public final class BarChart implements Chart {
+public final class BarChart {
 
     private static final double TOP = 62;
     private static final double ROW = 28;
@@ -58,13 +58,13 @@ public final class BarChart implements Chart {
         return this;
     }
 
-    @Override
-    public String title() {
+    /** What it shows, for those who cannot see it too. */
+    String title() {
         return title;
     }
 
-    @Override
-    public String toSvg() {
+    /** The picture; the same figures give the same text. */
+    String toSvg() {
         Svg svg = new Svg(title);
         svg.text("soft", Anchor.START, MARGIN, 46, unit);
         double left = MARGIN + 10 + widest(bars.stream().map(Bar::label).toList());
@@ -91,7 +91,7 @@ public final class BarChart implements Chart {
         Spread spread = bar.spread();
         double middle = top + THICKNESS / 2;
         svg.text("text", Anchor.END, left - 10, middle + 5, bar.label());
-        svg.rectangle(bar.highlighted() ? "f0" : "plain", left, top, at(scale, spread.median()) - left, THICKNESS);
+        svg.rectangle(bar.highlighted() ? "ours" : "plain", left, top, at(scale, spread.median()) - left, THICKNESS);
         if (spread.min() < spread.max()) {
             svg.line("whisker", at(scale, spread.min()), middle, at(scale, spread.max()), middle);
             svg.line("whisker", at(scale, spread.min()), middle - 4, at(scale, spread.min()), middle + 4);

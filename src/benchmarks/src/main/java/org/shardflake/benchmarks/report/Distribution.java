@@ -7,7 +7,6 @@ package org.shardflake.benchmarks.report;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import java.util.stream.IntStream;
 
 /** Many values of one kind, and how they are spread. Immutable. */
 public final class Distribution {
@@ -52,18 +51,6 @@ public final class Distribution {
     /** The greatest value. */
     public double max() {
         return sorted[sorted.length - 1];
-    }
-
-    /** All values, the least first: the x of a cumulative chart. */
-    public double[] values() {
-        return sorted.clone();
-    }
-
-    /** For each of the {@link #values()}, how many percent of all are not above it: the y of a cumulative chart. */
-    public double[] percents() {
-        return IntStream.rangeClosed(1, sorted.length)
-                .mapToDouble(count -> 100.0 * count / sorted.length)
-                .toArray();
     }
 
     /**

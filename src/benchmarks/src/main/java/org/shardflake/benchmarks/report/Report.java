@@ -84,7 +84,7 @@ public final class Report {
      *
      * @param fileName ends in {@code .svg}; the file lies beside the page
      */
-    public Report chart(String fileName, Chart chart) {
+    public Report chart(String fileName, BarChart chart) {
         if (!fileName.matches("[A-Za-z0-9_-]+\\.svg") || files.put(fileName, chart.toSvg()) != null) {
             throw new IllegalArgumentException(fileName + " is no name of a chart, or there twice");
         }

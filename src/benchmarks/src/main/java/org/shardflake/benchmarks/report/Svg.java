@@ -13,7 +13,6 @@ import java.util.Locale;
 final class Svg {
 
     static final int WIDTH = 760;
-    static final int COLOURS = 6;
 
     private static final double CHARACTER = 6.8;
     private static final String STYLE = """
@@ -21,18 +20,11 @@ final class Svg {
             .back { fill: #ffffff; stroke: #d1d9e0 } .text { fill: #1f2328 } .soft { fill: #59636e }
             .title { fill: #1f2328; font-size: 15px; font-weight: 600 }
             .grid { stroke: #d1d9e0 } .whisker { stroke: #1f2328; stroke-width: 1.5 } .plain { fill: #9aa4af }
-            .line { fill: none; stroke-width: 2 }
-            .c0 { stroke: #0969da } .c1 { stroke: #bc4c00 } .c2 { stroke: #1a7f37 }
-            .c3 { stroke: #8250df } .c4 { stroke: #bf3989 } .c5 { stroke: #7d6500 }
-            .f0 { fill: #0969da } .f1 { fill: #bc4c00 } .f2 { fill: #1a7f37 }
-            .f3 { fill: #8250df } .f4 { fill: #bf3989 } .f5 { fill: #7d6500 }
+            .ours { fill: #0969da }
             @media (prefers-color-scheme: dark) {
             .back { fill: #0d1117; stroke: #3d444d } .text, .title { fill: #f0f6fc } .soft { fill: #9198a1 }
             .grid { stroke: #3d444d } .whisker { stroke: #f0f6fc } .plain { fill: #656c76 }
-            .c0 { stroke: #58a6ff } .c1 { stroke: #f0883e } .c2 { stroke: #3fb950 }
-            .c3 { stroke: #bc8cff } .c4 { stroke: #f778ba } .c5 { stroke: #d9b428 }
-            .f0 { fill: #58a6ff } .f1 { fill: #f0883e } .f2 { fill: #3fb950 }
-            .f3 { fill: #bc8cff } .f4 { fill: #f778ba } .f5 { fill: #d9b428 }
+            .ours { fill: #58a6ff }
             }
             </style>
             """;
@@ -56,12 +48,6 @@ final class Svg {
                 .formatted(type, anchor.name().toLowerCase(Locale.ROOT), at(x), at(y), escape(text)));
     }
 
-    /** Text that runs upwards, centred on its position. */
-    void upwards(String type, double x, double y, String text) {
-        add("<text class=\"%s\" text-anchor=\"middle\" transform=\"translate(%s %s) rotate(-90)\">%s</text>"
-                .formatted(type, at(x), at(y), escape(text)));
-    }
-
     void rectangle(String type, double x, double y, double width, double height) {
         add("<rect class=\"%s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>"
                 .formatted(type, at(x), at(y), at(width), at(height)));
@@ -70,18 +56,6 @@ final class Svg {
     void line(String type, double x1, double y1, double x2, double y2) {
         add("<line class=\"%s\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>"
                 .formatted(type, at(x1), at(y1), at(x2), at(y2)));
-    }
-
-    void dot(String type, double x, double y) {
-        add("<circle class=\"%s\" cx=\"%s\" cy=\"%s\" r=\"3\"/>".formatted(type, at(x), at(y)));
-    }
-
-    void path(String type, String dashes, double[] x, double[] y) {
-        StringBuilder path = new StringBuilder();
-        for (int i = 0; i < x.length; i++) {
-            path.append(i == 0 ? "M" : " L").append(at(x[i])).append(' ').append(at(y[i]));
-        }
-        add("<path class=\"line %s\" stroke-dasharray=\"%s\" d=\"%s\"/>".formatted(type, dashes, path));
     }
 
     String finish(double height) {

@@ -21,13 +21,10 @@ public final class RouterComparison {
 
     private RouterComparison() {}
 
-    /**
-     * Measures, and writes the page {@code router.md}.
-     *
-     * @param costs what routing costs in memory, for the same page
-     */
-    public static void run(List<InMemoryCost> costs) throws Exception {
+    /** Measures, and writes the page {@code router.md}. */
+    public static void run() throws Exception {
         Sizes sizes = Sizes.ofProperties();
+        List<RoutingCosts.Cost> costs = RoutingCosts.measure();
         try (PostgresCluster cluster = PostgresCluster.builder()
                 .provider(PostgresProvider.EMBEDDED)
                 .servers(SERVERS)

@@ -65,10 +65,10 @@ final class RouterReport {
         machine = description;
     }
 
-    void inMemory(List<InMemoryCost> costs) {
-        for (InMemoryCost cost : costs) {
+    void inMemory(List<RoutingCosts.Cost> costs) {
+        for (RoutingCosts.Cost cost : costs) {
             inMemory.add(List.of(
-                    Markdown.escape(cost.name()),
+                    Markdown.escape(cost.step()),
                     Figures.number(cost.nanos()),
                     Figures.number(cost.error()),
                     // What JMH itself allocates shows up as a tiny fraction of a byte.

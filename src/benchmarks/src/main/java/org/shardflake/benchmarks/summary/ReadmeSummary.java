@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.shardflake.benchmarks.report.Markdown;
+import org.shardflake.benchmarks.report.Report;
 
 /** The part of the README between two comments: what the pages say of their goals, and a chart of theirs. */
 public final class ReadmeSummary {
@@ -28,7 +29,7 @@ public final class ReadmeSummary {
     private final List<String> missing = new ArrayList<>();
 
     /** Reads the pages in this directory. */
-    public ReadmeSummary(Path pages) throws IOException {
+    ReadmeSummary(Path pages) throws IOException {
         this.pages = pages;
         addGoals("ids");
         addRouter();
@@ -36,8 +37,19 @@ public final class ReadmeSummary {
         addGoals("deploys");
     }
 
+    /** Puts into the README of this checkout what the pages say. Measures nothing. */
+    public static void write() throws IOException {
+        Path pages = Report.directory();
+        Path readme = pages.resolve("../../../README.md").normalize();
+        ReadmeSummary summary = new ReadmeSummary(pages);
+        Files.writeString(readme, summary.into(Files.readString(readme)));
+        summary.missing()
+                .forEach(page ->
+                        System.out.printf("%s has no page %s.md: nothing of it is in the README%n", pages, page));
+    }
+
     /** The names of the pages that are not there. */
-    public List<String> missing() {
+    List<String> missing() {
         return List.copyOf(missing);
     }
 
@@ -104,7 +116,7 @@ public final class ReadmeSummary {
      *
      * @throws IllegalArgumentException if it lacks one of the comments that this part stands between
      */
-    public String into(String readme) {
+    String into(String readme) {
         int begin = readme.indexOf(BEGIN);
         int end = readme.indexOf(END, begin);
         if (begin < 0 || end < 0) {

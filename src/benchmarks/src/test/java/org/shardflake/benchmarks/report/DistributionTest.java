@@ -51,14 +51,6 @@ class DistributionTest {
     }
 
     @Test
-    void isCumulative() {
-        Distribution distribution = Distribution.of(List.of(7.0, 2.0, 2.0, 3.0));
-
-        assertThat(distribution.values()).containsExactly(2, 2, 3, 7);
-        assertThat(distribution.percents()).containsExactly(25, 50, 75, 100);
-    }
-
-    @Test
     void everyValueIsInOneBin() {
         assertThat(Distribution.of(List.of(0.0, 4.9, 5.0, 14.0, 20.0)).histogram(5))
                 .containsExactly(2, 1, 1, 0, 1);

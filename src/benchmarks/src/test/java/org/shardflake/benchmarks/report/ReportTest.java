@@ -109,25 +109,7 @@ class ReportTest {
     }
 
     @Test
-    void drawsLinesAsXmlOnBothKindsOfAxis() throws Exception {
-        for (boolean logarithmic : new boolean[] {false, true}) {
-            LineChart chart = new LineChart(HOSTILE, HOSTILE, HOSTILE, logarithmic, logarithmic);
-            for (int series = 0; series < 9; series++) {
-                chart.series(HOSTILE + series, new double[] {1, 10, 1000}, new double[] {1 + series, 1e-3, 1e6});
-            }
-            Document svg = parse(chart.toSvg());
-            assertThat(svg.getElementsByTagName("path").getLength()).isEqualTo(18); // the legend too
-            assertThat(chart.toSvg()).doesNotContain("NaN", "Infinity");
-        }
-    }
-
-    @Test
     void refusesPointsThatHaveNoPlace() {
-        LineChart chart = new LineChart("", "", "", false, true);
-        assertThatThrownBy(() -> chart.series("s", new double[] {1}, new double[] {0}))
-                .hasMessage("s: 0.0 has no place on the axis");
-        assertThatThrownBy(() -> chart.series("s", new double[] {1, 2}, new double[] {1}))
-                .hasMessage("s has 2 x and 1 y");
         assertThatThrownBy(() -> new BarChart("", "").bar("b", 1, 0.5, 2, false))
                 .hasMessage("b: 1.0, 0.5 and 2.0 are not a range from zero up");
     }
