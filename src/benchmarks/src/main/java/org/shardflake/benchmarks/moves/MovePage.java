@@ -18,8 +18,6 @@ import org.shardflake.benchmarks.report.Target;
 /** The page about moves. */
 final class MovePage {
 
-    private static final int MOST_BINS = 16;
-
     private final Results results;
     private final Sizes sizes;
     private final Report page = new Report("Moves: beside dump and restore");
@@ -115,7 +113,6 @@ final class MovePage {
                         row("pause at a cutover", pauses.pauses()),
                         row("the same without a cutover", pauses.without()),
                         row("pause as the command says it", pauses.said())));
-        page.table(List.of("Milliseconds", "Cutovers"), histogram(pauses.pauses()));
         page.paragraph(
                 "%,d transactions were acknowledged, %,d failed%s; %,d attempts at a cutover gave themselves up. Afterwards every shard's rows were counted: %,d acknowledged ones were missing, %,d were too many."
                         .formatted(
@@ -136,18 +133,6 @@ final class MovePage {
                 Figures.number(millis.percentile(90)),
                 Figures.number(millis.percentile(99)),
                 Figures.number(millis.max()));
-    }
-
-    private static List<List<String>> histogram(Distribution millis) {
-        List<List<String>> rows = new ArrayList<>();
-        double width = millis.binWidth(MOST_BINS);
-        List<Integer> bins = millis.histogram(width);
-        for (int bin = 0; bin < bins.size(); bin++) {
-            rows.add(List.of(
-                    "%s to %s".formatted(Figures.number(bin * width), Figures.number((bin + 1) * width)),
-                    String.valueOf(bins.get(bin))));
-        }
-        return rows;
     }
 
     private void conditions() {

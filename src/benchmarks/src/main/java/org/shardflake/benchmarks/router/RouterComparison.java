@@ -11,6 +11,7 @@ import java.util.Map;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 
@@ -23,7 +24,8 @@ public final class RouterComparison {
 
     /** Measures, and writes the page {@code router.md}. */
     public static void run() throws Exception {
-        Sizes sizes = Sizes.ofProperties();
+        Sizing sizing = new Sizing("src/benchmarks", "RouterPeers", "router.");
+        Sizes sizes = Sizes.of(sizing);
         List<RoutingCosts.Cost> costs = RoutingCosts.measure();
         try (PostgresCluster cluster = PostgresCluster.builder()
                 .provider(PostgresProvider.EMBEDDED)
@@ -32,7 +34,7 @@ public final class RouterComparison {
                 .start()) {
             say("making %d shards".formatted(sizes.shards()));
             PhotoServers servers = PhotoServers.prepare(cluster, sizes.shards(), sizes.rows(), sizes.poolSize());
-            RouterReport report = new RouterReport(sizes, servers.layout());
+            RouterReport report = new RouterReport(sizing, sizes, servers.layout());
             try (Connection connection = servers.connect()) {
                 report.machine(Machine.describe(connection));
             }

@@ -49,19 +49,4 @@ class DistributionTest {
         assertThatIllegalArgumentException().isThrownBy(() -> Distribution.of(List.of()));
         assertThatIllegalArgumentException().isThrownBy(() -> Distribution.of(List.of(1.0, Double.NaN)));
     }
-
-    @Test
-    void everyValueIsInOneBin() {
-        assertThat(Distribution.of(List.of(0.0, 4.9, 5.0, 14.0, 20.0)).histogram(5))
-                .containsExactly(2, 1, 1, 0, 1);
-    }
-
-    @Test
-    void binsAreRoundAndFew() {
-        assertThat(oneTo(15).binWidth(16)).isEqualTo(1);
-        assertThat(oneTo(16).binWidth(16)).isEqualTo(2);
-        assertThat(oneTo(79).binWidth(16)).isEqualTo(5);
-        assertThat(oneTo(80).binWidth(16)).isEqualTo(10);
-        assertThat(oneTo(445).histogram(oneTo(445).binWidth(16))).hasSizeLessThanOrEqualTo(16);
-    }
 }
