@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -102,7 +101,7 @@ final class AdoptCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
@@ -134,7 +133,7 @@ final class AdoptCommand implements Callable<Integer> {
         }
     }
 
-    private AdoptReport perform(Adopter adopter) throws SQLException {
+    private AdoptReport perform(Adopter adopter) {
         if (cancel) {
             adopter.checkCancel();
             confirm.require(
@@ -150,7 +149,7 @@ final class AdoptCommand implements Callable<Integer> {
         return reopen ? adopter.reopen() : adopter.run();
     }
 
-    private void showPlan(Adopter adopter) throws SQLException {
+    private void showPlan(Adopter adopter) {
         if (cancel) {
             adopter.checkCancel();
         }

@@ -10,10 +10,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Objects;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
@@ -91,7 +91,7 @@ final class MapImportCommand implements Runnable {
     private void warn(int shards) {
         if (!dryRun && !yes) {
             throw new CliException(
-                    ExitCodes.USAGE,
+                    Kind.USAGE,
                     "the file puts %s on other servers, and import moves no rows: a shard whose rows are not"
                                     .formatted(ShardMapView.count(shards))
                             + " there already would be empty to its users",

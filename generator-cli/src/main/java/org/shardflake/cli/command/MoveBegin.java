@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,6 +14,7 @@ import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
@@ -77,7 +77,7 @@ final class MoveBegin extends CopyMixin {
     }
 
     /** Refuses all of it if a part cannot be moved, before anything is begun. */
-    void requirePassing(MoveMixin moves, Mover mover, Map<String, ShardSet> sources) throws SQLException {
+    void requirePassing(MoveMixin moves, Mover mover, Map<String, ShardSet> sources) {
         if (sources.size() > 1) {
             for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
                 if (mover.begun(source.getKey(), target, source.getValue()).isEmpty()) {
@@ -88,7 +88,7 @@ final class MoveBegin extends CopyMixin {
     }
 
     /** Shows what would be done and checks it, and returns the exit code. */
-    int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) throws SQLException {
+    int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) {
         Map<String, ShardSet> sources = sources(moves.map());
         Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
         List<PreflightReport> plan = new ArrayList<>();
@@ -114,13 +114,13 @@ final class MoveBegin extends CopyMixin {
         return plan.stream().allMatch(PreflightReport::passed) ? ExitCodes.OK : ExitCodes.PRECONDITION;
     }
 
-    private static void refuseMoving(Mover mover, ShardSet shards) throws SQLException {
+    private static void refuseMoving(Mover mover, ShardSet shards) {
         for (Move move : mover.moves()) {
             ShardSet both = ShardSet.of(
                     shards.stream().filter(move.shardSet()::contains).toArray());
             if (!both.isEmpty()) {
                 throw new CliException(
-                        ExitCodes.PRECONDITION,
+                        Kind.PRECONDITION,
                         "shards %s are in move %d already".formatted(both, move.id()),
                         "see it with shardflake move status");
             }

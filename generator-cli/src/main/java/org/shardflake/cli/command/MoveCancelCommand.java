@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -74,7 +73,7 @@ final class MoveCancelCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = MoveMixin.find(mover, id);

@@ -4,15 +4,14 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveServer;
@@ -75,7 +74,7 @@ class MoveMixin extends CatalogMixin {
     }
 
     /** The move with this number, or the only one there is. */
-    static Move find(Mover mover, @Nullable Long id) throws SQLException {
+    static Move find(Mover mover, @Nullable Long id) {
         if (id != null) {
             return mover.move(id);
         }
@@ -84,7 +83,7 @@ class MoveMixin extends CatalogMixin {
             String numbers =
                     moves.stream().map(move -> String.valueOf(move.id())).collect(Collectors.joining(", "));
             throw new CliException(
-                    moves.isEmpty() ? ExitCodes.PRECONDITION : ExitCodes.USAGE,
+                    moves.isEmpty() ? Kind.PRECONDITION : Kind.USAGE,
                     moves.isEmpty() ? "there is no move" : "which move? There are " + numbers,
                     moves.isEmpty() ? "begin one with shardflake move start" : "give its number");
         }

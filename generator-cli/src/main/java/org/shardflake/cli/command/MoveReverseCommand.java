@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -74,7 +73,7 @@ final class MoveReverseCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
         Mover mover = moves.mover(moves.settings(pause, true), progress);
         Move move = MoveMixin.find(mover, id);

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -62,7 +61,7 @@ final class MoveVerifyCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
         Mover mover = moves.mover(moves.settings(), progress);
         Move move = MoveMixin.find(mover, id);

@@ -4,10 +4,10 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.doctor.Doctor;
@@ -60,7 +60,7 @@ public final class ReconcileCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         Doctor examination = doctor.doctor(forgotten);
         DoctorView view = new DoctorView(examination.examineOwnership());
         boolean mayChange = !examination.isMapInDoubt();
@@ -73,7 +73,7 @@ public final class ReconcileCommand implements Callable<Integer> {
                 () -> view.facts().isEmpty() ? doctor.extent() + " are as the shard map says" : view.text());
         if (!mayChange) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "the catalog may be older than the servers, so nothing was changed",
                     "shardflake doctor says what to do, for each finding");
         }

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -75,7 +74,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> servers = targets.targets(map, catalog);
         try (SchemaChecks checks = SchemaChecks.prepare(servers)) {
@@ -91,8 +90,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
         }
     }
 
-    private List<ServerReport> run(SchemaChecks checks, List<DeployTarget> servers)
-            throws SQLException, InterruptedException {
+    private List<ServerReport> run(SchemaChecks checks, List<DeployTarget> servers) throws InterruptedException {
         int shards = servers.stream().mapToInt(server -> server.shards().size()).sum();
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         try (Progress checking = progress.start("checking shards", shards)) {
