@@ -170,8 +170,8 @@ final class MoveLease implements AutoCloseable {
         changeShard("pause_ms = %f".formatted(pause.toNanos() / 1e6), shard);
     }
 
-    synchronized void verified(int shard, String verified) throws SQLException {
-        changeShard("verified = " + Sql.quote(verified), shard);
+    synchronized void verified(int shard, Verified verified) throws SQLException {
+        changeShard("verified = " + Sql.quote(verified.toString()), shard);
     }
 
     private void changeShard(String assignments, int shard) throws SQLException {

@@ -129,7 +129,7 @@ public final class Mover {
                 }
                 if (shard.phase() != ShardPhase.SWITCHED) {
                     // What was found at the cutover says for good whether the source's copy may go.
-                    session.lease().verified(number, differences.isEmpty() ? "online" : "different");
+                    session.lease().verified(number, differences.isEmpty() ? Verified.ONLINE : Verified.DIFFERENT);
                 }
                 listener.compared(number, differences);
                 if (!differences.isEmpty()) {
@@ -362,7 +362,7 @@ public final class Mover {
     private static void requireComparedAtCutover(Move move) {
         ShardSet doubtful = ShardSet.of(move.shards().stream()
                 .filter(shard -> shard.phase() == ShardPhase.SWITCHED
-                        && !shard.verified().equals("at cutover"))
+                        && shard.verified() != Verified.AT_CUTOVER)
                 .map(MoveShard::shard)
                 .toList());
         if (!doubtful.isEmpty()) {

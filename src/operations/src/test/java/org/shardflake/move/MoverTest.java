@@ -78,7 +78,7 @@ class MoverTest {
         move = mover.cutOver(move.id(), moving);
         assertThat(move.shards()).allSatisfy(shard -> {
             assertThat(shard.server()).isEqualTo("db2");
-            assertThat(shard.verified()).isEqualTo("at cutover");
+            assertThat(shard.verified()).isEqualTo(Verified.AT_CUTOVER);
         });
         try (ShardRouter router = shards.router().build()) {
             router.run(9, tx -> {
@@ -297,7 +297,7 @@ class MoverTest {
         assertThat(ofShard3.get(0).different()).hasSize(1);
         assertThat(ofShard3.get(1).missing()).hasSize(1);
         assertThat(found.getOrDefault(4, List.of()).get(0).extra()).containsExactly("(1,extra)");
-        assertThat(mover.move(move.id()).shard(3).verified()).isEqualTo("different");
+        assertThat(mover.move(move.id()).shard(3).verified()).isEqualTo(Verified.DIFFERENT);
 
         assertThatThrownBy(() -> mover.cutOver(move.id(), ShardSet.parse("3-5")))
                 .isInstanceOf(MoveRefusedException.class)
