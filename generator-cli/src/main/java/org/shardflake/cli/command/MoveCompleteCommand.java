@@ -6,14 +6,12 @@ package org.shardflake.cli.command;
 
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code shardflake move complete}. */
@@ -38,12 +36,8 @@ final class MoveCompleteCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "MOVE",
-            description = "The move's number (default: the only one).")
-    private @Nullable Long id;
+    @Mixin
+    private MoveIdMixin which;
 
     @Mixin
     private DryRunMixin dryRun;
@@ -61,7 +55,7 @@ final class MoveCompleteCommand implements Callable<Integer> {
     public Integer call() {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
-        Move move = MoveMixin.find(mover, id);
+        Move move = which.find(mover);
         String what = "complete move %d and remove the copies of %s on %s"
                 .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source());
         if (dryRun.isOn()) {
