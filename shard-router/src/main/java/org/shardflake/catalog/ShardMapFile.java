@@ -4,7 +4,6 @@
  */
 package org.shardflake.catalog;
 
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

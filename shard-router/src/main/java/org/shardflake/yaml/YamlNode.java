@@ -35,8 +35,7 @@ public final class YamlNode {
     public static YamlNode parse(String yaml, String label) {
         try {
             return new YamlNode(
-                    "the file",
-                    new Load(LoadSettings.builder().setLabel(label).build()).loadFromString(yaml));
+                    "the file", new Load(LoadSettings.builder().setLabel(label).build()).loadFromString(yaml));
         } catch (YamlEngineException e) {
             throw new IllegalArgumentException("it is not YAML: " + e.getMessage(), e);
         }

@@ -81,8 +81,8 @@ final class AdoptCommand implements Callable<Integer> {
     @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the table.")
     private boolean cancel;
 
-    @Option(names = "--dry-run", description = "Check everything, show what would be done, change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     @Option(
             names = "--batch",
@@ -115,7 +115,7 @@ final class AdoptCommand implements Callable<Integer> {
                 map,
                 server -> catalog.parse(server.url()),
                 progress)) {
-            if (dryRun) {
+            if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {
                 AdoptReport report = perform(adopter);
@@ -154,7 +154,7 @@ final class AdoptCommand implements Callable<Integer> {
             adopter.checkCancel();
         }
         AdoptPlan plan = adopter.plan();
-        spec.commandLine().getErr().println("dry run: nothing was changed");
+        dryRun.say();
         output.print(
                 spec.commandLine().getOut(),
                 AdoptView.facts(plan),

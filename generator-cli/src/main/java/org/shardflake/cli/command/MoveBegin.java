@@ -24,6 +24,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.move.PreflightReport;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 
@@ -45,11 +46,11 @@ final class MoveBegin extends CopyMixin {
             description = "The server to move them to, such as db3.")
     private String target;
 
-    @Option(names = "--dry-run", description = "Check everything and show the plan; change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     boolean isDryRun() {
-        return dryRun;
+        return dryRun.isOn();
     }
 
     String target() {

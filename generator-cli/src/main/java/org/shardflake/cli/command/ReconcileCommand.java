@@ -42,8 +42,8 @@ public final class ReconcileCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--dry-run", description = "Show what is not as the map says, and change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     @Option(
             names = "--forget",
@@ -64,7 +64,7 @@ public final class ReconcileCommand implements Callable<Integer> {
         Doctor examination = doctor.doctor(forgotten);
         DoctorView view = new DoctorView(examination.examineOwnership());
         boolean mayChange = !examination.isMapInDoubt();
-        if (!dryRun && mayChange) {
+        if (!dryRun.isOn() && mayChange) {
             view.fix(spec.commandLine().getErr());
         }
         output.print(

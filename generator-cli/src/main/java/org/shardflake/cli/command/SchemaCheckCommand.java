@@ -64,8 +64,8 @@ final class SchemaCheckCommand implements Callable<Integer> {
     @Mixin
     private LockTimeoutMixin lockTimeout;
 
-    @Option(names = "--dry-run", description = "Look for rows of other shards, and change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     @Mixin
     private CatalogMixin catalog;
@@ -79,8 +79,8 @@ final class SchemaCheckCommand implements Callable<Integer> {
         List<DeployTarget> servers = targets.targets(map, catalog);
         try (SchemaChecks checks = SchemaChecks.prepare(servers)) {
             TargetsMixin.refuseMoving(servers, catalog);
-            if (dryRun) {
-                spec.commandLine().getErr().println("dry run: nothing was changed");
+            if (dryRun.isOn()) {
+                dryRun.say();
             } else {
                 checks.record(new RowChecks(true, uidColumn, map.sharding().shardCount()));
             }
@@ -94,7 +94,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
         int shards = servers.stream().mapToInt(server -> server.shards().size()).sum();
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         try (Progress checking = progress.start("checking shards", shards)) {
-            return checks.run(lockTimeout.get(), dryRun, checking::advance);
+            return checks.run(lockTimeout.get(), dryRun.isOn(), checking::advance);
         }
     }
 
@@ -143,8 +143,8 @@ final class SchemaCheckCommand implements Callable<Integer> {
     }
 
     private String table(List<ServerReport> reports) {
-        TableWriter table =
-                new TableWriter("SERVER", "SHARDS", "CHECKS PRESENT", dryRun ? "TO ADD" : "ADDED", "WITH STRAY ROWS");
+        TableWriter table = new TableWriter(
+                "SERVER", "SHARDS", "CHECKS PRESENT", dryRun.isOn() ? "TO ADD" : "ADDED", "WITH STRAY ROWS");
         reports.forEach(report -> table.row(
                 report.server(),
                 report.shards(),

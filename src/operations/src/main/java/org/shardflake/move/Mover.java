@@ -361,8 +361,7 @@ public final class Mover {
 
     private static void requireComparedAtCutover(Move move) {
         ShardSet doubtful = ShardSet.of(move.shards().stream()
-                .filter(shard -> shard.phase() == ShardPhase.SWITCHED
-                        && shard.verified() != Verified.AT_CUTOVER)
+                .filter(shard -> shard.phase() == ShardPhase.SWITCHED && shard.verified() != Verified.AT_CUTOVER)
                 .map(MoveShard::shard)
                 .toList());
         if (!doubtful.isEmpty()) {

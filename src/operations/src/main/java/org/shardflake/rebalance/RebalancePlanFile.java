@@ -4,7 +4,6 @@
  */
 package org.shardflake.rebalance;
 
-
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
