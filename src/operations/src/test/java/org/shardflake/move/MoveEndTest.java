@@ -28,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 
 /** What was written to the copy that is to go, past its fence, is not lost with it. */
@@ -224,7 +225,7 @@ class MoveEndTest {
             }
         });
         try {
-            assertThatThrownBy(() -> failing.complete(id)).isInstanceOf(SQLException.class);
+            assertThatThrownBy(() -> failing.complete(id)).isInstanceOf(ServerRefusalException.class);
             assertThat(copiesOnTheSource()).isEqualTo(5);
         } finally {
             target.start();
@@ -385,7 +386,7 @@ class MoveEndTest {
         });
 
         assertThatThrownBy(() -> failing.cutOver(id, ShardSet.of(3)))
-                .isInstanceOf(SQLException.class)
+                .isInstanceOf(ServerRefusalException.class)
                 .hasMessage("no state at all");
         shards.execute("db1", "INSERT INTO shard_0003.tag VALUES (-1, 'open')");
     }
