@@ -88,10 +88,11 @@ public final class AccountShards {
             databases.add(postgres.database(i));
         }
         AccountShards created = new AccountShards(databases, postgres.database(servers));
+        Path file = Files.writeString(directory.resolve("accounts.sql"), changelog);
         String state = "%d shards on %d servers by changelog %s, libraries %s"
                 .formatted(shards, servers, changelog, libraries);
         if (!postgres.restore(state)) {
-            created.deploy(shards, directory, changelog);
+            created.deploy(shards, directory, file);
             if (libraries) {
                 created.deployLibraries();
             }
@@ -100,7 +101,7 @@ public final class AccountShards {
         return created;
     }
 
-    private void deploy(int shards, Path directory, String sql) throws SQLException, IOException, InterruptedException {
+    private void deploy(int shards, Path directory, Path changelog) throws SQLException, InterruptedException {
         try (Connection connection = catalogDatabase.connect()) {
             CatalogSchema.deploy(connection);
         }
@@ -110,7 +111,6 @@ public final class AccountShards {
         for (int i = 1; i < servers.size(); i++) {
             catalog.addServer(server(i), "a test");
         }
-        Path changelog = Files.writeString(directory.resolve("accounts.sql"), sql);
         ShardMap map = catalog.load();
         DeployTarget all = new DeployTarget("db1", url("db1"), map.shards(map.server("db1")));
         try (SchemaDeployer deployer =
