@@ -17,7 +17,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -57,11 +56,6 @@ class MoveEndTest {
                     INSERT INTO shard_000%1$d.tag SELECT n, 'new' FROM generate_series(1, 500) n
                     """.formatted(shard));
         }
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     private long cutOver() throws SQLException {

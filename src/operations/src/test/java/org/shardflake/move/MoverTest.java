@@ -19,7 +19,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -59,11 +58,6 @@ class MoverTest {
                     INSERT INTO shard_000%1$d.entry (account_id, amount, key) SELECT id, balance, gen_random_uuid() FROM shard_000%1$d.account
                     """.formatted(shard));
         }
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     @Test
