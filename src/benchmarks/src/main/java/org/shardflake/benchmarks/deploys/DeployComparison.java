@@ -4,11 +4,18 @@
  */
 package org.shardflake.benchmarks.deploys;
 
+import java.io.IOException;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import org.shardflake.benchmarks.installation.CommandStart;
+import java.util.Map;
+import liquibase.resource.DirectoryResourceAccessor;
+import org.shardflake.benchmarks.deploys.Results.Step;
+import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.Installation.Databases;
+import org.shardflake.benchmarks.installation.ShardflakeCommand;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
@@ -17,6 +24,7 @@ import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.sql.LiquibaseRun;
 
 /**
  * All that is measured about deployments, from starting servers to writing the page.
@@ -42,7 +50,7 @@ public final class DeployComparison implements AutoCloseable {
         Sizes sizes = Sizes.of(sizing);
         try (PostgresCluster cluster = Installation.startServers(sizes.servers());
                 Connection connection = cluster.server(0).connect()) {
-            Spread start = CommandStart.seconds(sizes.rounds());
+            Spread start = ShardflakeCommand.startSeconds(sizes.rounds());
             Results results;
             try (DeployComparison comparison = new DeployComparison(cluster, sizes)) {
                 results = comparison.measure();
@@ -99,6 +107,72 @@ public final class DeployComparison implements AutoCloseable {
     public void close() throws Exception {
         for (AutoCloseable database : databases) {
             database.close();
+        }
+    }
+
+    /**
+     * How much is measured, by system properties {@code deploys.*}.
+     *
+     * @param shards in equal parts on all servers
+     * @param sample how many schemas the loop is measured on
+     */
+    record Sizes(int shards, int servers, int rounds, int sample) {
+
+        static Sizes of(Sizing sizing) {
+            int shards = sizing.number("shards", 2000);
+            return new Sizes(
+                    shards,
+                    sizing.number("servers", 2),
+                    sizing.number("rounds", 5),
+                    Math.min(shards, sizing.number("sample", 100)));
+        }
+
+        @Override
+        public String toString() {
+            return "%,d shards on %d server%s".formatted(shards, servers, servers == 1 ? "" : "s");
+        }
+    }
+
+    /**
+     * One update by Liquibase after the other, each for one schema with a connection and a history of its own, in databases of its own,
+     * which closing drops.
+     */
+    static final class LiquibaseLoop implements AutoCloseable {
+
+        private final List<PostgresServer> servers;
+        private final int schemas;
+        private final String database;
+        private final Databases databases;
+
+        /** Creates the databases. */
+        LiquibaseLoop(List<PostgresServer> servers, int schemas, String database) throws SQLException, IOException {
+            this.servers = servers;
+            this.schemas = schemas;
+            this.database = database;
+            this.databases = Databases.create(servers, database);
+        }
+
+        /** Updates every schema and returns how many seconds that took. */
+        double deploy(String changelog) throws Exception {
+            databases.writeChangelog(changelog);
+            long start = System.nanoTime();
+            for (int i = 0; i < schemas; i++) {
+                update(servers.get(i % servers.size()), "loop_%04d".formatted(i));
+            }
+            return (System.nanoTime() - start) / 1e9;
+        }
+
+        private void update(PostgresServer server, String schema) throws Exception {
+            try (Connection connection = server.connect(database);
+                    DirectoryResourceAccessor resources = new DirectoryResourceAccessor(databases.directory())) {
+                Sql.execute(connection, "CREATE SCHEMA IF NOT EXISTS " + schema, "SET search_path = " + schema);
+                LiquibaseRun.update(connection, resources, Databases.CHANGELOG, schema, Map.of());
+            }
+        }
+
+        @Override
+        public void close() throws SQLException, IOException {
+            databases.close();
         }
     }
 }

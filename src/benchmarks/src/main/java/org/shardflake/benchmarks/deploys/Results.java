@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
@@ -63,5 +64,36 @@ final class Results {
                     Target.atLeast(what + ", times as fast as a loop of Liquibase", TIMES_AS_FAST, "", times(step)));
         }
         return targets;
+    }
+
+    /** What is deployed, in this order. */
+    enum Step {
+        FIRST("first deployment", Photos.CHANGELOG, 20),
+        RERUN("rerun with nothing to do", Photos.CHANGELOG, 3),
+        ALTER("one `ALTER TABLE`", Photos.ALTERED, 10);
+
+        private final String label;
+        private final String changelog;
+        private final double goalSeconds;
+
+        Step(String label, String changelog, double goalSeconds) {
+            this.label = label;
+            this.changelog = changelog;
+            this.goalSeconds = goalSeconds;
+        }
+
+        /** As Markdown. */
+        String label() {
+            return label;
+        }
+
+        String changelog() {
+            return changelog;
+        }
+
+        /** What it is to take at most, on 2,000 shards on 2 servers. */
+        double goalSeconds() {
+            return goalSeconds;
+        }
     }
 }

@@ -7,6 +7,7 @@ package org.shardflake.benchmarks.ids;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
 
 /** The tables of the candidates, all alike but for the id. */
 final class Tables {

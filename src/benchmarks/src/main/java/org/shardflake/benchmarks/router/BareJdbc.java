@@ -8,6 +8,8 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import org.shardflake.benchmarks.router.Peer.JdbcPeer;
+import org.shardflake.benchmarks.router.Peer.Photo;
 
 /** JDBC on a pool of the right server, which is found by arithmetic: the limit. */
 final class BareJdbc extends JdbcPeer {

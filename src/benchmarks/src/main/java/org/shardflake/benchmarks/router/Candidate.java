@@ -15,16 +15,10 @@ enum Candidate {
             return new BareJdbc(layout, NEWEST);
         }
     },
-    SPRING("Spring AbstractRoutingDataSource", Archives.COMMON + "|/spring-|/micrometer-") {
-        @Override
-        Peer open(Layout layout) {
-            return new SpringRouting(layout, NEWEST);
-        }
-    },
     SHARDINGSPHERE("ShardingSphere-JDBC", Archives.ALL_BUT_OTHERS) {
         @Override
         Peer open(Layout layout) throws SQLException {
-            return new ShardingSphere(layout, false);
+            return new ShardingSphere(layout);
         }
 
         @Override
