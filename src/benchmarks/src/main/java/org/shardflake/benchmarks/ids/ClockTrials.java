@@ -30,7 +30,7 @@ import org.shardflake.scheme.Schemes;
 final class ClockTrials implements AutoCloseable {
 
     /** Both outcomes, and whose clock it was. */
-    record Outcome(ClockTrial.Outcome stepBack, ClockTrial.Outcome stand, String clock) {}
+    record Outcomes(ClockTrial.Outcome stepBack, ClockTrial.Outcome stand, String clock) {}
 
     private final int millis;
     private final PostgresCluster cluster;
@@ -55,7 +55,7 @@ final class ClockTrials implements AutoCloseable {
         }
     }
 
-    Outcome run(Candidate candidate, GeneratorSettings settings) throws Exception {
+    Outcomes run(Candidate candidate, GeneratorSettings settings) throws Exception {
         if (candidate instanceof JavaCandidate java) {
             return inJava(settings, java::generator);
         }
@@ -72,11 +72,11 @@ final class ClockTrials implements AutoCloseable {
         IdGenerator make(GeneratorSettings settings) throws SQLException;
     }
 
-    private Outcome inJava(GeneratorSettings settings, Maker maker) throws Exception {
+    private Outcomes inJava(GeneratorSettings settings, Maker maker) throws Exception {
         JavaTrialClock javaClock = new JavaTrialClock();
         try (IdGenerator generator = maker.make(settings.withClock(javaClock))) {
             ClockTrial trial = new ClockTrial(javaClock, (count, into) -> draw(generator, count, into), millis);
-            return new Outcome(trial.stepBack(), trial.stand(), "the generator's, in Java");
+            return new Outcomes(trial.stepBack(), trial.stand(), "the generator's, in Java");
         }
     }
 
@@ -86,14 +86,14 @@ final class ClockTrials implements AutoCloseable {
         }
     }
 
-    private Outcome inDatabase(DatabaseCandidate candidate) throws Exception {
+    private Outcomes inDatabase(DatabaseCandidate candidate) throws Exception {
         try (Connection session = cluster.server(0).connect()) {
             Tables.create(session, candidate);
             DatabaseTrialClock.use(session);
             try (PreparedStatement statement = session.prepareStatement(
                     "SELECT %s FROM generate_series(1, ?)".formatted(candidate.expression()))) {
                 ClockTrial trial = new ClockTrial(clock, (count, into) -> draw(statement, count, into), millis);
-                return new Outcome(trial.stepBack(), trial.stand(), "the function's hook");
+                return new Outcomes(trial.stepBack(), trial.stand(), "the function's hook");
             }
         }
     }

@@ -290,7 +290,7 @@ final class IdPage {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    private ClockTrials.Outcome clock(Candidate candidate) {
+    private ClockTrials.Outcomes clock(Candidate candidate) {
         return Results.get(results.clocks, candidate.name());
     }
 

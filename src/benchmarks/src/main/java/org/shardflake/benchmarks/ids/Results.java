@@ -27,7 +27,7 @@ final class Results {
     final Map<String, Size> sizes = new LinkedHashMap<>();
     final Map<String, Duplicates.Outcome> duplicates = new LinkedHashMap<>();
     final Map<String, Duplicates.Outcome> duplicatesNumbered = new LinkedHashMap<>();
-    final Map<String, ClockTrials.Outcome> clocks = new LinkedHashMap<>();
+    final Map<String, ClockTrials.Outcomes> clocks = new LinkedHashMap<>();
     final Map<String, Order> orders = new LinkedHashMap<>();
 
     /**
@@ -66,7 +66,7 @@ final class Results {
 
     /** How many ids a candidate made twice in all trials. */
     long allDuplicates(String candidate) {
-        ClockTrials.Outcome clock = get(clocks, candidate);
+        ClockTrials.Outcomes clock = get(clocks, candidate);
         return get(duplicates, candidate).duplicates()
                 + clock.stepBack().duplicates()
                 + clock.stand().duplicates();
