@@ -11,6 +11,7 @@ DECLARE
 BEGIN
     -- After what may fail, since it is not undone by a rollback.
     PERFORM shardflake.fence_ids(shard, true);
+    PERFORM pg_sleep(0.002); -- until no router takes it to be open: see fence_ids
     RETURN v_tables;
 END
 $$;

@@ -46,8 +46,8 @@ CREATE OR REPLACE FUNCTION shardflake.fence_ids(shard integer, fenced boolean) R
 AS $$
 /*
  * Routers go by an answer of require_open for 1.5 ms, see OpenShards.java. One that was given before the ids were stopped came with the
- * number of an earlier fence, and is not gone by any more when this returns. So it is also where the ids were stopped before, since that
- * may be left of an attempt that came no further.
+ * number of an earlier fence. So whoever fences waits 2 ms after this before another server may open the shard: also where the ids were
+ * stopped before, since that may be left of an attempt that came no further.
  *
  * The number is random, so that none comes back with a crash, a failover or a restore.
  */
@@ -55,7 +55,6 @@ BEGIN
     IF fenced THEN
         PERFORM shardflake.stop_ids(s.target) FROM shardflake.sequences(shard) s WHERE s.makes_ids;
         PERFORM setval('shardflake.last_fence', hashtextextended(gen_random_uuid()::text, 0));
-        PERFORM pg_sleep(0.002);
     ELSE
         PERFORM shardflake.start_ids(s.target) FROM shardflake.sequences(shard) s WHERE s.makes_ids;
     END IF;
@@ -63,7 +62,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.fence_ids(integer, boolean) IS
-'Internal: stops the ids of a shard, and waits until no router takes it to be open, or lets them go on. Not undone by a rollback';
+'Internal: stops the ids of a shard, which routers know 2 ms later, or lets them go on. Not undone by a rollback';
 
 REVOKE EXECUTE ON FUNCTION shardflake.fence_ids(integer, boolean) FROM PUBLIC;
 

@@ -262,6 +262,63 @@ class MoveFailoverIT {
         assertThat(rows(db2)).isEqualTo(1010);
     }
 
+    /** Its standby had got the rows of before, but not the last ones, nor that the shard is its own. */
+    @Test
+    void aShardWhoseTargetHasLostTheCutoverGoesBackToTheSource() throws IOException, SQLException {
+        create(db2);
+        succeed("move", "start", "--shards=1", "--to=db2");
+        standby.awaitReplay();
+        standby.disconnect();
+        execute(db1, "INSERT INTO shard_0001.note VALUES (1001, 'before the cutover')");
+        succeed("move", "cutover", "1");
+        execute(db2, "INSERT INTO shard_0001.note VALUES (1002, 'after it')");
+        await().atMost(SOON).until(() -> rows(db1) == 1002);
+        db2 = failOver(db2);
+        assertThat(rows(db2)).isEqualTo(1000);
+
+        doctorFinds("catalog +move-interrupted ");
+        launch("doctor", "--fix");
+        execute(db1, "INSERT INTO shard_0001.note VALUES (1003, 'after the failover')");
+        assertThatThrownBy(() -> execute(db2, "INSERT INTO shard_0001.note VALUES (1003, 'astray')"))
+                .hasMessageContaining("shard 1");
+        fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
+        succeed("move", "cancel", "1", "--yes");
+
+        isEnded();
+        assertThat(rows(db1)).isEqualTo(1003);
+        succeed("move", "run", "--shards=1", "--to=db2");
+        assertThat(rows(db2)).isEqualTo(1003);
+    }
+
+    @Test
+    void aShardWhoseTargetHasLostTheCutoverWhileTheMoveEndsGoesBackToTheSource() throws IOException, SQLException {
+        create(db2);
+        succeed("move", "start", "--shards=1", "--to=db2");
+        standby.awaitReplay();
+        standby.disconnect();
+        succeed("move", "cutover", "1");
+        execute(db2, "INSERT INTO shard_0001.note VALUES (1001, 'after it')");
+        Mover mover = new Mover(
+                ServerUrl.parse(cluster.server(0).uri("postgres")),
+                name -> new MoveServer(name, ServerUrl.parse(url(name))),
+                MoveSettings.DEFAULT,
+                new MoveListener() {
+                    @Override
+                    public void reached(MoveStep step) {
+                        if (step == MoveStep.ENDING && db2 != standby) {
+                            db2 = failOver(db2);
+                        }
+                    }
+                });
+
+        assertThatThrownBy(() -> mover.complete(1)).hasMessageContaining("shards 1 are still on db1");
+
+        execute(db1, "INSERT INTO shard_0001.note VALUES (1002, 'after the failover')");
+        succeed("move", "cancel", "1", "--yes");
+        isEnded();
+        assertThat(rows(db1)).isEqualTo(1002);
+    }
+
     @Test
     void rowsThatOnlyTheTargetStillHasAreNotLostWhenTheSourceFailsOver() throws IOException, SQLException {
         create(db1);

@@ -31,6 +31,9 @@ final class Cutover implements AutoCloseable {
     /** What is kept of the pause for changing the map and opening the other server. */
     private static final Duration RESERVE = Duration.ofMillis(20);
 
+    /** How long after a fence a router may still take the shard to be open; see {@code fence_ids}. */
+    private static final Duration LEASES = Duration.ofMillis(2);
+
     /** A transaction that has written and is older than this is waited for without a fence. */
     private static final Duration LONG_TRANSACTION = Duration.ofMillis(250);
 
@@ -181,6 +184,7 @@ final class Cutover implements AutoCloseable {
         private final Connection from;
         private final Connection to;
         private long mark;
+        private long leasesEnd;
         private @Nullable Array sequenceNames;
         private @Nullable Array sequenceValues;
 
@@ -225,7 +229,7 @@ final class Cutover implements AutoCloseable {
             for (Connection connection : List.of(from, to)) {
                 tryOut(
                         connection,
-                        "SELECT * FROM shardflake.fences(%1$d); SELECT * FROM shardflake.sequence_positions(%1$d)"
+                        "SELECT * FROM shardflake.fences(%1$d); SELECT * FROM shardflake.sequence_positions(%1$d); SELECT shardflake.refuse_relatives(%1$d)"
                                 .formatted(shard.shard()));
             }
             // Its fence is up already, so this changes nothing, and is rolled back.
@@ -295,34 +299,36 @@ final class Cutover implements AutoCloseable {
         /** One message and one transaction: fenced, out of the publication, marked, and the ids stopped. */
         private void fence() throws SQLException {
             String sql = carrying.publisher().checkClaim()
-                    + "SELECT shardflake.fence_shard(%d);\n".formatted(shard.shard())
+                    // Not fence_shard, which waits for leases: they end while the other server catches up.
+                    + "SELECT shardflake.fence_tables(%1$d, true); SELECT shardflake.fence_ids(%1$d, true);\n"
+                            .formatted(shard.shard())
                     + carrying.removeSql(tables)
                     + carrying.markSql()
                     + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, false)
-                    + "SELECT array_agg(sequence_name), array_agg(last_value) FROM shardflake.sequence_positions(%d)"
+                    + "SELECT array_agg(sequence_name) AS sequence_names, array_agg(last_value) FROM shardflake.sequence_positions(%d)"
                             .formatted(shard.shard());
             try (Statement statement = from.createStatement()) {
                 statement.setEscapeProcessing(false);
                 boolean isRows = statement.execute(sql);
-                int results = 0;
                 while (isRows || statement.getUpdateCount() >= 0) {
                     if (isRows) {
-                        results++;
-                        read(results, statement.getResultSet());
+                        read(statement.getResultSet());
                     }
                     isRows = statement.getMoreResults();
                 }
             }
+            leasesEnd = System.nanoTime() + LEASES.toNanos();
         }
 
-        /** The results are of check_claim, fence_shard, mark, record_placement and sequence_positions. */
-        private void read(int result, ResultSet row) throws SQLException {
+        private void read(ResultSet row) throws SQLException {
             row.next();
-            if (result == 3) {
-                mark = row.getLong(1);
-            } else if (result == 5) {
-                sequenceNames = row.getArray(1);
-                sequenceValues = row.getArray(2);
+            switch (row.getMetaData().getColumnLabel(1)) {
+                case "mark" -> mark = row.getLong(1);
+                case "sequence_names" -> {
+                    sequenceNames = row.getArray(1);
+                    sequenceValues = row.getArray(2);
+                }
+                default -> {} // of functions that return nothing of use
             }
         }
 
@@ -338,8 +344,15 @@ final class Cutover implements AutoCloseable {
             stage();
             Comparison.await(seen);
             Comparison.await(seenToo);
+            awaitLeases();
             listener.reached(MoveStep.STAGED);
             return System.nanoTime() - latest > 0 ? "it took too long" : null;
+        }
+
+        private void awaitLeases() {
+            while (leasesEnd - System.nanoTime() > 0) {
+                Pause.micros((leasesEnd - System.nanoTime()) / 1000 + 1);
+            }
         }
 
         private void stage() throws SQLException {

@@ -127,14 +127,23 @@ final class MoveSide implements AutoCloseable {
 
     /** The shards that the server remembers to have got and not given up, with their epochs. */
     Map<Integer, Long> gotShards() throws SQLException {
-        Map<Integer, Long> got = new TreeMap<>();
+        return placements("here");
+    }
+
+    /** Shards that were given up here, as this server remembers it, and with which epoch each is another's. */
+    Map<Integer, Long> gaveUpShards() throws SQLException {
+        return placements("NOT here");
+    }
+
+    private Map<Integer, Long> placements(String which) throws SQLException {
+        Map<Integer, Long> placements = new TreeMap<>();
         if (Sql.isTrue(control, "SELECT to_regclass('shardflake.placement') IS NOT NULL")) {
             Sql.list(
                     control,
-                    "SELECT shard, epoch FROM shardflake.placement WHERE here",
-                    row -> got.put(row.getInt(1), row.getLong(2)));
+                    "SELECT shard, epoch FROM shardflake.placement WHERE " + which,
+                    row -> placements.put(row.getInt(1), row.getLong(2)));
         }
-        return got;
+        return placements;
     }
 
     /** Those of these shards that are here at all. */

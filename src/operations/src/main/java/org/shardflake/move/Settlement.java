@@ -34,6 +34,7 @@ final class Settlement {
     }
 
     void run() throws SQLException {
+        takeLostBack();
         Move move = session.move();
         ShardSet shards = move.shardSet();
         if (session.target().present(shards).isEmpty()) {
@@ -72,6 +73,34 @@ final class Settlement {
                 // Its fence was rolled back, and the ids that it had stopped were not.
                 MoveSide here = session.carrying(shard).publisher();
                 Sql.execute(here.control(), here.checkClaim() + OpenShard.finishSql(shard.shard()));
+            }
+        }
+    }
+
+    /**
+     * Gives the source back what the target has lost with the cutover itself, in a failover to a standby that was behind, or a restore.
+     * The fence on the source shows that it has all that was written until then, and its copy has what has come back since; the target's
+     * was never open, so it has nothing else.
+     */
+    private void takeLostBack() throws SQLException {
+        Move move = session.move();
+        if (session.reverse().hasSlot()) {
+            return; // The target is the one that the cutover went to.
+        }
+        Map<Integer, Long> got = session.target().gotShards();
+        Map<Integer, Long> gaveUp = session.source().gaveUpShards();
+        ShardSet present = session.source().present(move.shardSet());
+        for (MoveShard shard : move.shards()) {
+            int number = shard.shard();
+            if (shard.server().equals(move.target())
+                    && got.getOrDefault(number, 0L) < shard.epoch()
+                    && gaveUp.getOrDefault(number, 0L) == shard.epoch()
+                    && present.contains(number)) {
+                if (move.phase() == MovePhase.COMPLETING) {
+                    session.lease().enter(MovePhase.FOLLOWING);
+                }
+                long attempt = session.lease().arm(number);
+                session.lease().switchShard(shard, attempt, move.source(), ShardPhase.COPIED, 0);
             }
         }
     }

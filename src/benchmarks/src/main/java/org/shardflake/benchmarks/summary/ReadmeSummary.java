@@ -8,20 +8,60 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Target;
 
-/** The part of the README between two comments: what the pages say of their goals, and a chart of theirs. */
+/** The part of the README between two comments: the worst and the best that the pages say of each kind of goal. */
 public final class ReadmeSummary {
 
     private static final String BEGIN = "<!-- benchmarks -->\n";
     private static final String END = "<!-- end of benchmarks -->";
     private static final String DIRECTORY = "src/docs/benchmarks/";
-    /** Rows that only the page has: one thread says little of a router, and the README has the figures with JDBC. */
-    private static final Pattern LEFT_OUT = Pattern.compile(".*(, 1 thread,|with jOOQ).*");
+
+    /** Goals of a page that are a row of the README together. The groups of the pattern tell them apart. */
+    private record Kind(String page, String what, Pattern goals) {
+        Kind(String page, String what, String goals) {
+            this(page, what, Pattern.compile(goals));
+        }
+    }
+
+    private static final List<Kind> KINDS = List.of(
+            new Kind("ids", "time per id, beside others", "time per id, (beside .*)"),
+            new Kind("ids", "inserts, beside bigserial", "single-row inserts over (.*), beside bigserial"),
+            new Kind("ids", "duplicate ids in all trials", "duplicates in all trials"),
+            new Kind("router", "router with JDBC, beside bare JDBC", "router with JDBC, (.*), beside bare JDBC"),
+            new Kind("router", "router with jOOQ, beside bare JDBC", "router with jOOQ, (.*), beside bare JDBC"),
+            new Kind(
+                    "router",
+                    "router, beside ShardingSphere-JDBC",
+                    "router with ((?:JDBC|jOOQ), .*), beside ShardingSphere-JDBC"),
+            new Kind("moves", "move, times as fast as dump and restore", "whole move, .*"),
+            new Kind("moves", "write pause of a cutover", "write pause of a cutover, (.*)"),
+            new Kind("moves", "writes failed, lost or doubled in moves", "(transactions|acknowledged|writes) .*"),
+            new Kind(
+                    "deploys",
+                    "deployment, times as fast as a loop of Liquibase",
+                    "(.*), 2,000 shards, times as fast as .*"));
+
+    /** A row of a page's goals. */
+    private record Goal(String which, String measured, String wanted, boolean met) {
+
+        /** Its first number, which is the median. */
+        double figure() {
+            Matcher number = Pattern.compile("[0-9][0-9.,]*").matcher(measured);
+            return number.find() ? Double.parseDouble(number.group().replace(",", "")) : 0;
+        }
+
+        String cell() {
+            return which.isEmpty() ? measured : measured + ", " + which;
+        }
+    }
 
     private final Path pages;
     private final List<String> rows = new ArrayList<>();
@@ -30,10 +70,12 @@ public final class ReadmeSummary {
     /** Reads the pages in this directory. */
     ReadmeSummary(Path pages) throws IOException {
         this.pages = pages;
-        addGoals("ids");
-        addGoals("router");
-        addGoals("moves");
-        addGoals("deploys");
+        for (Kind kind : KINDS) {
+            String page = read(kind.page());
+            if (!page.isEmpty()) {
+                rows.add(row(kind, goals(kind, page)));
+            }
+        }
     }
 
     /** Puts into the README of this checkout what the pages say. Measures nothing. */
@@ -52,26 +94,33 @@ public final class ReadmeSummary {
         return List.copyOf(missing);
     }
 
-    private void addGoals(String name) throws IOException {
-        String page = read(name);
-        if (page.isEmpty()) {
-            return;
-        }
-        for (List<String> row : goals(page)) {
-            String what = row.get(Target.HEADERS.indexOf("What"));
-            if (!LEFT_OUT.matcher(what).matches()) {
-                boolean met = row.get(Target.HEADERS.indexOf("Met")).equals("yes");
-                rows.add(Markdown.row(List.of(
-                        what,
-                        row.get(Target.HEADERS.indexOf("Measured")),
-                        row.get(Target.HEADERS.indexOf("Goal")) + (met ? "" : ", **missed**"),
-                        "[%s](%s%s.md)".formatted(name, DIRECTORY, name))));
-            }
-        }
+    private static String row(Kind kind, List<Goal> goals) {
+        boolean lessIsBetter = !goals.get(0).wanted().startsWith("at least");
+        Comparator<Goal> better = Comparator.comparingDouble(Goal::figure);
+        List<Goal> sorted =
+                goals.stream().sorted(lessIsBetter ? better.reversed() : better).toList();
+        Goal worst = sorted.get(0);
+        Goal best = sorted.get(sorted.size() - 1);
+        boolean one = worst.measured().equals(best.measured());
+        String wanted = goals.stream().map(Goal::wanted).distinct().collect(Collectors.joining(", "));
+        return Markdown.row(List.of(
+                kind.what(),
+                one ? worst.measured() : worst.cell(),
+                one ? "" : best.cell(),
+                wanted + missed(goals),
+                "[%s](%s%s.md)".formatted(kind.page(), DIRECTORY, kind.page())));
     }
 
-    /** The rows of the first table under the heading of the goals. */
-    private static List<List<String>> goals(String page) {
+    private static String missed(List<Goal> goals) {
+        long missed = goals.stream().filter(goal -> !goal.met()).count();
+        if (missed == 0) {
+            return "";
+        }
+        return goals.size() == 1 ? "; **missed**" : "; **%d of %d missed**".formatted(missed, goals.size());
+    }
+
+    /** Those of the first table under the heading of the goals. */
+    private static List<Goal> goals(Kind kind, String page) {
         List<String> lines = page.lines()
                 .dropWhile(line -> !line.equals("## Goals"))
                 .dropWhile(line -> !line.startsWith("| "))
@@ -80,10 +129,22 @@ public final class ReadmeSummary {
         if (lines.isEmpty() || !lines.get(0).equals(Markdown.row(Target.HEADERS))) {
             throw new IllegalArgumentException("no table of goals under \"## Goals\"");
         }
-        return lines.stream()
-                .skip(2)
-                .map(line -> List.of(line.replaceAll("^\\| | \\|$", "").split(" \\| ", -1)))
-                .toList();
+        List<Goal> goals = new ArrayList<>();
+        for (String line : lines.subList(2, lines.size())) {
+            List<String> cells = List.of(line.replaceAll("^\\| | \\|$", "").split(" \\| ", -1));
+            Matcher what = kind.goals().matcher(cells.get(Target.HEADERS.indexOf("What")));
+            if (what.matches()) {
+                goals.add(new Goal(
+                        what.groupCount() == 0 ? "" : what.group(1),
+                        cells.get(Target.HEADERS.indexOf("Measured")),
+                        cells.get(Target.HEADERS.indexOf("Goal")),
+                        cells.get(Target.HEADERS.indexOf("Met")).equals("yes")));
+            }
+        }
+        if (goals.isEmpty()) {
+            throw new IllegalArgumentException("page %s has no goal like \"%s\"".formatted(kind.page(), kind.goals()));
+        }
+        return goals;
     }
 
     private String read(String name) throws IOException {
@@ -91,7 +152,9 @@ public final class ReadmeSummary {
         if (Files.exists(file)) {
             return Files.readString(file);
         }
-        missing.add(name);
+        if (!missing.contains(name)) {
+            missing.add(name);
+        }
         return "";
     }
 
@@ -112,12 +175,8 @@ public final class ReadmeSummary {
     private String part() {
         return """
                 %s
-                |---|---|---|---|
+                |---|---|---|---|---|
                 %s
-
-                ![Single-row inserts over 8 connections](%sids-inserts.svg)
-
-                """.formatted(
-                        Markdown.row(List.of("What", "Measured", "Goal", "Page")), String.join("\n", rows), DIRECTORY);
+                """.formatted(Markdown.row(List.of("What", "Worst", "Best", "Goal", "Page")), String.join("\n", rows));
     }
 }
