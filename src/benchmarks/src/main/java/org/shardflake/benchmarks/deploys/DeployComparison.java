@@ -8,13 +8,15 @@ import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import liquibase.resource.DirectoryResourceAccessor;
-import org.shardflake.benchmarks.deploys.Results.Step;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
 import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.installation.Installation.Databases;
+import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.installation.ShardflakeCommand;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Machine;
@@ -22,6 +24,7 @@ import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.sql.LiquibaseRun;
@@ -173,6 +176,91 @@ public final class DeployComparison implements AutoCloseable {
         @Override
         public void close() throws SQLException, IOException {
             databases.close();
+        }
+    }
+
+    /** How long the deployments took. Not thread-safe. */
+    static final class Results {
+
+        private static final String DEPLOY = "schema deploy";
+        private static final String LOOP = "loop";
+
+        /** What a deployment is to be, beside the loop. */
+        private static final double TIMES_AS_FAST = 8;
+
+        private final Map<Step, Rounds> seconds = new EnumMap<>(Step.class);
+
+        /** Keeps what one round took: the deployment, and the loop over as many schemas. */
+        void add(Step step, double deploy, double loop) {
+            Rounds rounds = seconds.computeIfAbsent(step, none -> new Rounds());
+            rounds.add(DEPLOY, deploy);
+            rounds.add(LOOP, loop);
+        }
+
+        private Rounds of(Step step) {
+            Rounds rounds = seconds.get(step);
+            if (rounds == null) {
+                throw new IllegalArgumentException(step.label() + " was not measured");
+            }
+            return rounds;
+        }
+
+        /** Seconds of {@code schema deploy}. */
+        Spread deploy(Step step) {
+            return of(step).of(DEPLOY);
+        }
+
+        /** Seconds of the loop, reckoned from its sample. */
+        Spread loop(Step step) {
+            return of(step).of(LOOP);
+        }
+
+        /** How many times as fast a deployment is. */
+        Spread times(Step step) {
+            return of(step).ratio(LOOP, DEPLOY);
+        }
+
+        /** What was set out to be reached. */
+        List<Target> targets(int shards) {
+            List<Target> targets = new ArrayList<>();
+            for (Step step : Step.values()) {
+                String what = "%s, %,d shards".formatted(step.label(), shards);
+                targets.add(Target.atMost(what, step.goalSeconds(), "s", deploy(step)));
+                targets.add(Target.atLeast(
+                        what + ", times as fast as a loop of Liquibase", TIMES_AS_FAST, "", times(step)));
+            }
+            return targets;
+        }
+
+        /** What is deployed, in this order. */
+        enum Step {
+            FIRST("first deployment", Photos.CHANGELOG, 20),
+            RERUN("rerun with nothing to do", Photos.CHANGELOG, 3),
+            ALTER("one `ALTER TABLE`", Photos.ALTERED, 10);
+
+            private final String label;
+            private final String changelog;
+            private final double goalSeconds;
+
+            Step(String label, String changelog, double goalSeconds) {
+                this.label = label;
+                this.changelog = changelog;
+                this.goalSeconds = goalSeconds;
+            }
+
+            /** As Markdown. */
+            String label() {
+                return label;
+            }
+
+            String changelog() {
+                return changelog;
+            }
+
+            /** What it is to take at most, on 2,000 shards on 2 servers. */
+            double goalSeconds() {
+                return goalSeconds;
+            }
         }
     }
 }

@@ -6,8 +6,9 @@ package org.shardflake.benchmarks.deploys;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
 import org.shardflake.benchmarks.deploys.DeployComparison.Sizes;
-import org.shardflake.benchmarks.deploys.Results.Step;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Report;

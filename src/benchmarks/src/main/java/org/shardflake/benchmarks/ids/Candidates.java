@@ -11,6 +11,7 @@ import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
 import org.shardflake.benchmarks.ids.Candidate.IdType;
 import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
 import org.shardflake.benchmarks.ids.Candidate.JavaCandidate.Pace;
+import org.shardflake.benchmarks.ids.Servers.PublishedFunction;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.Scheme;
 import org.shardflake.scheme.SchemeDescription;

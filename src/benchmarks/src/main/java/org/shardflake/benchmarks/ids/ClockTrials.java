@@ -19,6 +19,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
 import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.Candidate.Tables;
 import org.shardflake.benchmarks.ids.TrialClock.DatabaseTrialClock;
 import org.shardflake.benchmarks.ids.TrialClock.JavaTrialClock;
 import org.shardflake.cluster.PostgresCluster;

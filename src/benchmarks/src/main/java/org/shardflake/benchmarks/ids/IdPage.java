@@ -12,6 +12,7 @@ import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
 import org.shardflake.benchmarks.ids.ClockTrials.ClockTrial;
+import org.shardflake.benchmarks.ids.IdComparison.Sizes;
 import org.shardflake.benchmarks.ids.Results.Goals;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;

@@ -125,17 +125,14 @@ record DumpComparison(Rounds seconds, long bytes, String notMeasured) {
                             .formatted(program, found, server, found);
         }
 
-        private static String version(String program) throws IOException, InterruptedException {
-            Process process;
+        private static String version(String program) throws InterruptedException {
             try {
-                process = new ProcessBuilder(program, "--version")
-                        .redirectErrorStream(true)
-                        .start();
+                Process process = new ProcessBuilder(program, "--version").start();
+                String version = new String(process.getInputStream().readAllBytes(), UTF_8);
+                return process.waitFor() == 0 ? version : "";
             } catch (IOException e) {
                 return ""; // there is no such program
             }
-            String version = new String(process.getInputStream().readAllBytes(), UTF_8);
-            return process.waitFor() == 0 ? version : "";
         }
 
         /**

@@ -6,6 +6,7 @@ package org.shardflake.benchmarks.router;
 
 import java.sql.SQLException;
 import java.util.regex.Pattern;
+import org.shardflake.benchmarks.router.Peer.BareJdbc;
 
 /** What is compared. */
 enum Candidate {

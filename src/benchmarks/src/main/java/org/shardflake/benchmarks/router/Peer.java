@@ -4,10 +4,12 @@
  */
 package org.shardflake.benchmarks.router;
 
+import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.List;
+import org.shardflake.benchmarks.router.Peer.JdbcPeer;
 import org.shardflake.benchmarks.router.Peer.Photo;
 
 /** What is compared: a way to reach the right shard. Thread-safe; whoever opened it closes it. */
@@ -92,6 +94,51 @@ interface Peer extends AutoCloseable {
                 connection.commit();
                 return id;
             }
+        }
+    }
+
+    /** JDBC on a pool of the right server, which is found by arithmetic: the limit. */
+    static final class BareJdbc extends JdbcPeer {
+
+        private final List<HikariDataSource> pools;
+        private final HandWritten statements;
+
+        BareJdbc(Layout layout, int newest) {
+            super(layout);
+            this.pools = layout.pools();
+            this.statements = new HandWritten(layout, newest);
+        }
+
+        @Override
+        Connection connection(int shard) throws SQLException {
+            return pools.get(layout.server(shard)).getConnection();
+        }
+
+        @Override
+        String table(int shard) {
+            return Layout.table(shard);
+        }
+
+        @Override
+        public List<Photo> photos(List<Long> ids) throws SQLException {
+            return statements.photos(ids, this::onServer);
+        }
+
+        @Override
+        public List<Photo> newest(int limit) throws SQLException {
+            return statements.newest(limit, this::onServer);
+        }
+
+        private List<Photo> onServer(int server, HandWritten.Read read) throws SQLException {
+            try (Connection connection = pools.get(server).getConnection()) {
+                return read.run(connection);
+            }
+        }
+
+        @Override
+        public void close() {
+            statements.close();
+            pools.forEach(HikariDataSource::close);
         }
     }
 }
