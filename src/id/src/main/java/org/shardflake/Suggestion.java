@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli;
+package org.shardflake;
 
 import java.util.Collection;
 import java.util.Comparator;
