@@ -88,7 +88,7 @@ public final class ShardflakeCommand {
             double seconds = (System.nanoTime() - start) / 1e9;
             if (exitCode != 0) {
                 throw new IllegalStateException("shardflake %s ended with %d:%n%s"
-                        .formatted(String.join(" ", arguments), exitCode, String.join("\n", last(messages, 20))));
+                        .formatted(String.join(" ", arguments), exitCode, String.join("\n", messages)));
             }
             return new Result(seconds, messages);
         } finally {
@@ -105,9 +105,5 @@ public final class ShardflakeCommand {
             }
         }
         return messages;
-    }
-
-    private static List<String> last(List<String> lines, int count) {
-        return lines.subList(Math.max(0, lines.size() - count), lines.size());
     }
 }
