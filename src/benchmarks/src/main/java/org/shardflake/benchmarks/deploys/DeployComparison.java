@@ -4,19 +4,30 @@
  */
 package org.shardflake.benchmarks.deploys;
 
+import java.io.IOException;
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
-import org.shardflake.benchmarks.installation.CommandStart;
+import java.util.Map;
+import liquibase.resource.DirectoryResourceAccessor;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
+import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.Installation.Databases;
+import org.shardflake.benchmarks.installation.Photos;
+import org.shardflake.benchmarks.installation.ShardflakeCommand;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.sql.LiquibaseRun;
 
 /**
  * All that is measured about deployments, from starting servers to writing the page.
@@ -42,7 +53,7 @@ public final class DeployComparison implements AutoCloseable {
         Sizes sizes = Sizes.of(sizing);
         try (PostgresCluster cluster = Installation.startServers(sizes.servers());
                 Connection connection = cluster.server(0).connect()) {
-            Spread start = CommandStart.seconds(sizes.rounds());
+            Spread start = ShardflakeCommand.startSeconds(sizes.rounds());
             Results results;
             try (DeployComparison comparison = new DeployComparison(cluster, sizes)) {
                 results = comparison.measure();
@@ -99,6 +110,157 @@ public final class DeployComparison implements AutoCloseable {
     public void close() throws Exception {
         for (AutoCloseable database : databases) {
             database.close();
+        }
+    }
+
+    /**
+     * How much is measured, by system properties {@code deploys.*}.
+     *
+     * @param shards in equal parts on all servers
+     * @param sample how many schemas the loop is measured on
+     */
+    record Sizes(int shards, int servers, int rounds, int sample) {
+
+        static Sizes of(Sizing sizing) {
+            int shards = sizing.number("shards", 2000);
+            return new Sizes(
+                    shards,
+                    sizing.number("servers", 2),
+                    sizing.number("rounds", 5),
+                    Math.min(shards, sizing.number("sample", 100)));
+        }
+
+        @Override
+        public String toString() {
+            return "%,d shards on %d server%s".formatted(shards, servers, servers == 1 ? "" : "s");
+        }
+    }
+
+    /**
+     * One update by Liquibase after the other, each for one schema with a connection and a history of its own, in databases of its own,
+     * which closing drops.
+     */
+    static final class LiquibaseLoop implements AutoCloseable {
+
+        private final List<PostgresServer> servers;
+        private final int schemas;
+        private final String database;
+        private final Databases databases;
+
+        /** Creates the databases. */
+        LiquibaseLoop(List<PostgresServer> servers, int schemas, String database) throws SQLException, IOException {
+            this.servers = servers;
+            this.schemas = schemas;
+            this.database = database;
+            this.databases = Databases.create(servers, database);
+        }
+
+        /** Updates every schema and returns how many seconds that took. */
+        double deploy(String changelog) throws Exception {
+            databases.writeChangelog(changelog);
+            long start = System.nanoTime();
+            for (int i = 0; i < schemas; i++) {
+                update(servers.get(i % servers.size()), "loop_%04d".formatted(i));
+            }
+            return (System.nanoTime() - start) / 1e9;
+        }
+
+        private void update(PostgresServer server, String schema) throws Exception {
+            try (Connection connection = server.connect(database);
+                    DirectoryResourceAccessor resources = new DirectoryResourceAccessor(databases.directory())) {
+                Sql.execute(connection, "CREATE SCHEMA IF NOT EXISTS " + schema, "SET search_path = " + schema);
+                LiquibaseRun.update(connection, resources, Databases.CHANGELOG, schema, Map.of());
+            }
+        }
+
+        @Override
+        public void close() throws SQLException, IOException {
+            databases.close();
+        }
+    }
+
+    /** How long the deployments took. Not thread-safe. */
+    static final class Results {
+
+        private static final String DEPLOY = "schema deploy";
+        private static final String LOOP = "loop";
+
+        /** What a deployment is to be, beside the loop. */
+        private static final double TIMES_AS_FAST = 8;
+
+        private final Map<Step, Rounds> seconds = new EnumMap<>(Step.class);
+
+        /** Keeps what one round took: the deployment, and the loop over as many schemas. */
+        void add(Step step, double deploy, double loop) {
+            Rounds rounds = seconds.computeIfAbsent(step, none -> new Rounds());
+            rounds.add(DEPLOY, deploy);
+            rounds.add(LOOP, loop);
+        }
+
+        private Rounds of(Step step) {
+            Rounds rounds = seconds.get(step);
+            if (rounds == null) {
+                throw new IllegalArgumentException(step.label() + " was not measured");
+            }
+            return rounds;
+        }
+
+        /** Seconds of {@code schema deploy}. */
+        Spread deploy(Step step) {
+            return of(step).of(DEPLOY);
+        }
+
+        /** Seconds of the loop, reckoned from its sample. */
+        Spread loop(Step step) {
+            return of(step).of(LOOP);
+        }
+
+        /** How many times as fast a deployment is. */
+        Spread times(Step step) {
+            return of(step).ratio(LOOP, DEPLOY);
+        }
+
+        /** What was set out to be reached. */
+        List<Target> targets(int shards) {
+            List<Target> targets = new ArrayList<>();
+            for (Step step : Step.values()) {
+                String what = "%s, %,d shards".formatted(step.label(), shards);
+                targets.add(Target.atMost(what, step.goalSeconds(), "s", deploy(step)));
+                targets.add(Target.atLeast(
+                        what + ", times as fast as a loop of Liquibase", TIMES_AS_FAST, "", times(step)));
+            }
+            return targets;
+        }
+
+        /** What is deployed, in this order. */
+        enum Step {
+            FIRST("first deployment", Photos.CHANGELOG, 20),
+            RERUN("rerun with nothing to do", Photos.CHANGELOG, 3),
+            ALTER("one `ALTER TABLE`", Photos.ALTERED, 10);
+
+            private final String label;
+            private final String changelog;
+            private final double goalSeconds;
+
+            Step(String label, String changelog, double goalSeconds) {
+                this.label = label;
+                this.changelog = changelog;
+                this.goalSeconds = goalSeconds;
+            }
+
+            /** As Markdown. */
+            String label() {
+                return label;
+            }
+
+            String changelog() {
+                return changelog;
+            }
+
+            /** What it is to take at most, on 2,000 shards on 2 servers. */
+            double goalSeconds() {
+                return goalSeconds;
+            }
         }
     }
 }

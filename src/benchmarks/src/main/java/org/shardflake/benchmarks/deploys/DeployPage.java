@@ -6,6 +6,9 @@ package org.shardflake.benchmarks.deploys;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
+import org.shardflake.benchmarks.deploys.DeployComparison.Sizes;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Report;
@@ -40,10 +43,7 @@ final class DeployPage {
                                 results.times(Step.FIRST),
                                 results.times(Step.RERUN),
                                 results.times(Step.ALTER)));
-        if (sizing.isShort()) {
-            page.paragraph("**This was a short run, to see that it works: its figures mean little.**");
-        }
-        page.command(sizing.command()).paragraph("On " + machine + ". Servers and command share it.");
+        page.made(sizing, machine + ". Servers and command share it.");
         page.section("Goals")
                 .table(
                         Target.HEADERS,

@@ -12,6 +12,7 @@ import java.sql.Savepoint;
 import java.util.HashSet;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
 import org.shardflake.scheme.IdGenerator;
 
 /**

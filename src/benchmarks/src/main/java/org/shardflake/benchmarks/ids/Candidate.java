@@ -4,10 +4,24 @@
  */
 package org.shardflake.benchmarks.ids;
 
+import java.lang.reflect.Array;
+import java.math.BigInteger;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.UnaryOperator;
+import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.IdComparison.Sizes;
+import org.shardflake.scheme.GeneratorSettings;
+import org.shardflake.scheme.IdGenerator;
+import org.shardflake.scheme.LongIdGenerator;
+import org.shardflake.scheme.Scheme;
 import org.shardflake.scheme.SchemeDescription;
 
 /** A scheme as it takes part: with a table of its own, whose ids are made by the database or in Java. */
-sealed interface Candidate permits DatabaseCandidate, JavaCandidate {
+sealed interface Candidate {
 
     /** What the scheme says about itself. */
     SchemeDescription facts();
@@ -35,4 +49,190 @@ sealed interface Candidate permits DatabaseCandidate, JavaCandidate {
 
     /** As much of it all as the scheme can do in the time that others take. */
     Sizes limit(Sizes sizes);
+
+    /**
+     * A scheme whose ids come from the DEFAULT of the column.
+     *
+     * @param prepareTable what the table needs before it has a DEFAULT
+     * @param expression makes an id
+     */
+    record DatabaseCandidate(
+            SchemeDescription facts, String schema, IdType type, List<String> prepareTable, String expression)
+            implements Candidate {
+
+        @Override
+        public Sizes limit(Sizes sizes) {
+            return sizes;
+        }
+    }
+
+    /**
+     * A scheme whose ids an application makes and sends with its rows.
+     *
+     * @param variant what the settings of its generators differ in
+     * @param pace how much it can do
+     * @param numberedByHardware whether all generators of a machine take the same node id unless told otherwise
+     */
+    record JavaCandidate(
+            SchemeDescription facts,
+            Scheme scheme,
+            IdType type,
+            UnaryOperator<GeneratorSettings> variant,
+            Pace pace,
+            boolean numberedByHardware)
+            implements Candidate {
+
+        /** What keeps a scheme from making as many ids as others. */
+        enum Pace {
+            FULL,
+            /** As fast as any, but ids made in one millisecond can be the same. */
+            BY_CHANCE,
+            /** 64 ids in a millisecond. */
+            BOUNDED,
+            /** A commit on another server for each. */
+            TICKETS
+        }
+
+        @Override
+        public Sizes limit(Sizes sizes) {
+            return switch (pace) {
+                case FULL, BY_CHANCE -> sizes;
+                case BOUNDED -> sizes.forBoundedPace();
+                case TICKETS -> sizes.forTickets();
+            };
+        }
+
+        @Override
+        public String schema() {
+            return "bench_" + name().replaceAll("[^a-z0-9]+", "_");
+        }
+
+        IdGenerator generator(GeneratorSettings settings) throws SQLException {
+            return scheme.generator(variant.apply(settings));
+        }
+
+        /** Whether an application has to look for ids that repeat among those it makes at once. */
+        boolean isByChance() {
+            return pace == Pace.BY_CHANCE;
+        }
+
+        /** The next id as the driver takes it. */
+        Object next(IdGenerator generator) throws SQLException {
+            return generator instanceof LongIdGenerator numbers
+                    ? (Object) numbers.nextLong()
+                    : type.value(generator.next());
+        }
+    }
+
+    /** What holds the ids of a scheme in a column, and how its text becomes that. */
+    enum IdType {
+        BIGINT("bigint", Long.class) {
+            @Override
+            Object value(String id) {
+                return Long.valueOf(id);
+            }
+        },
+        /** Eight bytes, written in 16 hexadecimal digits. */
+        HEX_BIGINT("bigint", Long.class) {
+            @Override
+            Object value(String id) {
+                return HexFormat.fromHexDigitsToLong(id);
+            }
+        },
+        UUID("uuid", java.util.UUID.class) {
+            @Override
+            Object value(String id) {
+                return java.util.UUID.fromString(id);
+            }
+        },
+        /** Sixteen bytes that are no UUID, but the type takes any; written in base 62. */
+        BASE62_UUID("uuid", java.util.UUID.class) {
+            @Override
+            Object value(String id) {
+                BigInteger value = BigInteger.ZERO;
+                for (int from = 0; from < id.length(); from += DIGITS_AT_ONCE) {
+                    int to = Math.min(id.length(), from + DIGITS_AT_ONCE);
+                    long part = 0;
+                    long power = 1;
+                    for (int i = from; i < to; i++) {
+                        part = part * 62 + BASE62.indexOf(id.charAt(i));
+                        power *= 62;
+                    }
+                    value = value.multiply(BigInteger.valueOf(power)).add(BigInteger.valueOf(part));
+                }
+                return new UUID(value.shiftRight(64).longValue(), value.longValue());
+            }
+        },
+        /** Twelve bytes have no type of their own. */
+        HEX_BYTEA("bytea", byte[].class) {
+            @Override
+            Object value(String id) {
+                return HexFormat.of().parseHex(id);
+            }
+        };
+
+        private static final String BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        /** 62 to the power of 10 fits a long. */
+        private static final int DIGITS_AT_ONCE = 10;
+
+        private final String column;
+        private final Class<?> value;
+
+        IdType(String column, Class<?> value) {
+            this.column = column;
+            this.value = value;
+        }
+
+        /** The type of the column. */
+        String column() {
+            return column;
+        }
+
+        /** The type of the column as {@link java.sql.Connection#createArrayOf} calls it. */
+        String element() {
+            return column.equals("bigint") ? "int8" : column;
+        }
+
+        /** Room for so many ids; the driver takes no mixed arrays. */
+        Object[] array(int length) {
+            return (Object[]) Array.newInstance(value, length);
+        }
+
+        /** An id as the driver takes it. */
+        abstract Object value(String id);
+    }
+
+    /** The tables of the candidates, all alike but for the id. */
+    static final class Tables {
+
+        private Tables() {}
+
+        /** Makes the table of a candidate, empty, in place of the one that was there. */
+        static void create(Connection connection, Candidate candidate) throws SQLException {
+            Sql.execute(
+                    connection,
+                    "CREATE SCHEMA IF NOT EXISTS " + candidate.schema(),
+                    "DROP TABLE IF EXISTS " + candidate.table(),
+                    """
+                    CREATE TABLE %s (
+                        id %s PRIMARY KEY,
+                        uid bigint NOT NULL,
+                        title text NOT NULL,
+                        created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+                    )""".formatted(candidate.table(), candidate.type().column()));
+            if (candidate instanceof DatabaseCandidate database) {
+                List<String> prepare = database.prepareTable();
+                Sql.execute(connection, prepare.toArray(String[]::new));
+                Sql.execute(
+                        connection,
+                        "ALTER TABLE %s ALTER COLUMN id SET DEFAULT %s"
+                                .formatted(database.table(), database.expression()));
+            }
+        }
+
+        /** Bytes of an id in a row, with what the type adds to it. */
+        static int bytesOfId(Connection connection, Candidate candidate) throws SQLException {
+            return (int) Sql.number(connection, "SELECT max(pg_column_size(id)) FROM " + candidate.table());
+        }
+    }
 }

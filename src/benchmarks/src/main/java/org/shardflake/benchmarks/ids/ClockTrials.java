@@ -8,68 +8,60 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.Optional;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
+import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.Candidate.Tables;
+import org.shardflake.benchmarks.ids.TrialClock.DatabaseTrialClock;
+import org.shardflake.benchmarks.ids.TrialClock.JavaTrialClock;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.Schemes;
 
-/**
- * What becomes of each scheme when the clock it reads steps back and when it stands. Databases have a server of their own, whose
- * clock libfaketime moves if it is there; else each scheme's hook does.
- */
+/** What becomes of each scheme when the clock it reads steps back and when it stands. Databases have a server of their own. */
 final class ClockTrials implements AutoCloseable {
 
     /** Both outcomes, and whose clock it was. */
-    record Outcome(ClockTrial.Outcome stepBack, ClockTrial.Outcome stand, String clock) {}
+    record Outcomes(ClockTrial.Outcome stepBack, ClockTrial.Outcome stand, String clock) {}
 
     private final int millis;
     private final PostgresCluster cluster;
-    private final @Nullable FakeTime fakeTime;
     private final TrialClock clock;
 
-    private ClockTrials(int millis, PostgresCluster cluster, @Nullable FakeTime fakeTime, TrialClock clock) {
+    private ClockTrials(int millis, PostgresCluster cluster, TrialClock clock) {
         this.millis = millis;
         this.cluster = cluster;
-        this.fakeTime = fakeTime;
         this.clock = clock;
     }
 
     /** Starts the server. */
     static ClockTrials start(int millis) throws SQLException {
-        Optional<FakeTime> fakeTime = FakeTime.find();
-        PostgresCluster.Builder builder =
-                PostgresCluster.builder().provider(PostgresProvider.EMBEDDED).servers(1);
-        fakeTime.ifPresent(time -> time.environment().forEach(builder::environment));
-        PostgresCluster cluster = builder.start();
+        PostgresCluster cluster = IdCost.startServer();
         try {
             Connection connection = cluster.server(0).connect();
             Servers.prepare(connection);
-            if (fakeTime.isPresent()) {
-                connection.close();
-                return new ClockTrials(millis, cluster, fakeTime.get(), fakeTime.get());
-            }
-            return new ClockTrials(millis, cluster, null, new DatabaseTrialClock(connection));
+            return new ClockTrials(millis, cluster, new DatabaseTrialClock(connection));
         } catch (SQLException | RuntimeException e) {
             cluster.close();
             throw e;
         }
     }
 
-    /** Whether PostgreSQL's own functions see the clock move. */
-    boolean movesTheServersClock() {
-        return fakeTime != null;
-    }
-
-    Outcome run(Candidate candidate, GeneratorSettings settings) throws Exception {
+    Outcomes run(Candidate candidate, GeneratorSettings settings) throws Exception {
         if (candidate instanceof JavaCandidate java) {
             return inJava(settings, java::generator);
         }
-        // Its clock is compiled into the server: without libfaketime the same rule is tried in Java.
-        if (candidate.name().equals(Candidates.UUIDV7) && !movesTheServersClock()) {
+        // Its clock is compiled into the server: the same rule is tried in Java.
+        if (candidate.name().equals(Candidates.UUIDV7)) {
             return inJava(settings, Schemes.named(Candidates.UUIDV7)::generator);
         }
         return inDatabase((DatabaseCandidate) candidate);
@@ -81,11 +73,11 @@ final class ClockTrials implements AutoCloseable {
         IdGenerator make(GeneratorSettings settings) throws SQLException;
     }
 
-    private Outcome inJava(GeneratorSettings settings, Maker maker) throws Exception {
+    private Outcomes inJava(GeneratorSettings settings, Maker maker) throws Exception {
         JavaTrialClock javaClock = new JavaTrialClock();
         try (IdGenerator generator = maker.make(settings.withClock(javaClock))) {
             ClockTrial trial = new ClockTrial(javaClock, (count, into) -> draw(generator, count, into), millis);
-            return new Outcome(trial.stepBack(), trial.stand(), "the generator's, in Java");
+            return new Outcomes(trial.stepBack(), trial.stand(), "the generator's, in Java");
         }
     }
 
@@ -95,19 +87,14 @@ final class ClockTrials implements AutoCloseable {
         }
     }
 
-    private Outcome inDatabase(DatabaseCandidate candidate) throws Exception {
+    private Outcomes inDatabase(DatabaseCandidate candidate) throws Exception {
         try (Connection session = cluster.server(0).connect()) {
             Tables.create(session, candidate);
-            if (!movesTheServersClock()) {
-                DatabaseTrialClock.use(session);
-            }
+            DatabaseTrialClock.use(session);
             try (PreparedStatement statement = session.prepareStatement(
                     "SELECT %s FROM generate_series(1, ?)".formatted(candidate.expression()))) {
                 ClockTrial trial = new ClockTrial(clock, (count, into) -> draw(statement, count, into), millis);
-                return new Outcome(
-                        trial.stepBack(),
-                        trial.stand(),
-                        movesTheServersClock() ? "the server's, by libfaketime" : "the function's hook");
+                return new Outcomes(trial.stepBack(), trial.stand(), "the function's hook");
             }
         }
     }
@@ -127,6 +114,116 @@ final class ClockTrials implements AutoCloseable {
             clock.close();
         } finally {
             cluster.close();
+        }
+    }
+
+    /**
+     * One generator that is asked for 100 ids each millisecond, while its clock is sane, steps back by a second or stands for one,
+     * and is sane again. Another thread moves the clock, so that a generator which waits for it is not waited for.
+     */
+    static final class ClockTrial {
+
+        private static final int IDS_A_MILLISECOND = 100;
+        private static final long MILLI = 1_000_000;
+        private static final long DELAY = 20 * MILLI;
+        private static final Duration SPELL = Duration.ofSeconds(1);
+
+        /** Makes so many ids and hands each over at once; those made before a failure count too. */
+        @FunctionalInterface
+        interface Draw {
+            void some(int count, Consumer<Comparable<?>> into) throws Exception;
+        }
+
+        /**
+         * What came of it.
+         *
+         * @param ids made
+         * @param duplicates ids that had been made before
+         * @param failures calls that made no ids but an error
+         * @param longestGapMillis the longest time without an id
+         */
+        record Outcome(long ids, long duplicates, long failures, long longestGapMillis) {}
+
+        private final TrialClock clock;
+        private final Draw draw;
+        private final int millis;
+
+        /** With so much time before the clock misbehaves, and after it has been mended. */
+        ClockTrial(TrialClock clock, Draw draw, int millis) {
+            this.clock = clock;
+            this.draw = draw;
+            this.millis = millis;
+        }
+
+        /** Has the clock show the last second once more, and then the right time. */
+        Outcome stepBack() throws Exception {
+            return run(() -> clock.stepBack(SPELL));
+        }
+
+        /** Has the clock stand for a second, and then show the right time. */
+        Outcome stand() throws Exception {
+            return run(clock::stand);
+        }
+
+        /** What befalls the clock. */
+        @FunctionalInterface
+        private interface Event {
+            void happen() throws Exception;
+        }
+
+        private Outcome run(Event event) throws Exception {
+            AtomicBoolean over = new AtomicBoolean();
+            ExecutorService thread = Executors.newSingleThreadExecutor();
+            try {
+                Future<Outcome> drawn = thread.submit(() -> drawUntil(over));
+                Thread.sleep(millis);
+                event.happen();
+                Thread.sleep(SPELL.toMillis());
+                clock.mend();
+                Thread.sleep(millis);
+                over.set(true);
+                return drawn.get();
+            } finally {
+                over.set(true);
+                clock.mend();
+                thread.shutdown();
+            }
+        }
+
+        private Outcome drawUntil(AtomicBoolean over) {
+            Drawn drawn = new Drawn();
+            long failures = 0;
+            long due = System.nanoTime();
+            while (!over.get()) {
+                try {
+                    draw.some(IDS_A_MILLISECOND, drawn);
+                } catch (Exception e) {
+                    failures++;
+                }
+                // Makes up for what a busy machine delays, but not for a generator that waited.
+                due = Math.max(due + MILLI, System.nanoTime() - DELAY);
+                LockSupport.parkNanos(due - System.nanoTime());
+            }
+            return new Outcome(drawn.ids.size(), Duplicates.count(drawn.ids), failures, drawn.longestGap() / MILLI);
+        }
+
+        /** Keeps ids, and the longest time between two. */
+        private static final class Drawn implements Consumer<Comparable<?>> {
+
+            private final List<Comparable<?>> ids = new ArrayList<>();
+            private long last = System.nanoTime();
+            private long longestGap;
+
+            @Override
+            public void accept(Comparable<?> id) {
+                ids.add(id);
+                longestGap = longestGap();
+                last = System.nanoTime();
+            }
+
+            long longestGap() {
+                return Math.max(longestGap, System.nanoTime() - last);
+            }
         }
     }
 }

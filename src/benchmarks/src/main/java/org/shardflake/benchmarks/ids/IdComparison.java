@@ -5,26 +5,296 @@
 package org.shardflake.benchmarks.ids;
 
 import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.Candidate.Tables;
+import org.shardflake.benchmarks.ids.Results.Goals;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
+import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
+import org.shardflake.scheme.GeneratorSettings;
+import org.shardflake.scheme.IdGenerator;
+import org.shardflake.scheme.LongIdGenerator;
 
-/** The whole comparison, from starting servers to writing its page. */
-public final class IdComparison {
+/** Measures all candidates on the same servers, in interleaved rounds. */
+public final class IdComparison implements AutoCloseable {
 
-    private IdComparison() {}
+    /** What is left of everything in the round that warms up. */
+    private static final int WARM_UP = 10;
+
+    private final Servers servers;
+    private final Connection connection;
+    private final Sizes sizes;
+    private final List<Candidate> candidates = Candidates.all();
+    private final Map<String, IdGenerator> generators = new LinkedHashMap<>();
+    private final Results results = new Results(candidates);
+
+    private IdComparison(Servers servers, Sizes sizes) throws SQLException {
+        this.servers = servers;
+        this.sizes = sizes;
+        this.connection = servers.connect();
+    }
+
+    /** One turn of one candidate. */
+    @FunctionalInterface
+    private interface Turn {
+        void take(Candidate candidate) throws Exception;
+    }
 
     /** Measures, prints the goals and writes {@code ids.md}. */
     public static void run() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "IdSchemes", "ids.");
         Sizes sizes = Sizes.of(sizing);
         try (Servers servers = Servers.start();
-                Comparison comparison = new Comparison(servers, sizes);
+                IdComparison comparison = new IdComparison(servers, sizes);
                 Connection connection = servers.connect()) {
             String machine = Machine.describe(connection);
-            Results results = comparison.run();
+            Results results = comparison.measure();
             Goals.of(results).forEach(System.out::println);
             IdPage.of(results, sizes, machine, sizing).write(Report.directory(), "ids");
+        }
+    }
+
+    private Results measure() throws Exception {
+        for (Candidate candidate : candidates) {
+            Tables.create(connection, candidate);
+            if (candidate instanceof JavaCandidate java) {
+                generators.put(java.name(), java.generator(settings(java)));
+            }
+        }
+        // A statement that draws from a sequence ends with a commit, which would wait for the disk.
+        Sql.execute(connection, "SET synchronous_commit TO off");
+        // Apart, here and for single inserts: while Java still compiles the loop of one, the database would run on half
+        // a core.
+        inRounds("time per id, in the database", sizes.fastRounds(), inDatabase(true), this::timeIds);
+        inRounds("time per id, in Java", sizes.fastRounds(), inDatabase(false), this::timeIds);
+        Sql.execute(connection, "RESET synchronous_commit");
+        inRounds("bulk insert", sizes.rounds(), candidates, this::insertInBulk);
+        once("size", this::measureSize);
+        inRounds("single inserts, ids of the database", sizes.fastRounds(), inDatabase(true), this::insertSingly);
+        inRounds("single inserts, ids of Java", sizes.fastRounds(), inDatabase(false), this::insertSingly);
+        once("order", this::measureOrder);
+        once("duplicates", this::countDuplicates);
+        try (ClockTrials trials = ClockTrials.start(sizes.clockMillis())) {
+            once(
+                    "clock",
+                    candidate -> results.clocks.put(candidate.name(), trials.run(candidate, settings(candidate))));
+        }
+        return results;
+    }
+
+    private GeneratorSettings settings(Candidate candidate) {
+        return servers.settings(candidate);
+    }
+
+    private @Nullable IdGenerator generator(Candidate candidate) {
+        return generators.get(candidate.name());
+    }
+
+    private List<Candidate> inDatabase(boolean wanted) {
+        return candidates.stream()
+                .filter(candidate -> candidate instanceof DatabaseCandidate == wanted)
+                .toList();
+    }
+
+    private static void inRounds(String what, int rounds, List<Candidate> all, Turn turn) throws Exception {
+        for (int round = 0; round < rounds; round++) {
+            say("%s, round %d of %d".formatted(what, round + 1, rounds));
+            for (Candidate candidate : Rounds.order(all, round)) {
+                turn.take(candidate);
+            }
+        }
+    }
+
+    private void once(String what, Turn turn) throws Exception {
+        say(what);
+        for (Candidate candidate : candidates) {
+            turn.take(candidate);
+        }
+    }
+
+    private static void say(String what) {
+        System.err.println("ids: " + what);
+    }
+
+    private void timeIds(Candidate candidate) throws SQLException {
+        int ids = candidate.limit(sizes).ids();
+        microsPerId(candidate, Math.max(1, ids / WARM_UP));
+        results.microsPerId.add(candidate.name(), microsPerId(candidate, ids));
+    }
+
+    private double microsPerId(Candidate candidate, int ids) throws SQLException {
+        IdGenerator generator = generator(candidate);
+        return candidate instanceof DatabaseCandidate database
+                ? Sql.microsPerId(connection, database.expression(), ids)
+                : microsPerId(Objects.requireNonNull(generator), ids);
+    }
+
+    private static double microsPerId(IdGenerator generator, int ids) throws SQLException {
+        long used = 0;
+        long start = System.nanoTime();
+        if (generator instanceof LongIdGenerator numbers) {
+            for (int i = 0; i < ids; i++) {
+                used += numbers.nextLong();
+            }
+        } else {
+            for (int i = 0; i < ids; i++) {
+                used += generator.next().length();
+            }
+        }
+        double micros = (System.nanoTime() - start) / 1e3 / ids;
+        if (used == 0) {
+            throw new IllegalStateException("ids that add up to nothing");
+        }
+        return micros;
+    }
+
+    private void insertInBulk(Candidate candidate) throws SQLException {
+        Tables.create(connection, candidate);
+        BulkInsert.Outcome outcome = new BulkInsert(connection, candidate, generator(candidate))
+                .run(candidate.limit(sizes).rows());
+        results.bulkMicrosPerRow.add(candidate.name(), outcome.seconds() * 1e6 / outcome.rows());
+        results.bulkWalPerRow.add(candidate.name(), outcome.walBytesPerRow());
+        results.idsMadeAgain.add(candidate.name(), outcome.madeAgain());
+    }
+
+    private void measureSize(Candidate candidate) throws SQLException {
+        int rows = candidate.limit(sizes).rows();
+        int bytesOfId = Tables.bytesOfId(connection, candidate);
+        double table = Sql.number(connection, "SELECT pg_relation_size('%s')".formatted(candidate.table()));
+        double index = Sql.number(connection, "SELECT pg_relation_size('%s')".formatted(candidate.index()));
+        double density =
+                Sql.number(connection, "SELECT avg_leaf_density FROM pgstatindex('%s')".formatted(candidate.index()));
+        BulkInsert.Outcome later = new BulkInsert(connection, candidate, generator(candidate)).run(rows / Sizes.LATER);
+        results.sizes.put(
+                candidate.name(),
+                new Results.Size(
+                        rows,
+                        bytesOfId,
+                        table,
+                        index,
+                        density,
+                        later.rows(),
+                        pagesWritten(candidate, later.from()),
+                        later.walBytesPerRow()));
+    }
+
+    /** Pages of the index that the log has records of, each counted once. */
+    private double pagesWritten(Candidate candidate, String since) throws SQLException {
+        return Sql.number(connection, """
+                SELECT count(DISTINCT relblocknumber)
+                  FROM pg_get_wal_block_info('%s', pg_current_wal_flush_lsn(), false)
+                 WHERE relfilenode = pg_relation_filenode('%s') AND relforknumber = 0""".formatted(since, candidate.index()));
+    }
+
+    private void insertSingly(Candidate candidate) throws Exception {
+        SingleInserts inserts = new SingleInserts(servers, candidate, generator(candidate));
+        SingleInserts.Turn one = inserts.run(connection, 1, sizes.turnMillis());
+        SingleInserts.Turn eight = inserts.run(connection, 8, sizes.turnMillis());
+        results.rowsPerSecondByOne.add(candidate.name(), one.rowsPerSecond());
+        results.rowsPerSecondByEight.add(candidate.name(), eight.rowsPerSecond());
+        results.singleWalPerRow.add(candidate.name(), one.walBytesPerRow());
+    }
+
+    private void measureOrder(Candidate candidate) throws SQLException {
+        results.orders.put(
+                candidate.name(),
+                new Results.Order(
+                        SingleInserts.shareInOrder(connection, candidate, 1),
+                        SingleInserts.shareInOrder(connection, candidate, 8)));
+    }
+
+    private void countDuplicates(Candidate candidate) throws Exception {
+        int ids = candidate.limit(sizes).drawn();
+        if (candidate instanceof JavaCandidate java) {
+            results.duplicates.put(java.name(), Duplicates.inJava(java, settings(java), ids));
+            if (java.numberedByHardware()) {
+                results.duplicatesNumbered.put(java.name(), Duplicates.inJavaNumbered(java, settings(java), ids));
+            }
+        } else if (candidate instanceof DatabaseCandidate database) {
+            results.duplicates.put(database.name(), Duplicates.inDatabase(servers, database, ids));
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        List<SQLException> failures = new ArrayList<>();
+        for (IdGenerator generator : generators.values()) {
+            try {
+                generator.close();
+            } catch (SQLException e) {
+                failures.add(e);
+            }
+        }
+        connection.close();
+        if (!failures.isEmpty()) {
+            throw failures.get(0);
+        }
+    }
+
+    /**
+     * How much is measured, by system properties {@code ids.*}.
+     *
+     * @param rounds of bulk inserts
+     * @param fastRounds of what takes less time and varies more
+     * @param ids made one after the other to see what one takes
+     * @param rows of the bulk insert
+     * @param drawn ids that 16 sessions make to see whether some are the same
+     * @param tickets what of each stands for the ticket servers, which take a commit for every id
+     * @param turnMillis of single-row inserts
+     * @param clockMillis before a clock misbehaves, and after it has been mended
+     */
+    record Sizes(
+            int rounds, int fastRounds, int ids, int rows, int drawn, int tickets, int turnMillis, int clockMillis) {
+
+        /** The bulk insert is followed by another, smaller by this factor. */
+        static final int LATER = 100;
+
+        /**
+         * The sizes of a whole run, unless system properties such as {@code ids.rows} say otherwise.
+         *
+         * @throws IllegalArgumentException if there is too little to measure
+         */
+        static Sizes of(Sizing sizing) {
+            return new Sizes(
+                    sizing.number("rounds", 5),
+                    sizing.number("fastRounds", 11),
+                    sizing.number("ids", 200_000),
+                    sizing.number("rows", 1_000_000, LATER),
+                    sizing.number("drawn", 3_200_000, Duplicates.SESSIONS),
+                    sizing.number("tickets", 16_000, LATER),
+                    sizing.number("turn", 500),
+                    sizing.number("clock", 1000));
+        }
+
+        /** The same with less where one generator can make 64 ids in a millisecond and no more. */
+        Sizes forBoundedPace() {
+            return new Sizes(rounds, fastRounds, part(ids), part(rows), drawn, tickets, turnMillis, clockMillis);
+        }
+
+        private static int part(int all) {
+            return Math.max(LATER, all / 5);
+        }
+
+        /** The same with no more than the ticket servers can do. */
+        Sizes forTickets() {
+            return new Sizes(
+                    rounds,
+                    fastRounds,
+                    Math.min(ids, part(tickets)),
+                    Math.min(rows, part(tickets)),
+                    Math.min(drawn, tickets),
+                    tickets,
+                    turnMillis,
+                    clockMillis);
         }
     }
 }

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.benchmarks.ids.Servers.PublishedFunction;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
@@ -18,7 +19,6 @@ public final class IdCost {
 
     private static final int IDS = 200_000;
     private static final int ROUNDS = 7;
-    private static final int COLD_IDS = 1000;
 
     private static final String OURS = "shardflake.next_id(7, 'shard_0007.id_seq')";
 
@@ -31,7 +31,6 @@ public final class IdCost {
             Servers.prepare(connection);
             System.out.println(Sql.text(connection, "SELECT version()"));
             printTimes(connection);
-            System.out.printf("%nWAL of a cold id: %.1f bytes%n", walBytesPerColdId(connection));
         }
     }
 
@@ -66,15 +65,5 @@ public final class IdCost {
                 System.out.printf("%s: %s of %s%n", OURS, micros.ratio(OURS, other), other);
             }
         }
-    }
-
-    private static double walBytesPerColdId(Connection connection) throws SQLException {
-        Sql.text(connection, "SELECT " + OURS); // a session's first draw costs one more record
-        String before = Sql.walPosition(connection);
-        Sql.text(
-                connection,
-                "SELECT count(" + OURS + ") FROM (SELECT pg_sleep(0.005) FROM generate_series(1, " + COLD_IDS
-                        + ")) AS idle");
-        return Sql.walBytesSince(connection, before) / COLD_IDS;
     }
 }

@@ -10,6 +10,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
+import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.ClockTrials.ClockTrial;
+import org.shardflake.benchmarks.ids.IdComparison.Sizes;
+import org.shardflake.benchmarks.ids.Results.Goals;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Report;
@@ -44,17 +48,13 @@ final class IdPage {
                 core. Figures are medians, with the least and the greatest in parentheses. What each scheme is and needs is in [Ids of other schemes](../guide/schemes.md). The server has
                 `wal_level` logical, as moves need it, and neither autovacuum nor timed checkpoints.
                 """.formatted(sizes.rounds(), sizes.fastRounds()));
-        report.command(sizing.command()).paragraph("On " + machine + ".");
-        if (sizing.isShort()) {
-            report.paragraph("**This was a short run, to see that it works: its figures mean little.**");
-        }
+        report.made(sizing, machine + ".");
         goals(report);
         glance(report);
         making(report);
         inserting(report);
         storing(report);
         repeating(report);
-        ordering(report);
         caveats(report);
         return report;
     }
@@ -108,7 +108,10 @@ final class IdPage {
     }
 
     private void glance(Report report) {
-        report.section("All at a glance");
+        report.section("All at a glance").paragraph("""
+                        *In order* is the share of rows, among those inserted row by row, whose id is greater than that of the row
+                        inserted just before, by a column whose `DEFAULT` is `clock_timestamp()`.
+                        """);
         table(
                 report,
                 size("Bytes of an id", Results.Size::bytesOfId),
@@ -288,7 +291,7 @@ final class IdPage {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    private ClockTrials.Outcome clock(Candidate candidate) {
+    private ClockTrials.Outcomes clock(Candidate candidate) {
         return Results.get(results.clocks, candidate.name());
     }
 
@@ -310,18 +313,6 @@ final class IdPage {
         return text.toString();
     }
 
-    private void ordering(Report report) {
-        report.section("Order").paragraph("""
-                        The share of rows, among those inserted row by row, whose id is greater than that of the row inserted just
-                        before. Rows are put in order by a column whose `DEFAULT` is `clock_timestamp()`.
-                        """);
-        table(
-                report,
-                new Column("1 connection", candidate -> percent(order(candidate).one())),
-                new Column(
-                        "8 connections", candidate -> percent(order(candidate).eight())));
-    }
-
     private Results.Order order(Candidate candidate) {
         return Results.get(results.orders, candidate.name());
     }
@@ -332,8 +323,6 @@ final class IdPage {
     }
 
     private void caveats(Report report) {
-        long refused =
-                results.refusedRows.values().stream().mapToLong(Long::longValue).sum();
         report.section("What to bear in mind")
                 .list(List.of(
                         "Client and server share the machine's cores: rates are for comparing, not for planning.",
@@ -343,12 +332,10 @@ final class IdPage {
                                 + "schemes are as the module `shardflake-schemes` has them.",
                         "`objectid` has 12 bytes, for which PostgreSQL has no type: `bytea` adds one. `flake` has 16, which "
                                 + "`uuid` takes. The 8 bytes of `uniqueid` are a signed `bigint`.",
-                        "*Clock* says which one was moved: the server's own where libfaketime is installed; else the one that a "
-                                + "function reads, by its hook. `uuidv7()` has no hook: without libfaketime the same rule is "
-                                + "tried in Java.",
+                        "*Clock* says which one was moved: the one that a function reads, by its hook. `uuidv7()` has no hook, so "
+                                + "the same rule is tried in Java.",
                         "Random bits come from Java's `SecureRandom`, or from PostgreSQL.",
                         "Where rows of `shardflake` come one by one and more than 3 ms apart, each draw moves the sequence "
-                                + "to the clock, which takes a record in the log that the others do not have.",
-                        "Rows refused for their id while inserting row by row: " + count(refused) + "."));
+                                + "to the clock, which takes a record in the log that the others do not have."));
     }
 }

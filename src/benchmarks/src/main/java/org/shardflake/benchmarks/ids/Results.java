@@ -8,6 +8,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
+import org.shardflake.scheme.SchemeDescription;
 
 /** All that was measured, by the names of the candidates. */
 final class Results {
@@ -21,11 +24,10 @@ final class Results {
     final Rounds bulkWalPerRow = new Rounds();
     final Rounds singleWalPerRow = new Rounds();
     final Rounds idsMadeAgain = new Rounds();
-    final Map<String, Long> refusedRows = new LinkedHashMap<>();
     final Map<String, Size> sizes = new LinkedHashMap<>();
     final Map<String, Duplicates.Outcome> duplicates = new LinkedHashMap<>();
     final Map<String, Duplicates.Outcome> duplicatesNumbered = new LinkedHashMap<>();
-    final Map<String, ClockTrials.Outcome> clocks = new LinkedHashMap<>();
+    final Map<String, ClockTrials.Outcomes> clocks = new LinkedHashMap<>();
     final Map<String, Order> orders = new LinkedHashMap<>();
 
     /**
@@ -64,7 +66,7 @@ final class Results {
 
     /** How many ids a candidate made twice in all trials. */
     long allDuplicates(String candidate) {
-        ClockTrials.Outcome clock = get(clocks, candidate);
+        ClockTrials.Outcomes clock = get(clocks, candidate);
         return get(duplicates, candidate).duplicates()
                 + clock.stepBack().duplicates()
                 + clock.stand().duplicates();
@@ -76,5 +78,68 @@ final class Results {
             throw new IllegalArgumentException(candidate + " was not measured");
         }
         return value;
+    }
+
+    /** What Shardflake set out to reach, beside what was measured. */
+    static final class Goals {
+
+        private Goals() {}
+
+        /** All of them. */
+        static List<Target> of(Results results) {
+            String ours = Candidates.SHARDFLAKE;
+            return List.of(
+                    atMost(
+                            "time per id, beside Instagram's published function",
+                            0.45,
+                            results.microsPerId.ratio(ours, Candidates.INSTAGRAM)),
+                    atMost("time per id, beside uuidv7()", 1.2, results.microsPerId.ratio(ours, Candidates.UUIDV7)),
+                    atLeast(
+                            "single-row inserts over 1 connection, beside bigserial",
+                            0.90,
+                            results.rowsPerSecondByOne.ratio(ours, Candidates.SERIAL)),
+                    atLeast(
+                            "single-row inserts over 8 connections, beside bigserial",
+                            0.90,
+                            results.rowsPerSecondByEight.ratio(ours, Candidates.SERIAL)),
+                    atMost("size of the index, beside uuidv7()", 0.75, indexRatio(results, ours, Candidates.UUIDV7)),
+                    Target.none("duplicates in all trials", results.allDuplicates(ours)),
+                    noOther(results));
+        }
+
+        private static Target atMost(String what, double most, Spread measured) {
+            return Target.atMost(what, most, "", measured);
+        }
+
+        private static Target atLeast(String what, double least, Spread measured) {
+            return Target.atLeast(what, least, "", measured);
+        }
+
+        private static Spread indexRatio(Results results, String ours, String other) {
+            double ratio = Results.get(results.sizes, ours).indexBytesPerRow()
+                    / Results.get(results.sizes, other).indexBytesPerRow();
+            return Spread.of(List.of(ratio));
+        }
+
+        private static Target noOther(Results results) {
+            List<String> all = results.candidates().stream()
+                    .filter(candidate -> hasAll(candidate.facts(), results.allDuplicates(candidate.name())))
+                    .map(Candidate::name)
+                    .toList();
+            return new Target(
+                    "schemes with 0 duplicates, time order, 8 bytes, the shard inside and no coordinator",
+                    "Shardflake alone",
+                    all.isEmpty() ? "none" : String.join(", ", all),
+                    all.equals(List.of(Candidates.SHARDFLAKE)));
+        }
+
+        /** Whether a scheme that made so many duplicates is all that one could wish. */
+        static boolean hasAll(SchemeDescription facts, long duplicates) {
+            return duplicates == 0
+                    && facts.timeOrdered()
+                    && facts.bits() == Long.SIZE
+                    && facts.shardInside()
+                    && !facts.coordinator();
+        }
     }
 }

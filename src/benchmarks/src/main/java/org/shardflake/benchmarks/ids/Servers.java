@@ -4,13 +4,11 @@
  */
 package org.shardflake.benchmarks.ids;
 
-import java.net.NetworkInterface;
-import java.net.SocketException;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.Collections;
 import java.util.List;
 import javax.sql.DataSource;
+import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
@@ -74,26 +72,43 @@ final class Servers implements AutoCloseable {
         GeneratorSettings settings = GeneratorSettings.DEFAULT.withDataSources(used.stream()
                 .map(server -> ServerUrl.parse(server.uri(DATABASE)).dataSource())
                 .toArray(DataSource[]::new));
-        boolean lacksNumber =
-                candidate instanceof JavaCandidate java && java.numberedByHardware() && !hasHardwareAddress();
-        return lacksNumber ? settings.withWorker(1) : settings; // the same for all, as the hardware's would be
-    }
-
-    private static boolean hasHardwareAddress() {
-        try {
-            for (NetworkInterface network : Collections.list(NetworkInterface.getNetworkInterfaces())) {
-                if (network.getHardwareAddress() != null) {
-                    return true;
-                }
-            }
-            return false;
-        } catch (SocketException e) {
-            return false;
-        }
+        // The same number for all, as the hardware would give them.
+        return candidate instanceof JavaCandidate java && java.numberedByHardware() ? settings.withWorker(1) : settings;
     }
 
     @Override
     public void close() {
         cluster.close();
+    }
+
+    /** Instagram's function to the letter, as in "Sharding &amp; IDs at Instagram", 2012, with shard 7 in place of 5. */
+    static final class PublishedFunction {
+
+        /** Makes an id. */
+        public static final String CALL = "published.next_id()";
+
+        /** The sequence that it draws from. */
+        public static final String SEQUENCE = "published.table_id_seq";
+
+        private PublishedFunction() {}
+
+        /** Makes the function and its sequence. It takes {@code clock_timestamp} from the search path. */
+        public static void create(Connection connection) throws SQLException {
+            Sql.execute(connection, "CREATE SCHEMA published", "CREATE SEQUENCE published.table_id_seq", """
+                    CREATE FUNCTION published.next_id(OUT result bigint) AS $$
+                    DECLARE
+                        our_epoch bigint := 1314220021721;
+                        seq_id bigint;
+                        now_millis bigint;
+                        shard_id int := 7;
+                    BEGIN
+                        SELECT nextval('published.table_id_seq') % 1024 INTO seq_id;
+                        SELECT FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) INTO now_millis;
+                        result := (now_millis - our_epoch) << 23;
+                        result := result | (shard_id << 10);
+                        result := result | (seq_id);
+                    END;
+                    $$ LANGUAGE plpgsql""");
+        }
     }
 }

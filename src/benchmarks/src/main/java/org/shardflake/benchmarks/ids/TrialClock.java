@@ -4,8 +4,12 @@
  */
 package org.shardflake.benchmarks.ids;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
 
 /** A clock that can misbehave. */
 interface TrialClock extends AutoCloseable {
@@ -21,4 +25,86 @@ interface TrialClock extends AutoCloseable {
 
     @Override
     default void close() throws SQLException {}
+
+    /** What a generator in Java takes for the time. Thread-safe. */
+    static final class JavaTrialClock implements TrialClock, InstantSource {
+
+        private record State(Duration behind, @Nullable Instant stands) {}
+
+        private volatile State state = new State(Duration.ZERO, null);
+
+        @Override
+        public Instant instant() {
+            State now = state;
+            return now.stands() == null ? Instant.now().minus(now.behind()) : now.stands();
+        }
+
+        @Override
+        public void stepBack(Duration by) {
+            state = new State(by, null);
+        }
+
+        @Override
+        public void stand() {
+            state = new State(Duration.ZERO, Instant.now());
+        }
+
+        @Override
+        public void mend() {
+            state = new State(Duration.ZERO, null);
+        }
+    }
+
+    /**
+     * What functions in a database take for the time: a row of a table says. Plain SQL reads {@code clock_timestamp()} by the search
+     * path, which finds another one here; Shardflake, which does not care for the search path, reads its clock in one function of
+     * its own, which is replaced.
+     */
+    static final class DatabaseTrialClock implements TrialClock {
+
+        private final Connection connection;
+
+        /** Sets the clock of a database in which the functions are already. Takes the connection over. */
+        DatabaseTrialClock(Connection connection) throws SQLException {
+            this.connection = connection;
+            Sql.execute(
+                    connection,
+                    "CREATE SCHEMA trial",
+                    "CREATE TABLE trial.clock (behind interval NOT NULL, stands timestamptz)",
+                    "INSERT INTO trial.clock VALUES ('0')",
+                    """
+                    CREATE FUNCTION trial.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+                    RETURN (SELECT coalesce(stands, pg_catalog.clock_timestamp() - behind) FROM trial.clock)""",
+                    """
+                    CREATE OR REPLACE FUNCTION shardflake.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
+                    RETURN floor(date_part('epoch', trial.clock_timestamp()) * 1000)::bigint""");
+        }
+
+        /** Has a session read this clock. */
+        static void use(Connection session) throws SQLException {
+            Sql.execute(session, "SET search_path TO trial, pg_catalog, public");
+        }
+
+        @Override
+        public void stepBack(Duration by) throws SQLException {
+            Sql.execute(
+                    connection,
+                    "UPDATE trial.clock SET stands = NULL, behind = %d * interval '1 ms'".formatted(by.toMillis()));
+        }
+
+        @Override
+        public void stand() throws SQLException {
+            Sql.execute(connection, "UPDATE trial.clock SET stands = pg_catalog.clock_timestamp(), behind = '0'");
+        }
+
+        @Override
+        public void mend() throws SQLException {
+            Sql.execute(connection, "UPDATE trial.clock SET stands = NULL, behind = '0'");
+        }
+
+        @Override
+        public void close() throws SQLException {
+            connection.close();
+        }
+    }
 }

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import org.shardflake.benchmarks.report.Spread;
 
 /** The command line of this checkout, run as a process by its launcher. */
 public final class ShardflakeCommand {
@@ -38,6 +39,17 @@ public final class ShardflakeCommand {
         this.launcher = launcher();
         this.workingDirectory = workingDirectory;
         this.environment = Map.copyOf(environment);
+    }
+
+    /** How long starting the command takes, which is part of every command's time: {@code shardflake --version}, in seconds. */
+    public static Spread startSeconds(int times) throws IOException, InterruptedException {
+        ShardflakeCommand command = new ShardflakeCommand(Path.of("").toAbsolutePath(), Map.of());
+        command.run("--version"); // the first one reads the files into memory
+        List<Double> seconds = new ArrayList<>();
+        for (int i = 0; i < times; i++) {
+            seconds.add(command.run("--version").seconds());
+        }
+        return Spread.of(seconds);
     }
 
     private static Path launcher() {
@@ -76,7 +88,7 @@ public final class ShardflakeCommand {
             double seconds = (System.nanoTime() - start) / 1e9;
             if (exitCode != 0) {
                 throw new IllegalStateException("shardflake %s ended with %d:%n%s"
-                        .formatted(String.join(" ", arguments), exitCode, String.join("\n", last(messages, 20))));
+                        .formatted(String.join(" ", arguments), exitCode, String.join("\n", messages)));
             }
             return new Result(seconds, messages);
         } finally {
@@ -93,9 +105,5 @@ public final class ShardflakeCommand {
             }
         }
         return messages;
-    }
-
-    private static List<String> last(List<String> lines, int count) {
-        return lines.subList(Math.max(0, lines.size() - count), lines.size());
     }
 }

@@ -5,12 +5,16 @@
 package org.shardflake.benchmarks.moves;
 
 import java.sql.Connection;
-import org.shardflake.benchmarks.installation.CommandStart;
+import java.util.ArrayList;
+import java.util.List;
 import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.ShardflakeCommand;
+import org.shardflake.benchmarks.moves.DumpComparison.DumpAndRestore;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 
 /** All that is measured about moves, from starting servers to writing the page. */
@@ -37,11 +41,69 @@ public final class MoveComparison {
     }
 
     private static Results measure(PostgresCluster cluster, Sizes sizes) throws Exception {
-        Spread start = CommandStart.seconds(sizes.rounds());
+        Spread start = ShardflakeCommand.startSeconds(sizes.rounds());
         System.out.println("whole moves beside dump and restore");
         DumpComparison dumps = DumpComparison.measure(cluster, sizes);
         System.out.println("cutovers under load");
         CutoverPauses pauses = CutoverPauses.measure(cluster, sizes);
         return new Results(start, dumps, pauses);
+    }
+
+    /**
+     * How much is measured, by system properties {@code moves.*}.
+     *
+     * @param rounds of moves and dumps in turn
+     * @param megabytes of tables in these moves, in MiB
+     * @param shards of these moves
+     * @param cutovers whose pauses are measured
+     * @param groupShards in the move with these cutovers
+     * @param loadThreads that write beside the cutovers
+     * @param loadRestMillis between two transactions of such a thread
+     */
+    record Sizes(
+            int rounds, int megabytes, int shards, int cutovers, int groupShards, int loadThreads, int loadRestMillis) {
+
+        static Sizes of(Sizing sizing) {
+            return new Sizes(
+                    sizing.number("rounds", 5),
+                    sizing.number("megabytes", 1000),
+                    sizing.number("shards", 50),
+                    sizing.number("cutovers", 200),
+                    sizing.number("group", 100),
+                    sizing.number("threads", 16),
+                    sizing.number("rest", 25));
+        }
+    }
+
+    /**
+     * What was measured.
+     *
+     * @param start of the command alone, which every time contains, in seconds
+     */
+    record Results(Spread start, DumpComparison dumps, CutoverPauses pauses) {
+
+        /** What was set out to be reached. */
+        List<Target> targets() {
+            List<Target> targets = new ArrayList<>();
+            if (dumps.notMeasured().isEmpty()) {
+                targets.add(Target.atLeast(
+                        "whole move, times as fast as dump and restore",
+                        1,
+                        "",
+                        dumps.seconds().ratio(DumpComparison.DUMP, DumpComparison.MOVE)));
+            }
+            targets.add(
+                    atMost("write pause of a cutover, p50", 30, pauses.pauses().percentile(50)));
+            targets.add(
+                    atMost("write pause of a cutover, p99", 100, pauses.pauses().percentile(99)));
+            targets.add(Target.none("transactions that failed", pauses.failed()));
+            targets.add(Target.none("acknowledged writes that are lost", pauses.lost()));
+            targets.add(Target.none("writes that are there twice", pauses.doubled()));
+            return targets;
+        }
+
+        private static Target atMost(String what, double most, double millis) {
+            return Target.atMost(what, most, "ms", Spread.of(List.of(millis)));
+        }
     }
 }

@@ -6,6 +6,8 @@ package org.shardflake.benchmarks.moves;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.shardflake.benchmarks.moves.MoveComparison.Results;
+import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
@@ -29,10 +31,7 @@ final class MovePage {
 
     Report write(String machine, Sizing sizing) {
         page.paragraph(headline());
-        if (sizing.isShort()) {
-            page.paragraph("**This was a short run, to see that it works: its figures mean little.**");
-        }
-        page.command(sizing.command()).paragraph("On " + machine + ". Servers, load and command share it.");
+        page.made(sizing, machine + ". Servers, load and command share it.");
         page.section("Goals")
                 .table(
                         Target.HEADERS,

@@ -31,7 +31,8 @@ public final class Machine {
                 .formatted(
                         processor(),
                         runtime.availableProcessors(),
-                        gib(memory()),
+                        gib(((OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean())
+                                .getTotalMemorySize()),
                         System.getProperty("os.name"),
                         Runtime.version().feature(),
                         gib(runtime.maxMemory())));
@@ -48,12 +49,6 @@ public final class Machine {
                     + Markdown.escape("; PostgreSQL %s, fsync %s, synchronous_commit %s, shared_buffers %s"
                             .formatted(row.getString(1), row.getString(2), row.getString(3), row.getString(4)));
         }
-    }
-
-    private static long memory() {
-        return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
-                ? system.getTotalMemorySize()
-                : 0;
     }
 
     private static double gib(long bytes) {

@@ -96,10 +96,14 @@ public final class Report {
         return block("```\n" + code.strip() + "\n```");
     }
 
-    /** Says with which command the page was made, and that it was today. */
-    public Report command(String command) {
+    /** Says with which command the page was made, that it was today, and on what. */
+    public Report made(Sizing sizing, String machine) {
+        if (sizing.isShort()) {
+            paragraph("**This was a short run, to see that it works: its figures mean little.**");
+        }
         return paragraph("Made on %s with:".formatted(LocalDate.now(ZoneOffset.UTC)))
-                .code(command);
+                .code(sizing.command())
+                .paragraph("On " + machine);
     }
 
     private Report block(String block) {

@@ -71,15 +71,10 @@ public final class Sizing {
     }
 
     private static List<Integer> parse(String property, String text) {
-        if (!text.matches("[0-9]{1,9}(,[0-9]{1,9})*")) {
+        if (!text.matches("[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})*")) {
             throw new IllegalArgumentException("%s is %s; it has to be numbers from 1 up".formatted(property, text));
         }
-        List<Integer> numbers =
-                Arrays.stream(text.split(",")).map(Integer::valueOf).toList();
-        if (numbers.contains(0)) {
-            throw new IllegalArgumentException("%s is %s; it has to be numbers from 1 up".formatted(property, text));
-        }
-        return numbers;
+        return Arrays.stream(text.split(",")).map(Integer::valueOf).toList();
     }
 
     private static int max(List<Integer> numbers) {

@@ -6,6 +6,7 @@ package org.shardflake.benchmarks.router;
 
 import java.sql.SQLException;
 import java.util.regex.Pattern;
+import org.shardflake.benchmarks.router.Peer.BareJdbc;
 
 /** What is compared. */
 enum Candidate {
@@ -15,16 +16,10 @@ enum Candidate {
             return new BareJdbc(layout, NEWEST);
         }
     },
-    SPRING("Spring AbstractRoutingDataSource", Archives.COMMON + "|/spring-|/micrometer-") {
-        @Override
-        Peer open(Layout layout) {
-            return new SpringRouting(layout, NEWEST);
-        }
-    },
     SHARDINGSPHERE("ShardingSphere-JDBC", Archives.ALL_BUT_OTHERS) {
         @Override
         Peer open(Layout layout) throws SQLException {
-            return new ShardingSphere(layout, false);
+            return new ShardingSphere(layout);
         }
 
         @Override

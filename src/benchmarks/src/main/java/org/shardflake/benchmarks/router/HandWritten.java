@@ -21,6 +21,7 @@ import java.util.concurrent.Future;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.postgresql.PGStatement;
+import org.shardflake.benchmarks.router.Peer.Photo;
 
 /**
  * Statements as they are written where no library writes them: by id in one shard, and for many shards a few per server, the

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import org.shardflake.benchmarks.router.Peer.Photo;
 
 /** What is measured; those that insert come last, so that until then all candidates have the same rows. */
 enum Operation {

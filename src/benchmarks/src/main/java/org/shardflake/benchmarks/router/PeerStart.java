@@ -39,7 +39,7 @@ public final class PeerStart {
                 Integer.parseInt(arguments[1]),
                 Integer.parseInt(arguments[2]));
         long start = System.nanoTime();
-        try (Peer peer = open(arguments[0], layout)) {
+        try (Peer peer = Candidate.valueOf(arguments[0]).open(layout)) {
             select(peer, ids.get(0));
             double millis = (System.nanoTime() - start) / 1e6;
             long first = heap();
@@ -48,12 +48,6 @@ public final class PeerStart {
             }
             System.out.println(RESULT + millis + " " + first + " " + heap());
         }
-    }
-
-    private static Peer open(String candidate, Layout layout) throws Exception {
-        return candidate.equals(Starts.CHECKING)
-                ? new ShardingSphere(layout, true)
-                : Candidate.valueOf(candidate).open(layout);
     }
 
     private static void select(Peer peer, long id) throws Exception {

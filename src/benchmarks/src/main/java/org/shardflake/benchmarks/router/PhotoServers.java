@@ -21,6 +21,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.benchmarks.router.Peer.Photo;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.server.ServerUrl;

@@ -5,13 +5,21 @@
 package org.shardflake.benchmarks.router;
 
 import java.sql.Connection;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
+import org.shardflake.benchmarks.router.RouterComparison.Sizes;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 
@@ -49,7 +57,7 @@ public final class RouterComparison {
         say("starting each candidate %d times".formatted(sizes.starts()));
         Starts starts = new Starts(servers);
         starts.measure(sizes.starts());
-        report.starts(starts, starts.checking());
+        report.starts(starts);
     }
 
     private static void throughput(PhotoServers servers, Sizes sizes, RouterReport report) throws Exception {
@@ -69,9 +77,6 @@ public final class RouterComparison {
                     report.throughput(operation, threads, rates);
                 }
             }
-            for (Operation operation : List.of(Operation.SELECT, Operation.INSERT)) {
-                report.allocation(operation, throughput.allocation(operation));
-            }
         } finally {
             peers.values().forEach(Peer::close);
         }
@@ -79,5 +84,96 @@ public final class RouterComparison {
 
     private static void say(String what) {
         System.out.println(what);
+    }
+
+    /** How much is measured, by system properties {@code router.*}. */
+    record Sizes(
+            int shards,
+            int rows,
+            int poolSize,
+            int warmUps,
+            int rounds,
+            int millis,
+            int starts,
+            List<Integer> threads) {
+
+        static Sizes of(Sizing sizing) {
+            return new Sizes(
+                    sizing.number("shards", 2000),
+                    sizing.number("rows", 100),
+                    sizing.number("pool", 16),
+                    sizing.number("warmups", 2),
+                    sizing.number("rounds", 5),
+                    sizing.number("millis", 1000),
+                    sizing.number("starts", 5),
+                    sizing.numbers("threads", List.of(1, 16)));
+        }
+
+        int mostThreads() {
+            return Collections.max(threads);
+        }
+    }
+
+    /** Operations a second of all candidates, in interleaved rounds, with their results checked after each. */
+    static final class Throughput {
+
+        private final PhotoServers servers;
+        private final Map<Candidate, Peer> peers;
+        private final Sizes sizes;
+
+        Throughput(PhotoServers servers, Map<Candidate, Peer> peers, Sizes sizes) {
+            this.servers = servers;
+            this.peers = new EnumMap<>(peers);
+            this.sizes = sizes;
+        }
+
+        /** Operations a second by {@link Candidate#label()}. */
+        Rounds measure(Operation operation, int threads) throws Exception {
+            Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
+            peers.forEach((candidate, peer) -> candidates.put(candidate.label(), () -> {
+                double rate = rate(operation, peer, threads);
+                operation.check(candidate, peer, servers);
+                return rate;
+            }));
+            return Rounds.run(sizes.warmUps(), sizes.rounds(), candidates);
+        }
+
+        /** Lets every candidate read for a while, so that none is measured while the code that they share is still compiled. */
+        void warmUp(int threads) throws Exception {
+            for (Operation operation : Operation.values()) {
+                if (!operation.inserts()) {
+                    for (Peer peer : peers.values()) {
+                        rate(operation, peer, threads);
+                    }
+                }
+            }
+        }
+
+        private double rate(Operation operation, Peer peer, int threads) throws Exception {
+            ExecutorService executor = Executors.newFixedThreadPool(threads);
+            try {
+                long start = System.nanoTime();
+                long nanos = sizes.millis() * 1_000_000L;
+                Callable<Long> loop = () -> {
+                    long done = 0;
+                    while (System.nanoTime() - start < nanos) {
+                        operation.run(peer, servers);
+                        done++;
+                    }
+                    return done;
+                };
+                List<Future<Long>> running = new ArrayList<>();
+                for (int i = 0; i < threads; i++) {
+                    running.add(executor.submit(loop));
+                }
+                long sum = 0;
+                for (Future<Long> one : running) {
+                    sum += one.get();
+                }
+                return sum * 1e9 / (System.nanoTime() - start);
+            } finally {
+                executor.shutdownNow();
+            }
+        }
     }
 }

@@ -22,7 +22,7 @@ import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
-import org.springframework.jdbc.core.JdbcTemplate;
+import org.shardflake.benchmarks.router.RouterComparison.Sizes;
 
 /** The page: collects what was measured, and then puts the goals on top. Not thread-safe. */
 final class RouterReport {
@@ -44,12 +44,10 @@ final class RouterReport {
     private final List<List<String>> rates = new ArrayList<>();
     private final Map<String, BarChart> rateCharts = new LinkedHashMap<>();
     private final List<List<String>> starts = new ArrayList<>();
-    private final List<List<String>> allocations = new ArrayList<>();
     private final List<List<String>> inMemory = new ArrayList<>();
     private final BarChart startChart;
     private final BarChart heapChart;
     private String machine = "";
-    private String checking = "";
 
     RouterReport(Sizing sizing, Sizes sizes, Layout layout) {
         this.sizing = sizing;
@@ -76,8 +74,7 @@ final class RouterReport {
         }
     }
 
-    void starts(Starts measured, String withChecking) {
-        checking = withChecking;
+    void starts(Starts measured) {
         for (Candidate candidate : Candidate.values()) {
             Spread millis = measured.millis().of(candidate.label());
             starts.add(List.of(
@@ -128,22 +125,13 @@ final class RouterReport {
         }
     }
 
-    void allocation(Operation operation, Rounds measured) {
-        for (Candidate candidate : Candidate.values()) {
-            allocations.add(List.of(
-                    operation.label(),
-                    candidate.label(),
-                    measured.of(candidate.label()).toString()));
-        }
-    }
-
     private static String named(Candidate ours, String what, String beside) {
         return "%s, %s, %s".formatted(ours.label().replace("Shardflake", "router"), what, beside);
     }
 
     Report finish() {
         page.paragraph("""
-                Five ways to the right shard, on the same rows and in the same run. Each figure is a ratio of operations per
+                Four ways to the right shard, on the same rows and in the same run. Each figure is a ratio of operations per
                 second, or of times to start, of rounds in which both had their turn: the median, and in parentheses the least
                 and the greatest.""");
         page.section("Goals")
@@ -170,13 +158,9 @@ final class RouterReport {
                         "MiB, all shards used"),
                 starts);
         page.chart("router-start.svg", startChart).chart("router-heap.svg", heapChart);
-        page.paragraph("""
-                ShardingSphere's option `check-table-metadata-enabled`, which makes it load and compare the tables of all
-                shards when it starts, is off, as it is by default. With it, ShardingSphere %s""".formatted(Markdown.escape(checking)));
-        page.section("Garbage");
-        page.paragraph("Bytes that an operation allocates in the thread that asks for it, driver included.");
-        page.table(List.of("Operation", "Candidate", "Bytes"), allocations);
-        page.paragraph("What routing alone costs, without a server, by JMH (`RouterCosts`):");
+        page.paragraph("ShardingSphere's option `check-table-metadata-enabled` is off, as it is by default.");
+        page.section("Routing alone");
+        page.paragraph("What it costs without a server, by JMH (`RouterCosts`).");
         page.table(List.of("Step", "ns", "error of the mean", "bytes"), inMemory);
         conditions();
         return page;
@@ -195,26 +179,20 @@ final class RouterReport {
                         .formatted(sizes.shards(), layout.servers().size(), sizes.rows()),
                 "Everybody: HikariCP with %d connections to each server, 5 s to get one, %s prepared statements kept per connection, the driver's defaults otherwise; prepared statements; every operation takes a connection from the pool and gives it back."
                         .formatted(sizes.poolSize(), Figures.number(Layout.CACHED_STATEMENTS)),
-                "In a transaction: `BEGIN`, the statement, `COMMIT`; the point select's is read-only. For Shardflake `read` and `write` with a lambda, for Spring a `TransactionTemplate`, for JDBC and ShardingSphere `setAutoCommit(false)` and `commit`. Otherwise auto-commit: `router.connection(key)` and `jooq.dsl(key)`.",
+                "In a transaction: `BEGIN`, the statement, `COMMIT`; the point select's is read-only. For Shardflake `read` and `write` with a lambda, for JDBC and ShardingSphere `setAutoCommit(false)` and `commit`. Otherwise auto-commit: `router.connection(key)` and `jooq.dsl(key)`.",
                 "Bare JDBC, the limit: the shard is read out of the id or computed from the uid, the server is its remainder, the statement is made from the schema's name. Many rows by id: one `UNION ALL` per server with an arm per shard, the servers at once. The newest: a `UNION ALL` for every 100 shards, always with the same text, which asks only for rows newer than those known, the servers at once.",
-                "Spring: an `AbstractRoutingDataSource` with a key for each shard, `JdbcTemplate`, and the same statements by hand.",
                 "Shardflake: a `ShardRouter` that follows the catalog on the first server, with JDBC or with jOOQ inside. What of jOOQ's figures is jOOQ's own work, rendering SQL and making records, is not told apart here.",
                 "ShardingSphere: the configuration below, and a database of its own on each server, since it reads all schemas of a database when it starts. The tables are `photo_0` to `photo_%d`, in turn on the servers, with the same rows. Its own way to say that a uid and an id lead to the same table is an algorithm of type `CLASS_BASED`, so that it needs no more than the id either. New ids come from the database there too, by the function that Instagram published. The newest rows are `SELECT ... ORDER BY id DESC LIMIT %d` from the logical table. `max-connections-size-per-query` is 1, as by default."
                         .formatted(sizes.shards() - 1, Candidate.NEWEST)));
-        page.code(ShardingSphere.yaml(layout, false));
+        page.code(ShardingSphere.yaml(layout));
         page.section("How it was made");
-        page.paragraph("%s; %s.".formatted(machine, versions()));
-        if (sizing.isShort()) {
-            page.paragraph("**This was a short run, to see that it works: its figures mean little.**");
-        }
-        page.command(sizing.command());
+        page.made(sizing, "%s; %s.".formatted(machine, versions()));
     }
 
     /** As the names of the archives have it, which cannot be wrong. */
     private static String versions() {
         return Stream.of(
                         YamlShardingSphereDataSourceFactory.class,
-                        JdbcTemplate.class,
                         DSLContext.class,
                         HikariDataSource.class,
                         Driver.class)

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import org.shardflake.ShardKey;
+import org.shardflake.benchmarks.router.Peer.Photo;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
 

@@ -4,11 +4,19 @@
  */
 package org.shardflake.benchmarks.router;
 
-import static org.shardflake.benchmarks.router.PhotoTable.PHOTO;
+import static org.shardflake.benchmarks.router.ShardflakeJooq.PhotoTable.PHOTO;
 
 import java.util.List;
+import java.util.Objects;
 import org.jooq.DSLContext;
+import org.jooq.Record;
+import org.jooq.TableField;
+import org.jooq.impl.CustomRecord;
+import org.jooq.impl.CustomTable;
+import org.jooq.impl.DSL;
+import org.jooq.impl.SQLDataType;
 import org.shardflake.ShardKey;
+import org.shardflake.benchmarks.router.Peer.Photo;
 import org.shardflake.jooq.JooqRouter;
 import org.shardflake.router.ShardRouter;
 
@@ -68,5 +76,40 @@ final class ShardflakeJooq implements Peer {
     @Override
     public void close() {
         router.close();
+    }
+
+    /** The table of photos for jOOQ, as its code generator would describe that of the template schema. */
+    static final class PhotoTable extends CustomTable<PhotoTable.PhotoRecord> {
+
+        static final String TEMPLATE_SCHEMA = "app";
+        static final PhotoTable PHOTO = new PhotoTable();
+
+        // Not static: they belong to the table that is being made.
+        final TableField<PhotoRecord, Long> id = createField(DSL.name("id"), SQLDataType.BIGINT);
+        final TableField<PhotoRecord, Long> uid = createField(DSL.name("uid"), SQLDataType.BIGINT);
+        final TableField<PhotoRecord, String> title = createField(DSL.name("title"), SQLDataType.VARCHAR);
+
+        /** A row of it. */
+        static final class PhotoRecord extends CustomRecord<PhotoRecord> {
+            PhotoRecord() {
+                super(PHOTO);
+            }
+        }
+
+        private PhotoTable() {
+            super(DSL.name("photo"), DSL.schema(DSL.name(TEMPLATE_SCHEMA)));
+        }
+
+        @Override
+        public Class<? extends PhotoRecord> getRecordType() {
+            return PhotoRecord.class;
+        }
+
+        static Photo photo(Record row) {
+            return new Photo(
+                    Objects.requireNonNull(row.get(PHOTO.id)),
+                    Objects.requireNonNull(row.get(PHOTO.uid)),
+                    Objects.requireNonNull(row.get(PHOTO.title)));
+        }
     }
 }

@@ -16,6 +16,8 @@ import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
 import org.apache.shardingsphere.driver.api.yaml.YamlShardingSphereDataSourceFactory;
+import org.shardflake.benchmarks.router.Peer.JdbcPeer;
+import org.shardflake.benchmarks.router.Peer.Photo;
 
 /** Apache ShardingSphere-JDBC: a logical table over an actual table for each shard, and statements that name only the first. */
 final class ShardingSphere extends JdbcPeer {
@@ -26,15 +28,14 @@ final class ShardingSphere extends JdbcPeer {
     private final DataSource source;
     private final List<HikariDataSource> pools;
 
-    /** @param checksTables whether it compares the tables of all shards when it starts */
-    ShardingSphere(Layout layout, boolean checksTables) throws SQLException {
+    ShardingSphere(Layout layout) throws SQLException {
         super(layout);
         pools = layout.pools(DATABASE);
         Map<String, DataSource> byName = new LinkedHashMap<>();
         for (int server = 0; server < pools.size(); server++) {
             byName.put("ds_" + server, pools.get(server));
         }
-        byte[] yaml = yaml(layout, checksTables).getBytes(StandardCharsets.UTF_8);
+        byte[] yaml = yaml(layout).getBytes(StandardCharsets.UTF_8);
         try {
             source = YamlShardingSphereDataSourceFactory.createDataSource(byName, yaml);
         } catch (IOException e) {
@@ -43,7 +44,7 @@ final class ShardingSphere extends JdbcPeer {
     }
 
     /** The configuration; its data sources are handed over beside it, so that its pools are those of the others. */
-    static String yaml(Layout layout, boolean checksTables) {
+    static String yaml(Layout layout) {
         return """
                 rules:
                 - !SHARDING
@@ -63,7 +64,7 @@ final class ShardingSphere extends JdbcPeer {
                       type: CLASS_BASED
                       props:
                         strategy: COMPLEX
-                        algorithmClassName: %5$s
+                        algorithmClassName: %4$s
                         prefix: ds_
                         shards: %1$d
                         modulo: %2$d
@@ -71,14 +72,11 @@ final class ShardingSphere extends JdbcPeer {
                       type: CLASS_BASED
                       props:
                         strategy: COMPLEX
-                        algorithmClassName: %5$s
+                        algorithmClassName: %4$s
                         prefix: photo_
                         shards: %1$d
                         modulo: %1$d
-                props:
-                  check-table-metadata-enabled: %4$s
-                """.formatted(
-                layout.shards(), layout.servers().size(), nodes(layout), checksTables, PhotoSharding.class.getName());
+                """.formatted(layout.shards(), layout.servers().size(), nodes(layout), PhotoSharding.class.getName());
     }
 
     private static String nodes(Layout layout) {

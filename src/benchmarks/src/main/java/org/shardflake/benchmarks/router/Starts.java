@@ -15,8 +15,6 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.shardflake.Server;
@@ -25,12 +23,7 @@ import org.shardflake.benchmarks.report.Rounds;
 /** Time to the first row and heap of all candidates, each in processes of its own, which take turns. */
 final class Starts {
 
-    /** ShardingSphere that compares the tables of all shards. */
-    static final String CHECKING = "CHECKING";
-
     private static final List<String> FLAGS = List.of("-Xmx1g");
-    /** The message of an exception that ends a process, as far as one wants to read it. */
-    private static final Pattern EXCEPTION = Pattern.compile("Exception: (.{1,160})");
 
     private static final double MIB = 1 << 20;
 
@@ -53,7 +46,7 @@ final class Starts {
     void measure(int rounds) throws IOException, InterruptedException {
         for (int round = 0; round < rounds; round++) {
             for (Candidate candidate : Rounds.order(List.of(Candidate.values()), round)) {
-                Outcome outcome = start(candidate, candidate.name());
+                Outcome outcome = start(candidate);
                 if (outcome.figures().isEmpty()) {
                     throw new IllegalStateException(candidate.label() + " does not start: " + outcome.output());
                 }
@@ -79,23 +72,13 @@ final class Starts {
         return heapOfAllShards;
     }
 
-    /** What becomes of ShardingSphere when it is to compare the tables of all shards: a time, or why not. */
-    String checking() throws IOException, InterruptedException {
-        Outcome outcome = start(Candidate.SHARDINGSPHERE, CHECKING);
-        if (!outcome.figures().isEmpty()) {
-            return "took %,.0f ms to the first row".formatted(outcome.figures().get(0));
-        }
-        Matcher reason = EXCEPTION.matcher(outcome.output());
-        return "did not start: " + (reason.find() ? reason.group(1) : outcome.output());
-    }
-
-    private Outcome start(Candidate candidate, String name) throws IOException, InterruptedException {
+    private Outcome start(Candidate candidate) throws IOException, InterruptedException {
         Layout layout = servers.layout();
         List<String> command = new ArrayList<>();
         command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
         command.addAll(FLAGS);
         command.addAll(List.of("-cp", classPath(candidate), PeerStart.class.getName()));
-        command.addAll(List.of(name, String.valueOf(layout.shards()), String.valueOf(layout.poolSize())));
+        command.addAll(List.of(candidate.name(), String.valueOf(layout.shards()), String.valueOf(layout.poolSize())));
         layout.servers().stream().map(Server::url).forEach(command::add);
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         process.getOutputStream().write(idsOfAllShards().getBytes(StandardCharsets.UTF_8));

@@ -63,18 +63,12 @@ public final class ReadmeSummary {
         }
     }
 
-    private final Path pages;
     private final List<String> rows = new ArrayList<>();
-    private final List<String> missing = new ArrayList<>();
 
     /** Reads the pages in this directory. */
     ReadmeSummary(Path pages) throws IOException {
-        this.pages = pages;
         for (Kind kind : KINDS) {
-            String page = read(kind.page());
-            if (!page.isEmpty()) {
-                rows.add(row(kind, goals(kind, page)));
-            }
+            rows.add(row(kind, goals(kind, Files.readString(pages.resolve(kind.page() + ".md")))));
         }
     }
 
@@ -82,16 +76,7 @@ public final class ReadmeSummary {
     public static void write() throws IOException {
         Path pages = Report.directory();
         Path readme = pages.resolve("../../../README.md").normalize();
-        ReadmeSummary summary = new ReadmeSummary(pages);
-        Files.writeString(readme, summary.into(Files.readString(readme)));
-        summary.missing()
-                .forEach(page ->
-                        System.out.printf("%s has no page %s.md: nothing of it is in the README%n", pages, page));
-    }
-
-    /** The names of the pages that are not there. */
-    List<String> missing() {
-        return List.copyOf(missing);
+        Files.writeString(readme, new ReadmeSummary(pages).into(Files.readString(readme)));
     }
 
     private static String row(Kind kind, List<Goal> goals) {
@@ -145,17 +130,6 @@ public final class ReadmeSummary {
             throw new IllegalArgumentException("page %s has no goal like \"%s\"".formatted(kind.page(), kind.goals()));
         }
         return goals;
-    }
-
-    private String read(String name) throws IOException {
-        Path file = pages.resolve(name + ".md");
-        if (Files.exists(file)) {
-            return Files.readString(file);
-        }
-        if (!missing.contains(name)) {
-            missing.add(name);
-        }
-        return "";
     }
 
     /**

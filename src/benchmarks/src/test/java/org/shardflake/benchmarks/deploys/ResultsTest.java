@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import org.junit.jupiter.api.Test;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results;
+import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
 import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
 

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.shardflake.benchmarks.ids.IdComparison.Sizes;
 import org.shardflake.scheme.Schemes;
 
 class CandidatesTest {

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
 import org.shardflake.scheme.GeneratorSettings;
 
 class DuplicatesTest {

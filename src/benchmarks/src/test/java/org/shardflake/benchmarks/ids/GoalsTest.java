@@ -7,6 +7,7 @@ package org.shardflake.benchmarks.ids;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.shardflake.benchmarks.ids.Results.Goals;
 
 class GoalsTest {
 

@@ -7,6 +7,7 @@ package org.shardflake.benchmarks.moves;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.shardflake.benchmarks.moves.WholeMove.CutoverLine;
 
 class CutoverLineTest {
 

@@ -71,7 +71,7 @@ class LayoutTest {
 
     @Test
     void tellsShardingSphereEachTableOnce() {
-        assertThat(ShardingSphere.yaml(LAYOUT, false))
+        assertThat(ShardingSphere.yaml(LAYOUT))
                 .contains("actualDataNodes: ds_0.photo_${(0..2).collect{it * 2 + 0}},"
                         + "ds_1.photo_${(0..1).collect{it * 2 + 1}}");
     }
