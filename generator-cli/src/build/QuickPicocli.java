@@ -22,11 +22,11 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Run by the build: makes the distribution's copy of picocli start quickly. Its class files, which are of Java 5, become ones of
+ * Makes a copy of picocli that starts quickly, when the distribution is built. Its class files, which are of Java 5, become ones of
  * Java 17 with the frames that let the JVM verify them in one pass; and it does not look for Groovy, for which the JVM would open
- * every jar of the class path. Each takes a tenth of the time of a short command or more.
+ * every jar of the class path. src/docs/decisions/0030 says what that saves.
  *
- * <p>The manifest of the jar says so.
+ * <p>The copy has another file name than the library, and its manifest says what was changed.
  */
 public final class QuickPicocli {
 
@@ -37,15 +37,14 @@ public final class QuickPicocli {
 
     private static boolean found;
 
+    /** Takes the library's jar and the name of the copy. */
     public static void main(String[] args) throws IOException {
         Path jar = Path.of(args[0]);
-        Path modern = Path.of(args[0] + ".tmp");
+        Path copy = Path.of(args[1]);
+        Path modern = Path.of(args[1] + ".tmp");
         try (JarFile old = new JarFile(jar.toFile());
                 URLClassLoader classes = new URLClassLoader(new URL[] {jar.toUri().toURL()})) {
             Manifest manifest = old.getManifest();
-            if (manifest.getMainAttributes().containsKey(NOTE)) {
-                return; // by an earlier build
-            }
             manifest.getMainAttributes()
                     .put(NOTE, "changed: class files of Java 17, with frames for the verifier; does not look for groovy.lang.Closure");
             try (JarOutputStream out = new JarOutputStream(Files.newOutputStream(modern))) {
@@ -62,7 +61,7 @@ public final class QuickPicocli {
         if (!found) {
             throw new IOException("%s has no method %s any more: see what it does instead".formatted(jar, LOOKS_FOR_GROOVY));
         }
-        Files.move(modern, jar, StandardCopyOption.REPLACE_EXISTING);
+        Files.move(modern, copy, StandardCopyOption.REPLACE_EXISTING);
     }
 
     private static void copy(JarFile old, JarEntry entry, ClassLoader classes, JarOutputStream out) throws IOException {

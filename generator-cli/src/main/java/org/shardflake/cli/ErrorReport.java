@@ -12,24 +12,11 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.LayoutMismatchException;
-import org.shardflake.LibraryNotDeployedException;
-import org.shardflake.ShardOutOfRangeException;
 import org.shardflake.ShardflakeException;
-import org.shardflake.UnknownServerException;
-import org.shardflake.adopt.AdoptRefusedException;
-import org.shardflake.adopt.RowsDifferException;
-import org.shardflake.catalog.CatalogConflictException;
-import org.shardflake.catalog.CatalogMissingException;
-import org.shardflake.catalog.CatalogRuleException;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.ServerFailure;
 import org.shardflake.cluster.PostgresClusterException;
-import org.shardflake.deploy.DeployRefusedException;
-import org.shardflake.move.CopiesDifferException;
-import org.shardflake.move.MoveRefusedException;
-import org.shardflake.rebalance.RebalanceRefusedException;
 import org.shardflake.server.NoAnswerException;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.DeploymentException;
@@ -95,30 +82,31 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                     ? ExitCodes.BROKEN_PIPE
                     : print(ExitCodes.FAILURE, "cannot write to standard output: " + e.getMessage(), null, e);
         }
-        if (e instanceof CliException cli) {
-            return print(cli.exitCode(), String.valueOf(e.getMessage()), cli.hint(), e);
+        if (e instanceof CliException said) {
+            return print(
+                    ExitCodes.of(said.kind()),
+                    String.valueOf(e.getMessage()),
+                    said.hint().orElse(null),
+                    e);
         }
         Optional<NoAnswerException> silent = NoAnswerException.in(e);
         if (silent.isPresent()) {
             return print(ExitCodes.FAILURE, silent.get().explain(String.valueOf(e.getMessage()), e), SILENT, e);
         }
         if (isOfStandby(e)) {
-            String message = withoutHint(String.valueOf(e.getMessage()));
-            return print(ExitCodes.PRECONDITION, message, ServerFailure.PRIMARY_NEEDED, e);
+            return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailure.PRIMARY_NEEDED, e);
         }
-        if (e instanceof ShardflakeException) {
-            return explainOurs(e);
-        }
-        if (e instanceof NewerVersionException) {
-            String message = String.valueOf(e.getMessage());
-            return print(ExitCodes.PRECONDITION, message, "use the newer shardflake that deployed it", e);
-        }
-        if (e instanceof DeploymentException) {
-            return print(ExitCodes.FAILURE, withoutHint(String.valueOf(e.getMessage())), null, e);
+        if (e instanceof ShardflakeException ours) {
+            return print(ExitCodes.of(ours.kind()), withoutHint(e), ours.hint().orElse(hint(e)), e);
         }
         if (e instanceof SQLException) {
-            String message = withoutHint(String.valueOf(e.getMessage())).replaceFirst("^(ERROR|FATAL): ", "");
-            return print(ExitCodes.FAILURE, message, hint(String.valueOf(e.getMessage())), e);
+            return print(ExitCodes.FAILURE, withoutHint(e), hint(e), e);
+        }
+        if (e instanceof NewerVersionException) {
+            return print(ExitCodes.PRECONDITION, withoutHint(e), "use the newer shardflake that deployed it", e);
+        }
+        if (e instanceof DeploymentException) {
+            return print(ExitCodes.FAILURE, withoutHint(e), null, e);
         }
         if (e instanceof PostgresClusterException) {
             return print(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null, e);
@@ -136,48 +124,20 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         return false;
     }
 
-    private int explainOurs(Exception e) {
-        String message = withoutHint(String.valueOf(e.getMessage()));
-        if (e instanceof UnknownServerException unknown) {
-            String hint = Suggestion.find(unknown.server(), unknown.known())
-                    .map("did you mean %s?"::formatted)
-                    .orElse(null);
-            return print(ExitCodes.USAGE, message, hint, e);
-        }
-        if (e instanceof ShardOutOfRangeException) {
-            return print(ExitCodes.USAGE, message, null, e);
-        }
-        if (e instanceof CatalogMissingException) {
-            return print(ExitCodes.PRECONDITION, message, "shardflake init --catalog URL --server NAME=URL ...", e);
-        }
-        if (e instanceof AdoptRefusedException refused) {
-            return print(ExitCodes.PRECONDITION, message, refused.remedy(), e);
-        }
-        if (e instanceof CopiesDifferException || e instanceof RowsDifferException) {
-            return print(ExitCodes.VERIFICATION, message, null, e);
-        }
-        boolean precondition = e instanceof LayoutMismatchException
-                || e instanceof LibraryNotDeployedException
-                || e instanceof CatalogConflictException
-                || e instanceof CatalogRuleException
-                || e instanceof DeployRefusedException
-                || e instanceof MoveRefusedException
-                || e instanceof RebalanceRefusedException;
-        int exitCode = precondition ? ExitCodes.PRECONDITION : ExitCodes.FAILURE;
-        return print(exitCode, message, hint(String.valueOf(e.getMessage())), e);
-    }
-
     /** What a server says comes with detail, hint and place as lines of their own. */
-    private static String withoutHint(String message) {
-        return message.lines()
+    private static String withoutHint(Exception e) {
+        return String.valueOf(e.getMessage())
+                .replaceFirst("^(ERROR|FATAL): ", "")
+                .lines()
                 .map(String::strip)
                 .filter(line -> NOISE.stream().noneMatch(line::startsWith))
                 .map(line -> line.replaceFirst("^Detail: ", "").replaceFirst(": (ERROR|FATAL): ", ": "))
                 .collect(Collectors.joining("; "));
     }
 
-    private static @Nullable String hint(String message) {
-        return message.lines()
+    private static @Nullable String hint(Exception e) {
+        return String.valueOf(e.getMessage())
+                .lines()
                 .map(String::strip)
                 .filter(line -> line.startsWith("Hint: "))
                 .map(line -> line.substring("Hint: ".length()))

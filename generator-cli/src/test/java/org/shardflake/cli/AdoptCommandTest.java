@@ -22,7 +22,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -55,6 +54,9 @@ class AdoptCommandTest {
 
     @BeforeEach
     void begin() throws SQLException, IOException {
+        if (postgres.restore("adoptable")) {
+            return;
+        }
         installation.init();
         installation.execute(OLD, """
                 CREATE SCHEMA old;
@@ -67,15 +69,7 @@ class AdoptCommandTest {
                 INSERT INTO old.likes SELECT n % 100 + 1, n / 10, '2026-01-01 00:00Z'::timestamptz + n * interval '1 ms' FROM generate_series(1, 500) n
                 """);
         deploy(PHOTO);
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        installation.execute(OLD, "DROP SCHEMA IF EXISTS old, shardflake_adopt CASCADE");
-        onAllShards("DROP SCHEMA IF EXISTS %s CASCADE");
-        for (int server = 0; server < 2; server++) {
-            installation.execute(server, "DROP SCHEMA IF EXISTS shardflake_deploy CASCADE");
-        }
+        postgres.save("adoptable");
     }
 
     private void deploy(String tables, String... options) throws IOException {

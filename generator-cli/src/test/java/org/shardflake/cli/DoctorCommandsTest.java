@@ -16,7 +16,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -45,15 +44,7 @@ class DoctorCommandsTest {
 
     @BeforeEach
     void create() throws Exception {
-        shards = AccountShards.create(postgres, 2, 8, directory);
-        try (Connection db2 = shards.database("db2").connect()) {
-            FunctionLibrary.deploy(db2);
-        }
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
+        shards = AccountShards.createWithLibraries(postgres, 2, 8, directory);
     }
 
     private Cli.Result launch(String... args) {

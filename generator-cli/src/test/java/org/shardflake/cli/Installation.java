@@ -41,11 +41,15 @@ record Installation(PostgresExtension postgres) {
 
     /** Begins again: 8 shards on the first two databases, db1 and db2. */
     void init() throws SQLException {
+        if (postgres.restore("initialized")) {
+            return;
+        }
         drop();
         Result result = launch("init", "--shards=8", "--server=db1=" + url(0), "--server=db2=" + url(1));
         if (result.exitCode() != 0) {
             throw new AssertionError(result);
         }
+        postgres.save("initialized");
     }
 
     /** Takes everything of ours out of the databases. */

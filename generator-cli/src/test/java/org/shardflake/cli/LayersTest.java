@@ -21,7 +21,8 @@ class LayersTest {
         "org.shardflake.server..",
         "org.shardflake.router..",
         "org.shardflake.jooq..",
-        "org.shardflake.micrometer.."
+        "org.shardflake.micrometer..",
+        "org.shardflake.yaml.."
     };
     private static final String[] OPERATIONS = {
         "org.shardflake.adopt..",

@@ -10,7 +10,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -36,11 +35,6 @@ class MoveCommandsTest {
         shards = AccountShards.create(postgres, 2, 8, directory);
         shards.execute(
                 "db1", "INSERT INTO shard_0003.account (uid, balance) SELECT 3, n FROM generate_series(1, 100) n");
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     private Cli.Result launch(String... args) {

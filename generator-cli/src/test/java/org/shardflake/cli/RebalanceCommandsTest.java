@@ -11,7 +11,6 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -41,11 +40,6 @@ class RebalanceCommandsTest {
     @BeforeEach
     void create() throws Exception {
         shards = AccountShards.create(postgres, 2, 8, directory);
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     private Cli.Result launch(String... args) {

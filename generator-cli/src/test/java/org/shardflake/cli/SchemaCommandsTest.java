@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -39,15 +38,6 @@ class SchemaCommandsTest {
     @BeforeEach
     void begin() throws SQLException {
         installation.init();
-    }
-
-    @AfterEach
-    void dropShards() throws SQLException {
-        for (int shard = 0; shard < 8; shard++) {
-            installation.execute(shard / 4, "DROP SCHEMA IF EXISTS shard_%04d CASCADE".formatted(shard));
-        }
-        installation.execute(0, "DROP SCHEMA IF EXISTS shardflake_deploy CASCADE");
-        installation.execute(1, "DROP SCHEMA IF EXISTS shardflake_deploy CASCADE");
     }
 
     private Result deploy(String changelog, String... options) throws IOException {

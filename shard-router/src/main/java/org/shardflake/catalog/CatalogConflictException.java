@@ -14,6 +14,6 @@ public final class CatalogConflictException extends ShardflakeException {
     private static final long serialVersionUID = 1L;
 
     CatalogConflictException(String message) {
-        super(message);
+        super(Kind.PRECONDITION, message, null, null);
     }
 }

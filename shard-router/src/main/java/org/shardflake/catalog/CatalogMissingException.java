@@ -6,6 +6,7 @@ package org.shardflake.catalog;
 
 import java.io.Serial;
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
 /** The database answers, but holds no catalog, or one without a shard map yet. */
@@ -14,18 +15,18 @@ public final class CatalogMissingException extends ShardflakeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    private CatalogMissingException(String message) {
-        super(message);
+    private static final String HINT = "shardflake init --catalog URL --server NAME=URL ...";
+
+    private CatalogMissingException(String message, @Nullable SQLException cause) {
+        super(Kind.PRECONDITION, message, HINT, cause);
     }
 
     static CatalogMissingException noMap() {
-        return new CatalogMissingException("the catalog has no shard map yet; make one with shardflake init");
+        return new CatalogMissingException("the catalog has no shard map yet; make one with shardflake init", null);
     }
 
     static CatalogMissingException noSchema(ShardCatalog catalog, SQLException cause) {
-        CatalogMissingException missing = new CatalogMissingException(
-                "%s has no schema shardflake_catalog; create it with shardflake init".formatted(catalog));
-        missing.initCause(cause);
-        return missing;
+        return new CatalogMissingException(
+                "%s has no schema shardflake_catalog; create it with shardflake init".formatted(catalog), cause);
     }
 }

@@ -15,6 +15,6 @@ public final class CatalogRuleException extends ShardflakeException {
     private static final long serialVersionUID = 1L;
 
     CatalogRuleException(String message, SQLException cause) {
-        super(message, cause);
+        super(Kind.PRECONDITION, message, null, cause);
     }
 }

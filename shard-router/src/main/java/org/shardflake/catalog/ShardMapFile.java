@@ -4,33 +4,25 @@
  */
 package org.shardflake.catalog;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.ThreadLocalRandom;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.yaml.YamlFile;
+import org.shardflake.yaml.YamlNode;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
-import org.snakeyaml.engine.v2.api.Load;
-import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
  * The shard map as a YAML file: to look at, to edit and import, to route by without a catalog.
@@ -95,19 +87,7 @@ public final class ShardMapFile {
 
     /** Writes the file whole or not at all: a reader never sees half of it. */
     public static void write(ShardMap map, Path file) throws IOException {
-        Path name = file.toAbsolutePath().getFileName();
-        if (name == null || Files.isDirectory(file)) {
-            throw new IOException("%s is a directory, not a file to write a shard map to".formatted(file));
-        }
-        // Not createTempFile, whose files nobody else may read.
-        Path written = file.resolveSibling(
-                ".%s.%08x".formatted(name, ThreadLocalRandom.current().nextInt()));
-        try {
-            Files.writeString(written, format(map), StandardOpenOption.CREATE_NEW);
-            Files.move(written, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(written);
-        }
+        YamlFile.write(format(map), "a shard map", file);
     }
 
     /**
@@ -116,11 +96,7 @@ public final class ShardMapFile {
      * @throws IllegalArgumentException if it is not a shard map, saying what is wrong where
      */
     public static ShardMap read(Path file) throws IOException {
-        try {
-            return parse(Files.readString(file, UTF_8));
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("%s: %s".formatted(file, e.getMessage()), e);
-        }
+        return YamlFile.read(file, ShardMapFile::parse);
     }
 
     /**
@@ -129,7 +105,7 @@ public final class ShardMapFile {
      * @throws IllegalArgumentException if it is not a shard map, saying what is wrong where
      */
     public static ShardMap parse(String yaml) {
-        Node root = new Node("the file", load(yaml));
+        YamlNode root = YamlNode.parse(yaml, "shard map");
         root.allow("version", "shardCount", "epochMillis", "servers", "epochs");
         Sharding sharding = new Sharding((int) root.number("shardCount", Integer.MAX_VALUE));
         IdLayout layout = new IdLayout(root.number("epochMillis", Long.MAX_VALUE));
@@ -138,34 +114,26 @@ public final class ShardMapFile {
         long[] epochs = readEpochs(root, sharding);
         List<Server> servers = new ArrayList<>();
         ShardPlacement[] placements = new ShardPlacement[sharding.shardCount()];
-        Node all = root.child("servers");
+        YamlNode all = root.child("servers");
         for (String name : all.names()) {
-            Node properties = all.child(name);
+            YamlNode properties = all.child(name);
             properties.allow("url", "labels", "shards");
             Server server = new Server(name, properties.text("url"), properties.texts("labels"));
             servers.add(server);
-            place(properties.shards("shards", sharding), server, epochs, placements);
+            place(shards(properties, "shards", sharding), server, epochs, placements);
         }
         checkAllPlaced(placements);
         return ShardMap.of(version, sharding, layout, servers, shard -> placements[shard]);
     }
 
-    private static @Nullable Object load(String yaml) {
-        try {
-            return new Load(LoadSettings.builder().setLabel("shard map").build()).loadFromString(yaml);
-        } catch (YamlEngineException e) {
-            throw new IllegalArgumentException("it is not YAML: " + e.getMessage(), e);
-        }
-    }
-
-    private static long[] readEpochs(Node root, Sharding sharding) {
+    private static long[] readEpochs(YamlNode root, Sharding sharding) {
         long[] epochOfShard = new long[sharding.shardCount()];
         Arrays.fill(epochOfShard, 1);
         if (root.has("epochs")) {
-            Node epochs = root.child("epochs");
+            YamlNode epochs = root.child("epochs");
             for (String epoch : epochs.names()) {
-                long value = Node.number("an epoch", epoch, Long.MAX_VALUE);
-                epochs.shards(epoch, sharding).stream().forEach(shard -> epochOfShard[shard] = value);
+                long value = YamlNode.number("an epoch", epoch, Long.MAX_VALUE);
+                shards(epochs, epoch, sharding).stream().forEach(shard -> epochOfShard[shard] = value);
             }
         }
         return epochOfShard;
@@ -194,89 +162,16 @@ public final class ShardMapFile {
         }
     }
 
-    /** A mapping in the file, and what messages call it. */
-    private static final class Node {
-
-        private final String name;
-        private final Map<String, @Nullable Object> properties = new LinkedHashMap<>();
-
-        Node(String name, @Nullable Object value) {
-            this.name = name;
-            if (!(value instanceof Map<?, ?> map)) {
-                throw new IllegalArgumentException("%s must be a mapping of names to values".formatted(name));
-            }
-            map.forEach((key, property) -> properties.put(String.valueOf(key), property));
-        }
-
-        void allow(String... known) {
-            for (String property : properties.keySet()) {
-                if (!List.of(known).contains(property)) {
-                    throw new IllegalArgumentException("%s has an unknown property %s; known are %s"
-                            .formatted(name, property, String.join(", ", known)));
-                }
-            }
-        }
-
-        Iterable<String> names() {
-            return properties.keySet();
-        }
-
-        boolean has(String property) {
-            return properties.containsKey(property);
-        }
-
-        private Object required(String property) {
-            Object value = properties.get(property);
-            if (value == null) {
-                throw new IllegalArgumentException("%s has no %s".formatted(name, property));
-            }
-            return value;
-        }
-
-        Node child(String property) {
-            return new Node(property, required(property));
-        }
-
-        String text(String property) {
-            return required(property).toString();
-        }
-
-        long number(String property, long max) {
-            return number(property + " of " + name, text(property), max);
-        }
-
-        static long number(String what, String text, long max) {
-            try {
-                long value = Long.parseLong(text);
-                if (value >= 0 && value <= max) {
-                    return value;
-                }
-            } catch (NumberFormatException e) {
-                // Said below, as for a number out of range.
-            }
-            throw new IllegalArgumentException("%s is %s, not a number in 0..%d".formatted(what, text, max));
-        }
-
-        Map<String, String> texts(String property) {
-            Map<String, String> texts = new LinkedHashMap<>();
-            if (has(property)) {
-                Node child = child(property);
-                child.names().forEach(key -> texts.put(key, child.text(key)));
-            }
-            return texts;
-        }
-
-        ShardSet shards(String property, Sharding sharding) {
-            String text = has(property) ? text(property) : "";
-            ShardSet shards = text.isBlank() ? ShardSet.of() : ShardSet.parse(text);
-            shards.stream()
-                    .filter(shard -> shard >= sharding.shardCount())
-                    .findFirst()
-                    .ifPresent(shard -> {
-                        throw new IllegalArgumentException("%s of %s names shard %d, which is out of range 0..%d"
-                                .formatted(property, name, shard, sharding.shardCount() - 1));
-                    });
-            return shards;
-        }
+    private static ShardSet shards(YamlNode node, String property, Sharding sharding) {
+        String text = node.has(property) ? node.text(property) : "";
+        ShardSet shards = text.isBlank() ? ShardSet.of() : ShardSet.parse(text);
+        shards.stream()
+                .filter(shard -> shard >= sharding.shardCount())
+                .findFirst()
+                .ifPresent(shard -> {
+                    throw new IllegalArgumentException("%s of %s names shard %d, which is out of range 0..%d"
+                            .formatted(property, node.name(), shard, sharding.shardCount() - 1));
+                });
+        return shards;
     }
 }

@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.cluster.PostgresExtension;
@@ -22,9 +23,7 @@ import org.shardflake.cluster.PostgresExtension;
 class ConcurrentSessionsIT {
 
     private static final int SESSIONS = 16;
-    private static final int ROUNDS = 100;
     private static final int[] ROWS = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 20, 20, 20, 20, 20, 890};
-    private static final int IDS = SESSIONS * ROUNDS * 1000;
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(Shards::deployWithPhotos);
@@ -58,27 +57,38 @@ class ConcurrentSessionsIT {
 
     @Test
     void neverRepeatsWherePublishedFunctionDoes() throws Exception {
-        List<IdLog> published = load("published.photo", "published.next_id()");
+        neverRepeats(20);
+    }
+
+    @Test
+    @Tag("full")
+    void neverRepeatsInAMillionIdsWherePublishedFunctionDoes() throws Exception {
+        neverRepeats(100);
+    }
+
+    private static void neverRepeats(int rounds) throws Exception {
+        int count = SESSIONS * rounds * 1000;
+        List<IdLog> published = load("published.photo", "published.next_id()", rounds);
         System.out.printf(
                 "%,d ids from %d sessions: %,d duplicates from the published function%n",
-                IDS, SESSIONS, IdLog.duplicates(IdLog.sorted(published)));
+                count, SESSIONS, IdLog.duplicates(IdLog.sorted(published)));
 
-        List<IdLog> ours = load("shard_0007.photo", "shard_0007.next_id('shard_0007.photo_id_seq')");
+        List<IdLog> ours = load("shard_0007.photo", "shard_0007.next_id('shard_0007.photo_id_seq')", rounds);
         ours.forEach(IdLog::assertIncreasing);
         long[] sorted = IdLog.sorted(ours);
         System.out.printf(
                 "%,d ids from %d sessions: %,d duplicates from shardflake.next_id%n",
-                IDS, SESSIONS, IdLog.duplicates(sorted));
-        assertThat(sorted).hasSize(IDS);
+                count, SESSIONS, IdLog.duplicates(sorted));
+        assertThat(sorted).hasSize(count);
         assertThat(Arrays.stream(sorted)).allMatch(id -> (id >> 10 & 8191) == 7);
         assertThat(IdLog.duplicates(sorted)).as("duplicates").isZero();
     }
 
     /** Single calls and statements of many rows, mixed, in every session. */
-    private static List<IdLog> load(String table, String call) throws Exception {
+    private static List<IdLog> load(String table, String call, int rounds) throws Exception {
         return Sessions.run(postgres.database(0), SESSIONS, (session, connection) -> {
             IdLog log = new IdLog();
-            for (int round = 0; round < ROUNDS; round++) {
+            for (int round = 0; round < rounds; round++) {
                 for (int rows : ROWS) {
                     if (rows == 1) {
                         log.add(queryLong(connection, "SELECT " + call));

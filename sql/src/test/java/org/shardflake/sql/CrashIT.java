@@ -20,6 +20,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
@@ -27,7 +28,6 @@ import org.shardflake.cluster.PostgresServer;
 /** A server of its own, shut down with no checkpoint and no goodbye while sessions draw ids. */
 class CrashIT {
 
-    private static final int CRASHES = 20;
     private static final int SESSIONS = 4;
 
     private static PostgresCluster cluster;
@@ -52,15 +52,25 @@ class CrashIT {
 
     @Test
     void neverRepeatsAnIdThatAnyoneSawBeforeTheCrash() throws Exception {
+        neverRepeatsOver(5);
+    }
+
+    @Test
+    @Tag("full")
+    void neverRepeatsAnIdThatAnyoneSawBeforeOneOfTwentyCrashes() throws Exception {
+        neverRepeatsOver(20);
+    }
+
+    private static void neverRepeatsOver(int crashes) throws Exception {
         assumeTrue(server.canRestart(), "a server given by URL cannot be crashed");
         List<IdLog> seen = new ArrayList<>();
-        for (int crash = 0; crash < CRASHES; crash++) {
+        for (int crash = 0; crash < crashes; crash++) {
             seen.addAll(drawUntilCrash());
             server.start();
         }
 
         long[] sorted = IdLog.sorted(seen);
-        assertThat(sorted).hasSizeGreaterThan(CRASHES * SESSIONS);
+        assertThat(sorted).hasSizeGreaterThan(crashes * SESSIONS);
         assertThat(IdLog.duplicates(sorted)).as("ids seen twice by clients").isZero();
         try (Connection connection = server.connect()) {
             assertThat(queryLong(connection, "SELECT count(*) FROM shard_0007.photo"))

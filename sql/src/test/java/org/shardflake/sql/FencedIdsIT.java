@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.cluster.PostgresExtension;
@@ -22,7 +23,6 @@ import org.shardflake.cluster.PostgresExtension;
 class FencedIdsIT {
 
     private static final int DRAWERS = 4;
-    private static final int FENCES = 1000;
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(1).prepare(FencedIdsIT::deploy);
@@ -37,9 +37,19 @@ class FencedIdsIT {
 
     @Test
     void everyRefusalIsOfTheFenceAndNoIdComesTwice() throws Exception {
+        fencesAndDraws(200);
+    }
+
+    @Test
+    @Tag("full")
+    void everyRefusalOfAThousandFencesIsOfTheFenceAndNoIdComesTwice() throws Exception {
+        fencesAndDraws(1000);
+    }
+
+    private void fencesAndDraws(int fences) throws Exception {
         List<IdLog> logs = Sessions.run(postgres.database(0), DRAWERS + 2, (session, connection) -> {
             if (session == DRAWERS) {
-                fence(connection);
+                fence(connection, fences);
             } else if (session == DRAWERS + 1) {
                 drawByHand(connection);
             } else {
@@ -52,9 +62,9 @@ class FencedIdsIT {
         assertThat(refusals).containsOnlyKeys("SF001");
     }
 
-    private void fence(Connection connection) throws SQLException {
+    private void fence(Connection connection, int fences) throws SQLException {
         try {
-            for (int i = 0; i < FENCES; i++) {
+            for (int i = 0; i < fences; i++) {
                 execute(connection, "SELECT shardflake.fence_shard(7)", "SELECT shardflake.unfence_shard(7)");
             }
         } finally {

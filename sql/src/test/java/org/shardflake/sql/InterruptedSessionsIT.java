@@ -18,6 +18,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.cluster.PostgresExtension;
@@ -26,8 +27,6 @@ import org.shardflake.cluster.PostgresExtension;
 class InterruptedSessionsIT {
 
     private static final int SESSIONS = 4;
-    private static final int CANCELS = 3000;
-    private static final int TERMINATIONS = 200;
 
     /** Only cold draws: the sequence is asked to advance again and again, by all sessions at once. */
     private static final String COLD_IDS =
@@ -47,17 +46,30 @@ class InterruptedSessionsIT {
 
     @Test
     void cancelLeavesNoLockAndNoDuplicate() throws Exception {
-        List<IdLog> logs = drawWhile("pg_cancel_backend", CANCELS);
+        leavesNoLockAndNoDuplicate("pg_cancel_backend", 500);
+    }
 
-        assertThat(interruptions).as("statements cancelled in the middle").hasValueGreaterThanOrEqualTo(CANCELS);
-        assertNothingRepeatedNorLocked(logs);
+    @Test
+    @Tag("full")
+    void thousandsOfCancelsLeaveNoLockAndNoDuplicate() throws Exception {
+        leavesNoLockAndNoDuplicate("pg_cancel_backend", 3000);
     }
 
     @Test
     void terminationLeavesNoLockAndNoDuplicate() throws Exception {
-        List<IdLog> logs = drawWhile("pg_terminate_backend", TERMINATIONS);
+        leavesNoLockAndNoDuplicate("pg_terminate_backend", 40);
+    }
 
-        assertThat(interruptions).as("sessions terminated").hasValueGreaterThanOrEqualTo(TERMINATIONS);
+    @Test
+    @Tag("full")
+    void hundredsOfTerminationsLeaveNoLockAndNoDuplicate() throws Exception {
+        leavesNoLockAndNoDuplicate("pg_terminate_backend", 200);
+    }
+
+    private void leavesNoLockAndNoDuplicate(String interrupt, int times) throws Exception {
+        List<IdLog> logs = drawWhile(interrupt, times);
+
+        assertThat(interruptions).as("statements interrupted").hasValueGreaterThanOrEqualTo(times);
         assertNothingRepeatedNorLocked(logs);
     }
 

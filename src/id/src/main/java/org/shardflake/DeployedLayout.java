@@ -56,7 +56,7 @@ public final class DeployedLayout {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(QUERY)) {
             if (!row.next()) {
-                throw new LibraryNotDeployedException(database, "table shardflake.layout is empty");
+                throw new LibraryNotDeployedException(database, "table shardflake.layout is empty", null);
             }
             long epochMillis = row.getLong(1);
             checkVersion(database, row.getInt(2));
@@ -107,8 +107,6 @@ public final class DeployedLayout {
         if (missing.isEmpty()) {
             return e;
         }
-        LibraryNotDeployedException explained = new LibraryNotDeployedException(database, missing);
-        explained.initCause(e);
-        throw explained;
+        throw new LibraryNotDeployedException(database, missing, e);
     }
 }

@@ -28,7 +28,7 @@ public final class LayoutMismatchException extends ShardflakeException {
     private final long found;
 
     LayoutMismatchException(String message, String database, Property property, long expected, long found) {
-        super(message);
+        super(Kind.PRECONDITION, message, null, null);
         this.database = database;
         this.property = property;
         this.expected = expected;

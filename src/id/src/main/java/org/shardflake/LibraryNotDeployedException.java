@@ -5,6 +5,8 @@
 package org.shardflake;
 
 import java.io.Serial;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 
 /** A database lacks the {@code shardflake} schema, its functions, or the record of its id layout. */
 public final class LibraryNotDeployedException extends ShardflakeException {
@@ -14,10 +16,14 @@ public final class LibraryNotDeployedException extends ShardflakeException {
 
     private final String database;
 
-    LibraryNotDeployedException(String database, String missing) {
-        super(("the shardflake function library is not deployed in database %s: %s; deploy it there first,"
-                        + " with FunctionLibrary.deploy or the changelog shardflake/server.changelog.xml")
-                .formatted(database, missing));
+    LibraryNotDeployedException(String database, String missing, @Nullable SQLException cause) {
+        super(
+                Kind.PRECONDITION,
+                ("the shardflake function library is not deployed in database %s: %s; deploy it there first,"
+                                + " with FunctionLibrary.deploy or the changelog shardflake/server.changelog.xml")
+                        .formatted(database, missing),
+                null,
+                cause);
         this.database = database;
     }
 

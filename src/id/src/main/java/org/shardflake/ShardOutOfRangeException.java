@@ -16,7 +16,7 @@ public final class ShardOutOfRangeException extends ShardflakeException {
     private final int shardCount;
 
     private ShardOutOfRangeException(String message, int shard, int shardCount) {
-        super(message);
+        super(Kind.USAGE, message, null, null);
         this.shard = shard;
         this.shardCount = shardCount;
     }

@@ -5,6 +5,7 @@
 package org.shardflake;
 
 import java.io.Serial;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,11 +20,44 @@ public class ShardflakeException extends RuntimeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
+    /** What a failure means to whoever asked. Each is an exit code of the command line. */
+    public enum Kind {
+        /** Something failed. */
+        FAILURE,
+        /** What was asked for does not exist here, or can never be done. */
+        USAGE,
+        /** Some of it was done. */
+        PARTLY_DONE,
+        /** A precondition is not met, so nothing was changed. */
+        PRECONDITION,
+        /** Rows or schemas are not what they should be. */
+        VERIFICATION
+    }
+
+    private final Kind kind;
+    private final @Nullable String hint;
+
     public ShardflakeException(String message) {
-        super(message);
+        this(message, null);
     }
 
     public ShardflakeException(String message, @Nullable Throwable cause) {
+        this(Kind.FAILURE, message, null, cause);
+    }
+
+    /** @param hint what to do next */
+    public ShardflakeException(Kind kind, String message, @Nullable String hint, @Nullable Throwable cause) {
         super(message, cause);
+        this.kind = kind;
+        this.hint = hint;
+    }
+
+    public Kind kind() {
+        return kind;
+    }
+
+    /** What to do next, where the message does not say it. */
+    public Optional<String> hint() {
+        return Optional.ofNullable(hint);
     }
 }

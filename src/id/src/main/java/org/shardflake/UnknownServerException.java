@@ -18,8 +18,16 @@ public final class UnknownServerException extends ShardflakeException {
     private final List<String> known;
 
     UnknownServerException(String server, Collection<String> known) {
-        super("there is no server \"%s\" in the shard map; its servers are %s"
-                .formatted(server, String.join(", ", known.stream().sorted().toList())));
+        super(
+                Kind.USAGE,
+                "there is no server \"%s\" in the shard map; its servers are %s"
+                        .formatted(
+                                server,
+                                String.join(", ", known.stream().sorted().toList())),
+                Suggestion.find(server, known.stream().sorted().toList())
+                        .map("did you mean %s?"::formatted)
+                        .orElse(null),
+                null);
         this.server = server;
         this.known = known.stream().sorted().toList();
     }

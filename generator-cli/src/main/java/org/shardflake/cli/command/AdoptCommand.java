@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -82,8 +81,8 @@ final class AdoptCommand implements Callable<Integer> {
     @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the table.")
     private boolean cancel;
 
-    @Option(names = "--dry-run", description = "Check everything, show what would be done, change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     @Option(
             names = "--batch",
@@ -102,7 +101,7 @@ final class AdoptCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
@@ -116,7 +115,7 @@ final class AdoptCommand implements Callable<Integer> {
                 map,
                 server -> catalog.parse(server.url()),
                 progress)) {
-            if (dryRun) {
+            if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {
                 AdoptReport report = perform(adopter);
@@ -134,7 +133,7 @@ final class AdoptCommand implements Callable<Integer> {
         }
     }
 
-    private AdoptReport perform(Adopter adopter) throws SQLException {
+    private AdoptReport perform(Adopter adopter) {
         if (cancel) {
             adopter.checkCancel();
             confirm.require(
@@ -150,12 +149,12 @@ final class AdoptCommand implements Callable<Integer> {
         return reopen ? adopter.reopen() : adopter.run();
     }
 
-    private void showPlan(Adopter adopter) throws SQLException {
+    private void showPlan(Adopter adopter) {
         if (cancel) {
             adopter.checkCancel();
         }
         AdoptPlan plan = adopter.plan();
-        spec.commandLine().getErr().println("dry run: nothing was changed");
+        dryRun.say();
         output.print(
                 spec.commandLine().getOut(),
                 AdoptView.facts(plan),

@@ -8,11 +8,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.server.ServerUrl;
@@ -47,7 +47,7 @@ class CatalogMixin {
         ServerUrl given = given();
         if (given == null) {
             throw new CliException(
-                    ExitCodes.USAGE,
+                    Kind.USAGE,
                     "which catalog? Neither --catalog nor the environment variable %s says, nor catalog in shardflake.yaml, and there is no local cluster here"
                             .formatted(Settings.variable("catalog")),
                     "give --catalog postgresql://user@host:5432/database, or begin with shardflake local start");
@@ -99,7 +99,7 @@ class CatalogMixin {
         LocalInstallation local = LocalInstallation.in(directory);
         if (!local.isRunning()) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "no catalog is given, and the local cluster in %s is stopped".formatted(directory),
                     "shardflake local start");
         }

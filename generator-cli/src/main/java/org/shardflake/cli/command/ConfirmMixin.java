@@ -11,8 +11,8 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.util.Locale;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -38,11 +38,10 @@ final class ConfirmMixin {
             return;
         }
         if (!Progress.isTerminal()) {
-            throw new CliException(
-                    ExitCodes.USAGE, "to %s needs --yes where nobody can be asked".formatted(what), hint);
+            throw new CliException(Kind.USAGE, "to %s needs --yes where nobody can be asked".formatted(what), hint);
         }
         if (!ask(what)) {
-            throw new CliException(ExitCodes.USAGE, "not confirmed; nothing was changed", hint);
+            throw new CliException(Kind.USAGE, "not confirmed; nothing was changed", hint);
         }
     }
 

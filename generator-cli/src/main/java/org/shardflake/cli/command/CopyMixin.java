@@ -4,14 +4,13 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
@@ -56,8 +55,7 @@ class CopyMixin {
     }
 
     /** What of it was begun before, or else what is begun now, if every check holds. */
-    Move begin(MoveMixin moves, Mover mover, String source, String target, ShardSet shards, MoveProgress progress)
-            throws SQLException {
+    Move begin(MoveMixin moves, Mover mover, String source, String target, ShardSet shards, MoveProgress progress) {
         Optional<Move> begun = mover.begun(source, target, shards);
         if (begun.isEmpty()) {
             progress.warn(requirePassing(moves, source, target, shards).with(Outcome.WARNING));
@@ -68,8 +66,7 @@ class CopyMixin {
     }
 
     /** Refuses shards that cannot be moved. */
-    static PreflightReport requirePassing(MoveMixin moves, String source, String target, ShardSet shards)
-            throws SQLException {
+    static PreflightReport requirePassing(MoveMixin moves, String source, String target, ShardSet shards) {
         PreflightReport report = check(moves, source, target, shards);
         List<PreflightCheck> failed = report.with(Outcome.FAILED);
         if (failed.isEmpty()) {
@@ -77,7 +74,7 @@ class CopyMixin {
         }
         PreflightCheck first = failed.get(0);
         throw new CliException(
-                ExitCodes.PRECONDITION,
+                Kind.PRECONDITION,
                 "check %s failed: %s%s"
                         .formatted(
                                 first.name(),
@@ -88,7 +85,7 @@ class CopyMixin {
                 first.remedy());
     }
 
-    static PreflightReport check(MoveMixin moves, String source, String target, ShardSet shards) throws SQLException {
+    static PreflightReport check(MoveMixin moves, String source, String target, ShardSet shards) {
         ShardMap map = moves.map();
         return Preflight.run(moves.server(map, source), moves.server(map, target), shards);
     }

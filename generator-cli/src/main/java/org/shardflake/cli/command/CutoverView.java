@@ -9,8 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveException;
 import org.shardflake.move.Mover;
@@ -80,9 +80,6 @@ final class CutoverView {
         return progress.pauses().isEmpty()
                 ? e
                 : new CliException(
-                                ExitCodes.PARTLY_DONE,
-                                String.valueOf(e.getMessage()),
-                                "run the same command again for the rest")
-                        .causedBy(e);
+                        Kind.PARTLY_DONE, String.valueOf(e.getMessage()), "run the same command again for the rest", e);
     }
 }

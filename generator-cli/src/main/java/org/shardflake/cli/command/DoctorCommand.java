@@ -6,11 +6,11 @@ package org.shardflake.cli.command;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
@@ -71,7 +71,7 @@ public final class DoctorCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         if (proposal != null) {
             if (fix) {
                 throw CliException.usage("--fix and --propose-map are given; first settle the map");
@@ -101,7 +101,7 @@ public final class DoctorCommand implements Callable<Integer> {
         if (!proposed.doubts().isEmpty()) {
             proposed.doubts().forEach(spec.commandLine().getErr()::println);
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "a person must decide which server has the newest rows of %s; nothing was written"
                             .formatted(ShardMapView.count(proposed.doubts().size())),
                     "restore or place them by hand, then ask again");

@@ -5,7 +5,6 @@
 package org.shardflake.cli.command;
 
 import java.io.PrintWriter;
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -14,6 +13,7 @@ import org.shardflake.cli.output.TableWriter;
 import org.shardflake.doctor.DoctorException;
 import org.shardflake.doctor.Finding;
 import org.shardflake.doctor.Severity;
+import org.shardflake.jdbc.ServerRefusalException;
 
 /** Findings of the doctor, and what became of them. */
 final class DoctorView {
@@ -32,7 +32,7 @@ final class DoctorView {
                 try {
                     finding.fix();
                     fixed.add(finding);
-                } catch (SQLException | DoctorException e) {
+                } catch (ServerRefusalException | DoctorException e) {
                     err.printf("could not mend %s of %s: %s%n", finding.check(), finding.server(), e.getMessage());
                 }
             }

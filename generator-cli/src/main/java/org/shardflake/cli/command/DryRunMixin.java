@@ -10,17 +10,21 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The option {@code --dry-run} of commands whose plan is said in a line. */
+/** The option {@code --dry-run}, but for commands that have more to say of it in their help. */
 final class DryRunMixin {
 
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command;
 
-    @Option(names = "--dry-run", description = "Check, show what would be done, change nothing.")
+    @Option(names = "--dry-run", description = "Check everything, show what would be done, change nothing.")
     private boolean dryRun;
 
     boolean isOn() {
         return dryRun;
+    }
+
+    void say() {
+        command.commandLine().getErr().println("dry run: nothing was changed");
     }
 
     /**
@@ -31,7 +35,7 @@ final class DryRunMixin {
      */
     boolean shows(OutputMixin output, String would, Map<String, ?> facts) {
         if (dryRun) {
-            command.commandLine().getErr().println("dry run: nothing was changed");
+            say();
             Map<String, Object> marked = new LinkedHashMap<>(facts);
             marked.put("dryRun", true);
             output.print(command.commandLine().getOut(), marked, () -> "would " + would);

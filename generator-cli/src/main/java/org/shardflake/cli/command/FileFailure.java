@@ -7,8 +7,8 @@ package org.shardflake.cli.command;
 import java.io.IOException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 
 /** Says why a file could not be read or written: Java's message is often no more than its name. */
 final class FileFailure {
@@ -16,8 +16,7 @@ final class FileFailure {
     private FileFailure() {}
 
     static CliException explain(String verb, String file, IOException e) {
-        return new CliException(ExitCodes.FAILURE, "cannot %s %s: %s".formatted(verb, file, reason(e)), null)
-                .causedBy(e);
+        return new CliException(Kind.FAILURE, "cannot %s %s: %s".formatted(verb, file, reason(e)), null, e);
     }
 
     private static String reason(IOException e) {

@@ -4,16 +4,11 @@
  */
 package org.shardflake.cli.command;
 
-import java.util.List;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeId;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake id convert}: ids in another form, one a line. */
 @Command(
@@ -35,20 +30,8 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake id convert 11637205501278089 --to base32"})
 final class IdConvertCommand implements Callable<Integer>, IdInput.Handler {
 
-    @Spec
-    private CommandSpec spec;
-
-    @Parameters(paramLabel = "ID", arity = "0..*", description = "Ids, or '-' for standard input.")
-    private @Nullable List<String> ids;
-
-    @Option(
-            names = "--from",
-            paramLabel = "FORM",
-            defaultValue = "decimal",
-            converter = IdForm.Converter.class,
-            completionCandidates = IdForm.Names.class,
-            description = "decimal, base32, shortcode or public (default: ${DEFAULT-VALUE}).")
-    private IdForm from;
+    @Mixin
+    private IdsMixin ids;
 
     @Option(
             names = "--to",
@@ -67,12 +50,12 @@ final class IdConvertCommand implements Callable<Integer>, IdInput.Handler {
 
     @Override
     public Integer call() {
-        return new IdInput(spec, this).handle(ids);
+        return ids.handle(this);
     }
 
     @Override
     public void handle(String text, StringBuilder out) {
-        ShardflakeId id = from.read(text, key);
+        ShardflakeId id = ids.read(text, key);
         String converted = to.write(id, key);
         switch (output.format()) {
             case TABLE -> out.append(converted).append('\n');

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
@@ -14,7 +13,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code shardflake id decode}: what ids say, one a line. */
@@ -37,17 +35,8 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(paramLabel = "ID", arity = "0..*", description = "Ids, or '-' for standard input.")
-    private @Nullable List<String> ids;
-
-    @Option(
-            names = "--from",
-            paramLabel = "FORM",
-            defaultValue = "decimal",
-            converter = IdForm.Converter.class,
-            completionCandidates = IdForm.Names.class,
-            description = "decimal, base32, shortcode or public (default: ${DEFAULT-VALUE}).")
-    private IdForm from;
+    @Mixin
+    private IdsMixin ids;
 
     @Option(
             names = "--scheme",
@@ -74,25 +63,25 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
             return decodeOther(scheme);
         }
         layout = epoch.layout();
-        return new IdInput(spec, this).handle(ids);
+        return ids.handle(this);
     }
 
     /** Apart, so that ids of ours are decoded without a class of the others. */
     private int decodeOther(String scheme) {
-        if (from != IdForm.DECIMAL) {
+        if (!ids.areDecimal()) {
             throw CliException.usage(
                     "--from is for ids of Shardflake; ids of other schemes are read in their own form");
         }
         boolean ownEpoch = spec.commandLine().getParseResult().hasMatchedOption("--epoch");
         SchemeDecoder decoder = new SchemeDecoder(scheme, ownEpoch ? epoch.epoch() : null, output);
-        int exitCode = new IdInput(spec, decoder).handle(ids);
+        int exitCode = ids.handle(decoder);
         decoder.end(spec.commandLine().getOut());
         return exitCode;
     }
 
     @Override
     public void handle(String text, StringBuilder out) {
-        long id = from.read(text, key).value();
+        long id = ids.read(text, key).value();
         if (!headed && output.format() == OutputFormat.TABLE) {
             headed = true;
             DecodedId.appendHeader(out);

@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Model.CommandSpec;
@@ -96,8 +97,7 @@ final class IdInput {
             }
         } catch (IOException e) {
             write();
-            throw new CliException(ExitCodes.FAILURE, "cannot read standard input: " + e.getMessage(), null)
-                    .causedBy(e);
+            throw new CliException(Kind.FAILURE, "cannot read standard input: " + e.getMessage(), null, e);
         }
     }
 

@@ -11,8 +11,8 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.PublicIds;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Option;
 
 /** The secret key of the public form, which comes from a file so that neither the shell nor a list of processes shows it. */
@@ -40,7 +40,7 @@ final class IdKeyMixin {
     private PublicIds read() {
         if (file == null) {
             throw new CliException(
-                    ExitCodes.USAGE,
+                    Kind.USAGE,
                     "the public form needs a key",
                     "name its file with --id-key-file or SHARDFLAKE_ID_KEY_FILE; make one with: openssl rand -hex 32");
         }

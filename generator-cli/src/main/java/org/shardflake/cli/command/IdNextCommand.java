@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.DeployedLayout;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
@@ -129,14 +130,14 @@ final class IdNextCommand implements Callable<Integer> {
                 throw e;
             }
             throw new CliException(
-                            ExitCodes.PARTLY_DONE,
-                            "stopped after %d of %d ids: %s"
-                                    .formatted(
-                                            printer.printed(),
-                                            count,
-                                            ServerFailure.explain(url, e).getMessage()),
-                            "the ids printed are good and will not be made again")
-                    .causedBy(e);
+                    Kind.PARTLY_DONE,
+                    "stopped after %d of %d ids: %s"
+                            .formatted(
+                                    printer.printed(),
+                                    count,
+                                    ServerFailure.explain(url, e).getMessage()),
+                    "the ids printed are good and will not be made again",
+                    e);
         }
         printer.end();
     }

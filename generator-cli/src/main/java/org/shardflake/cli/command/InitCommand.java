@@ -10,12 +10,12 @@ import java.util.Map;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.server.ServerUrl;
@@ -153,7 +153,7 @@ public final class InitCommand implements Runnable {
             return;
         }
         throw new CliException(
-                ExitCodes.PRECONDITION,
+                Kind.PRECONDITION,
                 "%s has a shard map already, at version %d".formatted(catalog, version),
                 "show it with shardflake map show, add a server with shardflake server add");
     }

@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
@@ -71,7 +72,7 @@ final class LocalStartCommand implements Callable<Integer> {
         }
         if (shards != null && map.sharding().shardCount() != shards) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "the cluster runs, but it has %d shards, and that never changes"
                             .formatted(map.sharding().shardCount()),
                     "for another number use another --local DIRECTORY");

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
 
 /**
@@ -38,7 +38,7 @@ record MapDifference(
     static MapDifference between(ShardMap current, ShardMap wanted) {
         if (!current.sharding().equals(wanted.sharding()) || !current.layout().equals(wanted.layout())) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "the file has %d shards and epoch %s, but the catalog has %d shards and epoch %s, which never change"
                             .formatted(
                                     wanted.sharding().shardCount(),
@@ -49,7 +49,7 @@ record MapDifference(
         }
         if (current.version() != wanted.version()) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "the file is based on version %d, but the shard map is at version %d"
                             .formatted(wanted.version(), current.version()),
                     "export again and repeat the edit");

@@ -10,10 +10,10 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Objects;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
@@ -51,8 +51,8 @@ final class MapImportCommand implements Runnable {
     @Mixin
     private ReasonMixin reason;
 
-    @Option(names = "--dry-run", description = "Show what would change, change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     @Option(names = "--yes", description = "Go ahead although shards change their server.")
     private boolean yes;
@@ -77,8 +77,8 @@ final class MapImportCommand implements Runnable {
             new PlacedCopies(catalog, spec.commandLine().getErr()).check(current, wanted, difference.moves());
         }
         long version = wanted.version();
-        if (dryRun) {
-            spec.commandLine().getErr().println("dry run: nothing was changed");
+        if (dryRun.isOn()) {
+            dryRun.say();
         } else {
             if (difference.catchesUp()) {
                 Deployment.deployCatalog(Objects.requireNonNull(catalog.given())); // An older one refuses to count on.
@@ -89,9 +89,9 @@ final class MapImportCommand implements Runnable {
     }
 
     private void warn(int shards) {
-        if (!dryRun && !yes) {
+        if (!dryRun.isOn() && !yes) {
             throw new CliException(
-                    ExitCodes.USAGE,
+                    Kind.USAGE,
                     "the file puts %s on other servers, and import moves no rows: a shard whose rows are not"
                                     .formatted(ShardMapView.count(shards))
                             + " there already would be empty to its users",

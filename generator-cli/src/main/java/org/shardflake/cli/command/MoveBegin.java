@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,6 +14,7 @@ import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
@@ -24,6 +24,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.move.PreflightReport;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 
@@ -45,11 +46,11 @@ final class MoveBegin extends CopyMixin {
             description = "The server to move them to, such as db3.")
     private String target;
 
-    @Option(names = "--dry-run", description = "Check everything and show the plan; change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     boolean isDryRun() {
-        return dryRun;
+        return dryRun.isOn();
     }
 
     String target() {
@@ -77,7 +78,7 @@ final class MoveBegin extends CopyMixin {
     }
 
     /** Refuses all of it if a part cannot be moved, before anything is begun. */
-    void requirePassing(MoveMixin moves, Mover mover, Map<String, ShardSet> sources) throws SQLException {
+    void requirePassing(MoveMixin moves, Mover mover, Map<String, ShardSet> sources) {
         if (sources.size() > 1) {
             for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
                 if (mover.begun(source.getKey(), target, source.getValue()).isEmpty()) {
@@ -88,7 +89,7 @@ final class MoveBegin extends CopyMixin {
     }
 
     /** Shows what would be done and checks it, and returns the exit code. */
-    int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) throws SQLException {
+    int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) {
         Map<String, ShardSet> sources = sources(moves.map());
         Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
         List<PreflightReport> plan = new ArrayList<>();
@@ -114,13 +115,13 @@ final class MoveBegin extends CopyMixin {
         return plan.stream().allMatch(PreflightReport::passed) ? ExitCodes.OK : ExitCodes.PRECONDITION;
     }
 
-    private static void refuseMoving(Mover mover, ShardSet shards) throws SQLException {
+    private static void refuseMoving(Mover mover, ShardSet shards) {
         for (Move move : mover.moves()) {
             ShardSet both = ShardSet.of(
                     shards.stream().filter(move.shardSet()::contains).toArray());
             if (!both.isEmpty()) {
                 throw new CliException(
-                        ExitCodes.PRECONDITION,
+                        Kind.PRECONDITION,
                         "shards %s are in move %d already".formatted(both, move.id()),
                         "see it with shardflake move status");
             }

@@ -4,10 +4,8 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
@@ -15,7 +13,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code shardflake move cancel}. */
@@ -40,12 +37,8 @@ final class MoveCancelCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "MOVE",
-            description = "The move's number (default: the only one).")
-    private @Nullable Long id;
+    @Mixin
+    private MoveIdMixin which;
 
     @Option(
             names = "--keep-moved",
@@ -74,10 +67,10 @@ final class MoveCancelCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
-        Move move = MoveMixin.find(mover, id);
+        Move move = which.find(mover);
         String what = keepMoved
                 ? "end move %d where it is and remove all copies where the shard map does not have them"
                         .formatted(move.id())

@@ -4,17 +4,14 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code shardflake move complete}. */
@@ -39,12 +36,8 @@ final class MoveCompleteCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "MOVE",
-            description = "The move's number (default: the only one).")
-    private @Nullable Long id;
+    @Mixin
+    private MoveIdMixin which;
 
     @Mixin
     private DryRunMixin dryRun;
@@ -59,10 +52,10 @@ final class MoveCompleteCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
-        Move move = MoveMixin.find(mover, id);
+        Move move = which.find(mover);
         String what = "complete move %d and remove the copies of %s on %s"
                 .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source());
         if (dryRun.isOn()) {

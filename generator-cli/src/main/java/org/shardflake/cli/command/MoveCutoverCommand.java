@@ -4,24 +4,11 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
-import java.time.Duration;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
-import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveException;
-import org.shardflake.move.MoveRefusedException;
 import org.shardflake.move.Mover;
 import org.shardflake.move.ShardPhase;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake move cutover}. */
 @Command(
@@ -30,73 +17,20 @@ import picocli.CommandLine.Spec;
             "Makes the target take the writes of shards, one by one; the source follows from then on.",
             "Writers wait for some milliseconds at each. Work given to the router as a lambda sees no error."
         },
-        sortOptions = false,
-        exitCodeListHeading = "%nExit codes:%n",
-        exitCodeList = {
-            "0:done, and the copies are the same",
-            "1:a server or the catalog failed; the same command goes on",
-            "2:the command line is wrong",
-            "3:some shards are done, and patience ran out for the next one",
-            "4:there is no such move, or it is not following yet",
-            "5:copies differed at the cutover of a shard; no more were cut over"
-        },
         footer = {"", "Example: shardflake move cutover 3 --shards 0-9"})
-final class MoveCutoverCommand implements Callable<Integer> {
+final class MoveCutoverCommand extends AbstractCutoverCommand {
 
-    @Spec
-    private CommandSpec spec;
-
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "MOVE",
-            description = "The move's number (default: the only one).")
-    private @Nullable Long id;
-
-    @Option(
-            names = "--shards",
-            paramLabel = "SHARDS",
-            description = "Only these, such as 0-99,1341 (default: all of the move).")
-    private @Nullable String shards;
-
-    @Option(
-            names = "--pause",
-            paramLabel = "TIME",
-            defaultValue = "90ms",
-            converter = DurationConverter.class,
-            description = "An attempt that would let writers wait longer gives itself up (default: ${DEFAULT-VALUE}).")
-    private Duration pause;
-
-    @Mixin
-    private DryRunMixin dryRun;
-
-    @Mixin
-    private MoveMixin moves;
-
-    @Mixin
-    private OutputMixin output;
+    MoveCutoverCommand() {
+        super("cut over", "cut over");
+    }
 
     @Override
-    public Integer call() throws SQLException {
-        MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
-        Mover mover = moves.mover(moves.settings(pause, true), progress);
-        Move move = MoveMixin.find(mover, id);
-        ShardSet wanted = MoveMixin.shards(move, shards);
-        if (dryRun.isOn()) {
-            CutoverView.show(dryRun, output, "cut over", move, move.shardSet(ShardPhase.COPIED), wanted);
-            return ExitCodes.OK;
-        }
-        try {
-            mover.cutOver(move.id(), wanted);
-        } catch (CopiesDifferException | MoveRefusedException e) {
-            throw e;
-        } catch (MoveException e) {
-            throw CutoverView.partly(e, progress);
-        }
-        output.print(
-                spec.commandLine().getOut(),
-                CutoverView.facts(move, wanted, progress),
-                () -> CutoverView.text("cut over", wanted, progress));
-        return ExitCodes.OK;
+    ShardSet candidates(Move move) {
+        return move.shardSet(ShardPhase.COPIED);
+    }
+
+    @Override
+    void run(Mover mover, Move move, ShardSet shards) {
+        mover.cutOver(move.id(), shards);
     }
 }

@@ -4,16 +4,10 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.time.Duration;
-import java.util.List;
-import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
@@ -72,36 +66,6 @@ class MoveMixin extends CatalogMixin {
             throw new IllegalStateException("the map was loaded from a catalog that nobody gave");
         }
         return url;
-    }
-
-    /** The move with this number, or the only one there is. */
-    static Move find(Mover mover, @Nullable Long id) throws SQLException {
-        if (id != null) {
-            return mover.move(id);
-        }
-        List<Move> moves = mover.moves();
-        if (moves.size() != 1) {
-            String numbers =
-                    moves.stream().map(move -> String.valueOf(move.id())).collect(Collectors.joining(", "));
-            throw new CliException(
-                    moves.isEmpty() ? ExitCodes.PRECONDITION : ExitCodes.USAGE,
-                    moves.isEmpty() ? "there is no move" : "which move? There are " + numbers,
-                    moves.isEmpty() ? "begin one with shardflake move start" : "give its number");
-        }
-        return moves.get(0);
-    }
-
-    /** The shards that the user named, or all of the move. */
-    static ShardSet shards(Move move, @Nullable String text) {
-        if (text == null) {
-            return move.shardSet();
-        }
-        ShardSet wanted = parseShards(text);
-        if (!wanted.stream().allMatch(move.shardSet()::contains)) {
-            throw CliException.usage(
-                    "shards %s are not all in move %d, which has %s".formatted(wanted, move.id(), move.shardSet()));
-        }
-        return wanted;
     }
 
     static ShardSet parseShards(String text) {

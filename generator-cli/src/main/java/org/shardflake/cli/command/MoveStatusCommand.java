@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -57,7 +56,7 @@ final class MoveStatusCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         moves.onlyReads();
         Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
         List<MoveStatus> all = read(mover);
@@ -70,7 +69,7 @@ final class MoveStatusCommand implements Callable<Integer> {
         return ExitCodes.OK;
     }
 
-    private List<MoveStatus> read(Mover mover) throws SQLException {
+    private List<MoveStatus> read(Mover mover) {
         List<MoveStatus> all = new ArrayList<>();
         for (Move move : id == null ? mover.moves() : List.of(mover.move(id))) {
             all.add(mover.status(move));

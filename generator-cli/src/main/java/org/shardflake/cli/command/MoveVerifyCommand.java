@@ -4,12 +4,10 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
@@ -18,8 +16,6 @@ import org.shardflake.move.TableDifference;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code shardflake move verify}. */
@@ -42,18 +38,8 @@ final class MoveVerifyCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(
-            index = "0",
-            arity = "0..1",
-            paramLabel = "MOVE",
-            description = "The move's number (default: the only one).")
-    private @Nullable Long id;
-
-    @Option(
-            names = "--shards",
-            paramLabel = "SHARDS",
-            description = "Only these, such as 0-99,1341 (default: all of the move).")
-    private @Nullable String shards;
+    @Mixin
+    private MoveShardsMixin which;
 
     @Mixin
     private MoveMixin moves;
@@ -62,11 +48,11 @@ final class MoveVerifyCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
         Mover mover = moves.mover(moves.settings(), progress);
-        Move move = MoveMixin.find(mover, id);
-        ShardSet wanted = MoveMixin.shards(move, shards);
+        Move move = which.find(mover);
+        ShardSet wanted = which.of(move);
         Map<Integer, List<TableDifference>> differences = mover.verify(move.id(), wanted);
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("move", move.id());

@@ -18,6 +18,7 @@ import org.shardflake.move.MoveStatus;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.StreamStatus;
 import org.shardflake.move.TableDifference;
+import org.shardflake.move.Verified;
 
 /** How moves look: as facts, and as tables. */
 final class MoveView {
@@ -65,7 +66,7 @@ final class MoveView {
         facts.put("epoch", shard.epoch());
         facts.put("bytes", shard.bytes());
         facts.put("rows", shard.rows());
-        facts.put("verified", shard.verified());
+        facts.put("verified", shard.verified().toString());
         shard.pauseMillis().ifPresent(pause -> facts.put("pauseMillis", round(pause)));
         shard.switchedAt().ifPresent(time -> facts.put("switchedAt", time.toString()));
         return facts;
@@ -126,7 +127,7 @@ final class MoveView {
                     shard.server(),
                     bytes(shard.bytes()),
                     "%,d".formatted(shard.rows()),
-                    shard.verified().isEmpty() ? "-" : shard.verified(),
+                    shard.verified() == Verified.NOT_COMPARED ? "-" : shard.verified(),
                     shard.pauseMillis().isPresent() ? round(shard.pauseMillis().getAsDouble()) + " ms" : "-");
         }
         return table.toString();

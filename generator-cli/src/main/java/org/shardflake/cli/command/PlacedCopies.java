@@ -16,8 +16,8 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.jdbc.Sql;
 
@@ -63,7 +63,7 @@ final class PlacedCopies {
         Long epoch = remembered.getOrDefault(wanted.server().name(), Map.of()).get(wanted.shard());
         if (wanted.epoch() > current.epoch() && !Long.valueOf(wanted.epoch()).equals(epoch)) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "the map to import says epoch %d of shard %d, which the catalog has counted to %d and %s does not know; leave epochs as they were exported"
                             .formatted(
                                     wanted.epoch(),
@@ -81,7 +81,7 @@ final class PlacedCopies {
                     .toArray();
             if (only.length > 0) {
                 throw new CliException(
-                        ExitCodes.PRECONDITION,
+                        Kind.PRECONDITION,
                         "%s does not have shards %s, and %s has them: placed there they would be missing to their users"
                                 .formatted(move.to(), ShardSet.of(only), other.getKey()),
                         "move them with their rows: shardflake move run --shards %s --to %s"

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import org.shardflake.move.Move;
 import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalancePlan;
@@ -15,7 +14,7 @@ final class PlanExecution {
     private PlanExecution() {}
 
     /** Ends what of the plan was begun, moves what is not on its target yet, and returns how many shards that were. */
-    static int run(RebalancePlan plan, MoveMixin moves, WholeMoves whole) throws SQLException, InterruptedException {
+    static int run(RebalancePlan plan, MoveMixin moves, WholeMoves whole) throws InterruptedException {
         int finished = whole.finish(move -> plan.moves().stream().anyMatch(planned -> isPartOf(move, planned)));
         return finished
                 + new PlanRun(plan, moves.catalog()).run((from, to, shards) -> whole.run(from, to, shards), move -> {});

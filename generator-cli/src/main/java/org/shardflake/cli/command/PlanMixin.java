@@ -7,7 +7,6 @@ package org.shardflake.cli.command;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -93,8 +92,7 @@ final class PlanMixin {
         return file != null;
     }
 
-    RebalancePlan plan(ShardMap map, CatalogMixin catalog, Collection<String> drained)
-            throws SQLException, InterruptedException {
+    RebalancePlan plan(ShardMap map, CatalogMixin catalog, Collection<String> drained) throws InterruptedException {
         if (file != null && Files.isDirectory(file)) {
             throw CliException.usage("%s is a directory; --file names a file".formatted(file));
         }
@@ -114,7 +112,7 @@ final class PlanMixin {
     }
 
     /** Those that the user pins, and those that are being moved, unless they have to leave their server anyway. */
-    private ShardSet pinned(ShardMap map, CatalogMixin catalog, Collection<String> drained) throws SQLException {
+    private ShardSet pinned(ShardMap map, CatalogMixin catalog, Collection<String> drained) {
         Set<Integer> pinned = new TreeSet<>();
         if (!pins.isEmpty()) {
             ShardSet.parse(String.join(",", pins)).stream().forEach(pinned::add);

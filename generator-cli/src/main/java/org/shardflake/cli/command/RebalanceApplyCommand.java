@@ -6,7 +6,6 @@ package org.shardflake.cli.command;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -60,7 +59,7 @@ final class RebalanceApplyCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         RebalancePlan plan = read();
         if (dryRun.isOn()) {
             List<RebalancePlan.Move> left = new PlanRun(plan, moves.catalog()).pending();

@@ -4,10 +4,10 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.doctor.Doctor;
@@ -42,8 +42,8 @@ public final class ReconcileCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--dry-run", description = "Show what is not as the map says, and change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     @Option(
             names = "--forget",
@@ -60,11 +60,11 @@ public final class ReconcileCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         Doctor examination = doctor.doctor(forgotten);
         DoctorView view = new DoctorView(examination.examineOwnership());
         boolean mayChange = !examination.isMapInDoubt();
-        if (!dryRun && mayChange) {
+        if (!dryRun.isOn() && mayChange) {
             view.fix(spec.commandLine().getErr());
         }
         output.print(
@@ -73,7 +73,7 @@ public final class ReconcileCommand implements Callable<Integer> {
                 () -> view.facts().isEmpty() ? doctor.extent() + " are as the shard map says" : view.text());
         if (!mayChange) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "the catalog may be older than the servers, so nothing was changed",
                     "shardflake doctor says what to do, for each finding");
         }

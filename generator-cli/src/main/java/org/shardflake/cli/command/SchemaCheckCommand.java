@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -65,8 +64,8 @@ final class SchemaCheckCommand implements Callable<Integer> {
     @Mixin
     private LockTimeoutMixin lockTimeout;
 
-    @Option(names = "--dry-run", description = "Look for rows of other shards, and change nothing.")
-    private boolean dryRun;
+    @Mixin
+    private DryRunMixin dryRun;
 
     @Mixin
     private CatalogMixin catalog;
@@ -75,13 +74,13 @@ final class SchemaCheckCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> servers = targets.targets(map, catalog);
         try (SchemaChecks checks = SchemaChecks.prepare(servers)) {
             TargetsMixin.refuseMoving(servers, catalog);
-            if (dryRun) {
-                spec.commandLine().getErr().println("dry run: nothing was changed");
+            if (dryRun.isOn()) {
+                dryRun.say();
             } else {
                 checks.record(new RowChecks(true, uidColumn, map.sharding().shardCount()));
             }
@@ -91,12 +90,11 @@ final class SchemaCheckCommand implements Callable<Integer> {
         }
     }
 
-    private List<ServerReport> run(SchemaChecks checks, List<DeployTarget> servers)
-            throws SQLException, InterruptedException {
+    private List<ServerReport> run(SchemaChecks checks, List<DeployTarget> servers) throws InterruptedException {
         int shards = servers.stream().mapToInt(server -> server.shards().size()).sum();
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         try (Progress checking = progress.start("checking shards", shards)) {
-            return checks.run(lockTimeout.get(), dryRun, checking::advance);
+            return checks.run(lockTimeout.get(), dryRun.isOn(), checking::advance);
         }
     }
 
@@ -145,8 +143,8 @@ final class SchemaCheckCommand implements Callable<Integer> {
     }
 
     private String table(List<ServerReport> reports) {
-        TableWriter table =
-                new TableWriter("SERVER", "SHARDS", "CHECKS PRESENT", dryRun ? "TO ADD" : "ADDED", "WITH STRAY ROWS");
+        TableWriter table = new TableWriter(
+                "SERVER", "SHARDS", "CHECKS PRESENT", dryRun.isOn() ? "TO ADD" : "ADDED", "WITH STRAY ROWS");
         reports.forEach(report -> table.row(
                 report.server(),
                 report.shards(),

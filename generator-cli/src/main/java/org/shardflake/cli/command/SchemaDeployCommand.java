@@ -5,7 +5,6 @@
 package org.shardflake.cli.command;
 
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -143,7 +142,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings(map))) {
@@ -170,7 +169,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
         return urls;
     }
 
-    private DeployReport deploy(SchemaDeployer deployer) throws SQLException, InterruptedException {
+    private DeployReport deploy(SchemaDeployer deployer) throws InterruptedException {
         int pending = deployer.pendingShards();
         if (pending == 0) {
             return deployer.deploy(done -> {});

@@ -5,7 +5,6 @@
 package org.shardflake.cli.command;
 
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -84,7 +83,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         if (count < 1) {
             throw CliException.usage("count %d is out of range 1..".formatted(count));
         }

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,7 +52,7 @@ final class SchemaStatusCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException {
+    public Integer call() {
         SchemaStatus status =
                 SchemaStatus.read(targets.targets(catalog.catalog().load(), catalog), drift);
         output.print(spec.commandLine().getOut(), facts(status), () -> table(status));

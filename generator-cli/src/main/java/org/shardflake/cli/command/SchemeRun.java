@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.cli.server.ServerFailure;
 import org.shardflake.scheme.ClockStandsException;
@@ -54,7 +54,7 @@ final class SchemeRun {
         } catch (SQLException e) {
             throw stopped(failure(e), printer.printed(), count);
         } catch (ClockWentBackException | ClockStandsException | LeaseLostException e) {
-            throw stopped(failure(ExitCodes.FAILURE, e), printer.printed(), count);
+            throw stopped(failure(Kind.FAILURE, e), printer.printed(), count);
         } catch (IllegalArgumentException e) {
             throw stopped(CliException.usage(e), printer.printed(), count);
         }
@@ -64,31 +64,31 @@ final class SchemeRun {
         try {
             return scheme.generator(settings);
         } catch (NoFreeWorkerException e) {
-            throw failure(ExitCodes.PRECONDITION, e);
+            throw failure(Kind.PRECONDITION, e);
         }
     }
 
     private CliException failure(SQLException e) {
         String state = String.valueOf(e.getSQLState());
         if (servers.size() > 1) {
-            return failure(ExitCodes.FAILURE, e);
+            return failure(Kind.FAILURE, e);
         }
         return state.startsWith("08") || state.startsWith("28")
                 ? ServerFailure.explainConnecting(servers.get(0), e)
                 : ServerFailure.explain(servers.get(0), e);
     }
 
-    private static CliException failure(int exitCode, Exception e) {
-        return new CliException(exitCode, String.valueOf(e.getMessage()), null).causedBy(e);
+    private static CliException failure(Kind kind, Exception e) {
+        return new CliException(kind, String.valueOf(e.getMessage()), null, e);
     }
 
     private static CliException stopped(CliException failure, long printed, long count) {
         return printed == 0
                 ? failure
                 : new CliException(
-                                ExitCodes.PARTLY_DONE,
-                                "stopped after %d of %d ids: %s".formatted(printed, count, failure.getMessage()),
-                                "the ids printed are good")
-                        .causedBy(failure);
+                        Kind.PARTLY_DONE,
+                        "stopped after %d of %d ids: %s".formatted(printed, count, failure.getMessage()),
+                        "the ids printed are good",
+                        failure);
     }
 }

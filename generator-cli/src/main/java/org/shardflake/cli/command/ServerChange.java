@@ -8,8 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Model.CommandSpec;
 
 /** What the commands that change a server have in common. */
@@ -22,7 +22,7 @@ final class ServerChange {
         for (Server other : map.servers()) {
             if (other.name().equals(server.name())) {
                 throw new CliException(
-                        ExitCodes.PRECONDITION,
+                        Kind.PRECONDITION,
                         "server %s is in the shard map already".formatted(server.name()),
                         "shardflake server change %s changes its URL and labels".formatted(server.name()));
             }
@@ -35,7 +35,7 @@ final class ServerChange {
         for (Server other : map.servers()) {
             if (other.url().equals(server.url()) && !other.name().equals(server.name())) {
                 throw new CliException(
-                        ExitCodes.PRECONDITION, "server %s has this URL already".formatted(other.name()), null);
+                        Kind.PRECONDITION, "server %s has this URL already".formatted(other.name()), null);
             }
         }
     }

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -69,7 +68,7 @@ final class ServerDrainCommand implements Callable<Integer> {
     private OutputMixin output;
 
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         RebalancePlan plan = plan();
         if (dryRun || options.hasFile()) {
             options.write(plan);
@@ -91,7 +90,7 @@ final class ServerDrainCommand implements Callable<Integer> {
         return ExitCodes.OK;
     }
 
-    private RebalancePlan plan() throws SQLException, InterruptedException {
+    private RebalancePlan plan() throws InterruptedException {
         return options.plan(moves.map(), moves, List.of(name));
     }
 

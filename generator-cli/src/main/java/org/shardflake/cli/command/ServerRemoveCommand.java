@@ -5,9 +5,9 @@
 package org.shardflake.cli.command;
 
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -59,7 +59,7 @@ final class ServerRemoveCommand implements Runnable {
         int shards = map.shards(map.server(name)).size();
         if (shards > 0) {
             throw new CliException(
-                    ExitCodes.PRECONDITION,
+                    Kind.PRECONDITION,
                     "server %s has %s".formatted(name, ShardMapView.count(shards)),
                     "shardflake server drain %s moves them to the others".formatted(name));
         }

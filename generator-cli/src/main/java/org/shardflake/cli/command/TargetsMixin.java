@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -12,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
@@ -57,7 +56,7 @@ final class TargetsMixin {
      * Refuses shards whose schema has to stay as it is, since they are being moved. To be called when the servers' deploy locks
      * are held: a move that begins later waits for them.
      */
-    static void refuseMoving(List<DeployTarget> targets, CatalogMixin catalog) throws SQLException {
+    static void refuseMoving(List<DeployTarget> targets, CatalogMixin catalog) {
         for (Move move : Mover.moves(Objects.requireNonNull(catalog.given()))) {
             List<Integer> moving = move.shardSet().stream()
                     .filter(shard ->
@@ -66,7 +65,7 @@ final class TargetsMixin {
                     .toList();
             if (!moving.isEmpty()) {
                 throw new CliException(
-                        ExitCodes.PRECONDITION,
+                        Kind.PRECONDITION,
                         "shards %s are being moved by move %d, so their schema has to stay as it is"
                                 .formatted(ShardSet.of(moving), move.id()),
                         "name the others with --shards, or wait until the move is done: shardflake move status");
@@ -82,7 +81,7 @@ final class TargetsMixin {
                     .allMatch(shard -> now.server(shard).name().equals(target.server()));
             if (!same) {
                 throw new CliException(
-                        ExitCodes.PRECONDITION,
+                        Kind.PRECONDITION,
                         "shards of %s have been moved just now; no shard was changed".formatted(target.server()),
                         "run the same command again");
             }

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -49,7 +48,7 @@ final class WholeMoves {
     }
 
     /** Ends moves that were begun before, and returns how many shards they have. */
-    int finish(Predicate<Move> which) throws SQLException {
+    int finish(Predicate<Move> which) {
         int shards = 0;
         for (Move move : mover(progress()).moves()) {
             if (which.test(move) && move.phase() != MovePhase.CANCELLING) {
@@ -61,11 +60,11 @@ final class WholeMoves {
     }
 
     /** Moves shards, all of which are on the source. */
-    void run(String source, String target, ShardSet shards) throws SQLException {
+    void run(String source, String target, ShardSet shards) {
         run(source, target, shards, null);
     }
 
-    private void run(String source, String target, ShardSet shards, @Nullable Move interrupted) throws SQLException {
+    private void run(String source, String target, ShardSet shards, @Nullable Move interrupted) {
         long start = System.nanoTime();
         MoveProgress progress = progress();
         Mover mover = mover(progress);
@@ -90,7 +89,7 @@ final class WholeMoves {
         return new MoveProgress(command.commandLine().getErr());
     }
 
-    private Mover mover(MoveProgress progress) throws SQLException {
+    private Mover mover(MoveProgress progress) {
         return moves.mover(copying.settings(moves, pause), progress);
     }
 

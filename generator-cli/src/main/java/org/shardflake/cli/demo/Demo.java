@@ -6,9 +6,9 @@ package org.shardflake.cli.demo;
 
 import java.sql.SQLException;
 import java.util.List;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresClusterException;
@@ -54,7 +54,7 @@ public final class Demo {
             starting.advance(DemoSettings.SERVERS);
             return cluster;
         } catch (PostgresClusterException e) {
-            throw new CliException(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null).causedBy(e);
+            throw new CliException(Kind.FAILURE, String.valueOf(e.getMessage()), null, e);
         }
     }
 }

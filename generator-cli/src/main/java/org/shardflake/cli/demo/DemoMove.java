@@ -113,8 +113,7 @@ public final class DemoMove {
         return new MoveServer(name, server.url());
     }
 
-    private Duration cutOver(Mover mover, Move move, int shard, ExecutorService threads)
-            throws SQLException, InterruptedException {
+    private Duration cutOver(Mover mover, Move move, int shard, ExecutorService threads) throws InterruptedException {
         probing = true;
         Future<Duration> longest = threads.submit(() -> probe(shard));
         try {

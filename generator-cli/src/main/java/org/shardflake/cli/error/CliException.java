@@ -6,42 +6,29 @@ package org.shardflake.cli.error;
 
 import java.io.Serial;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
 
-/** A failure to show as {@code error:}, with what to do next as {@code hint:}, and its exit code. */
-public final class CliException extends RuntimeException {
+/** A failure of a command, worded as it is shown. */
+public final class CliException extends ShardflakeException {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
-    private final int exitCode;
-    private final @Nullable String hint;
+    public CliException(Kind kind, String message, @Nullable String hint) {
+        this(kind, message, hint, null);
+    }
 
-    public CliException(int exitCode, String message, @Nullable String hint) {
-        super(message);
-        this.exitCode = exitCode;
-        this.hint = hint;
+    public CliException(Kind kind, String message, @Nullable String hint, @Nullable Throwable cause) {
+        super(kind, message, hint, cause);
     }
 
     /** A command line that cannot be right, whatever the state of the servers. */
     public static CliException usage(String message) {
-        return new CliException(ExitCodes.USAGE, message, null);
+        return new CliException(Kind.USAGE, message, null);
     }
 
     /** A value given on the command line that can never be right. */
     public static CliException usage(IllegalArgumentException cause) {
-        return usage(String.valueOf(cause.getMessage())).causedBy(cause);
-    }
-
-    public CliException causedBy(Throwable cause) {
-        initCause(cause);
-        return this;
-    }
-
-    public int exitCode() {
-        return exitCode;
-    }
-
-    public @Nullable String hint() {
-        return hint;
+        return new CliException(Kind.USAGE, String.valueOf(cause.getMessage()), null, cause);
     }
 }

@@ -4,6 +4,8 @@
  */
 package org.shardflake.cli.error;
 
+import org.shardflake.ShardflakeException.Kind;
+
 /** What the command's exit code says. Scripts rely on it, so a number never changes its meaning. */
 public final class ExitCodes {
 
@@ -21,4 +23,14 @@ public final class ExitCodes {
     public static final int BROKEN_PIPE = 128 + 13;
 
     private ExitCodes() {}
+
+    public static int of(Kind kind) {
+        return switch (kind) {
+            case FAILURE -> FAILURE;
+            case USAGE -> USAGE;
+            case PARTLY_DONE -> PARTLY_DONE;
+            case PRECONDITION -> PRECONDITION;
+            case VERIFICATION -> VERIFICATION;
+        };
+    }
 }

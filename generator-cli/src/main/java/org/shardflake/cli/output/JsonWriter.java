@@ -16,12 +16,8 @@ public final class JsonWriter {
     private JsonWriter() {}
 
     public static String write(@Nullable Object value) {
-        return write(MAPPER, value);
-    }
-
-    static String write(ObjectMapper mapper, @Nullable Object value) {
         try {
-            return mapper.writeValueAsString(value);
+            return MAPPER.writeValueAsString(value);
         } catch (JsonProcessingException e) {
             throw new IllegalArgumentException("not a map, collection or plain value: " + value, e);
         }

@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
 import org.shardflake.LibraryNotDeployedException;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.DeploymentException;
@@ -71,13 +71,12 @@ public final class Deployment {
             throw ServerFailure.explain(server, e);
         } catch (NewerVersionException e) {
             throw new CliException(
-                            ExitCodes.PRECONDITION,
-                            "server %s: %s".formatted(server, e.getMessage()),
-                            "use the newer shardflake that deployed it")
-                    .causedBy(e);
+                    Kind.PRECONDITION,
+                    "server %s: %s".formatted(server, e.getMessage()),
+                    "use the newer shardflake that deployed it",
+                    e);
         } catch (DeploymentException e) {
-            throw new CliException(ExitCodes.FAILURE, "server %s: %s".formatted(server, e.getMessage()), null)
-                    .causedBy(e);
+            throw new CliException(Kind.FAILURE, "server %s: %s".formatted(server, e.getMessage()), null, e);
         }
     }
 

@@ -10,9 +10,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.server.ServerUrl;
 
 /**
@@ -147,6 +147,6 @@ public final class IdSource {
     }
 
     private static CliException missing(String message, String hint) {
-        return new CliException(ExitCodes.PRECONDITION, message, hint);
+        return new CliException(Kind.PRECONDITION, message, hint);
     }
 }

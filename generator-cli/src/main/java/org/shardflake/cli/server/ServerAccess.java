@@ -17,8 +17,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.server.ServerUrl;
 
 /** Reads the URLs that users give, and connects to them, with failures said as the command line says them. */
@@ -38,7 +38,7 @@ public final class ServerAccess {
         try {
             return ServerUrl.parse(url, environment);
         } catch (IllegalArgumentException e) {
-            throw new CliException(ExitCodes.USAGE, String.valueOf(e.getMessage()), FORMS);
+            throw new CliException(Kind.USAGE, String.valueOf(e.getMessage()), FORMS);
         }
     }
 
@@ -75,7 +75,7 @@ public final class ServerAccess {
         }
         if (holdsPassword(url)) {
             throw new CliException(
-                    ExitCodes.USAGE,
+                    Kind.USAGE,
                     "the URL of server %s holds a password, and the shard map is read by many".formatted(name),
                     "leave it out of the URL and give it in ~/.pgpass or PGPASSWORD");
         }

@@ -10,8 +10,8 @@ import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 
@@ -32,7 +32,7 @@ public final class ServerFailure {
     /** A connection that could not be had. */
     public static CliException explainConnecting(ServerUrl url, SQLException e) {
         if (e instanceof StandbyException) {
-            return new CliException(ExitCodes.PRECONDITION, String.valueOf(e.getMessage()), PRIMARY_NEEDED).causedBy(e);
+            return new CliException(Kind.PRECONDITION, String.valueOf(e.getMessage()), PRIMARY_NEEDED, e);
         }
         String state = String.valueOf(e.getSQLState());
         if (state.startsWith("28") || state.equals("08004")) {
@@ -51,7 +51,7 @@ public final class ServerFailure {
     }
 
     private static CliException failure(SQLException cause, String message, @Nullable String hint) {
-        return new CliException(ExitCodes.FAILURE, message, hint).causedBy(cause);
+        return new CliException(Kind.FAILURE, message, hint, cause);
     }
 
     private static String reason(SQLException e) {

@@ -5,10 +5,13 @@
 package org.shardflake.cluster;
 
 import java.sql.Connection;
+import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.extension.AfterAllCallback;
@@ -28,8 +31,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * }
  * }</pre>
  *
- * <p>All test classes share one cluster, started when the first needs it and closed at the end of the test plan. A
- * server that an earlier class left stopped is started again. The databases are dropped after the class, with whatever
+ * <p>All test classes of a JVM share one cluster, started when the first needs it and closed at the end of the launcher
+ * session. A server that an earlier class left stopped is started again. The databases are dropped after the class, with whatever
  * still uses them; roles, which belong to the server, stay.
  *
  * <p>Register it in a static field. Thread-safe; test classes may run in parallel if each has its own extension.
@@ -38,6 +41,7 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
     private final int servers;
     private final Preparation preparation;
     private final List<TestDatabase> databases = new ArrayList<>();
+    private final Map<String, String> saved = new HashMap<>();
     private int depth;
 
     private PostgresExtension(int servers, Preparation preparation) {
@@ -69,14 +73,43 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         return databases.get(server);
     }
 
+    /**
+     * Remembers the databases as they are now, which {@link #restore} brings back: cheaper than to make them so again for
+     * each test. Ends the connections to them.
+     */
+    public synchronized void save(String state) throws SQLException {
+        TestDatabase first = database(0);
+        String copy = first.name() + "_" + saved.size();
+        saved.put(state, copy);
+        for (TestDatabase database : databases) {
+            database.copyTo(copy);
+        }
+    }
+
+    /**
+     * Makes the databases what they were when they were saved as this state, whatever has been done to them and whoever
+     * still uses them.
+     *
+     * @return false if there is no such state, and then the databases are as they were
+     */
+    public synchronized boolean restore(String state) throws SQLException {
+        String copy = saved.get(state);
+        if (copy == null) {
+            return false;
+        }
+        TestDatabase.replaceAll(databases, copy);
+        return true;
+    }
+
     @Override
     public synchronized void beforeAll(ExtensionContext context) throws Exception {
         // Nested classes come here too, and use the databases of the class around them.
         if (depth++ > 0) {
             return;
         }
-        PostgresCluster cluster = context.getRoot()
-                .getStore(ExtensionContext.Namespace.create(PostgresExtension.class))
+        PostgresCluster cluster = context.getStore(
+                        ExtensionContext.StoreScope.LAUNCHER_SESSION,
+                        ExtensionContext.Namespace.create(PostgresExtension.class))
                 .computeIfAbsent(SharedCluster.class, key -> new SharedCluster(), SharedCluster.class)
                 .withServers(servers);
         String name = databaseName(context.getRequiredTestClass());
@@ -99,7 +132,14 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         }
         List<TestDatabase> dropped = List.copyOf(databases);
         databases.clear();
+        List<String> copies = List.copyOf(saved.values());
+        saved.clear();
         TestDatabase.dropAll(dropped);
+        for (TestDatabase database : dropped) {
+            for (String copy : copies) {
+                TestDatabase.drop(database.server(), copy);
+            }
+        }
     }
 
     private static String databaseName(Class<?> testClass) {
@@ -115,13 +155,17 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         void prepare(Connection connection) throws Exception;
     }
 
-    /** The cluster of all test classes; JUnit closes it with its root context. */
+    /** The cluster of all test classes; JUnit closes it with its session, which may run each class as a test plan of its own. */
     private static final class SharedCluster implements AutoCloseable {
         private @Nullable PostgresCluster cluster;
 
         synchronized PostgresCluster withServers(int servers) {
             if (cluster == null) {
-                cluster = PostgresCluster.start(servers);
+                // A worker that failed, or whose table is copied next, is not started for 5 s otherwise.
+                cluster = PostgresCluster.builder()
+                        .servers(servers)
+                        .setting("wal_retrieve_retry_interval", "200ms")
+                        .start();
             } else {
                 cluster.grow(servers);
             }

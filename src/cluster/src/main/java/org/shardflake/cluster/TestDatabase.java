@@ -69,6 +69,27 @@ public final class TestDatabase {
         return new TestDatabase(server, name);
     }
 
+    /** Copies the database to one of another name on the same server, with nobody connected to it meanwhile. */
+    void copyTo(String copy) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+                    + " WHERE backend_type = 'client backend' AND datname = '" + name + "'");
+            statement.execute("CREATE DATABASE \"" + copy + "\" TEMPLATE \"" + name + "\"");
+        }
+    }
+
+    /** Replaces databases that may replicate to each other by copies of others, of their servers. */
+    static void replaceAll(List<TestDatabase> databases, String original) throws SQLException {
+        dropAll(databases);
+        for (TestDatabase database : databases) {
+            try (Connection connection = database.server.connect();
+                    Statement statement = connection.createStatement()) {
+                statement.execute("CREATE DATABASE \"" + database.name + "\" TEMPLATE \"" + original + "\"");
+            }
+        }
+    }
+
     /**
      * Drops databases that may replicate to each other: all subscriptions before any database, so that the slots they
      * hold are free.
@@ -81,7 +102,7 @@ public final class TestDatabase {
             database.releaseReplication();
         }
         for (TestDatabase database : databases) {
-            database.drop();
+            drop(database.server, database.name);
         }
     }
 
@@ -105,11 +126,11 @@ public final class TestDatabase {
         }
     }
 
-    private void drop() throws SQLException {
+    static void drop(PostgresServer server, String name) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
             // A slot in use blocks the drop; a walsender takes a moment to let go of it.
-            statement.execute("SELECT pg_terminate_backend(active_pid, 5000) FROM pg_replication_slots"
+            statement.execute("SELECT pg_terminate_backend(active_pid, 60000) FROM pg_replication_slots"
                     + " WHERE active AND database = '" + name + "'");
             statement.execute("DROP DATABASE \"" + name + "\" WITH (FORCE)");
         }

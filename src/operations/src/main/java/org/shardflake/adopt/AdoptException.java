@@ -21,4 +21,8 @@ public class AdoptException extends ShardflakeException {
     AdoptException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
+
+    AdoptException(Kind kind, String message, @Nullable String hint) {
+        super(kind, message, hint, null);
+    }
 }

@@ -12,16 +12,8 @@ public final class AdoptRefusedException extends AdoptException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    private final String remedy;
-
-    /** @param remedy what to do next */
-    AdoptRefusedException(String message, String remedy) {
-        super(message);
-        this.remedy = remedy;
-    }
-
-    /** What to do next. */
-    public String remedy() {
-        return remedy;
+    /** @param hint what to do next */
+    AdoptRefusedException(String message, String hint) {
+        super(Kind.PRECONDITION, message, hint);
     }
 }

@@ -99,7 +99,7 @@ public final class Adopter implements AutoCloseable {
                     .toList();
             this.old = new OldTable(connection, table, keyExpression, columns);
         } catch (SQLException | RuntimeException e) {
-            servers.closeAfter(e);
+            servers.close();
             throw e;
         }
     }
@@ -118,21 +118,22 @@ public final class Adopter implements AutoCloseable {
             UUID installation,
             ShardMap map,
             Function<Server, ServerUrl> urls,
-            AdoptListener listener)
-            throws SQLException {
-        Connection connection = connect(oldDatabase);
-        try {
-            int version = connection.getMetaData().getDatabaseMajorVersion();
-            if (version < OLDEST_VERSION) {
-                throw new AdoptRefusedException(
-                        "the old database is of PostgreSQL %d".formatted(version),
-                        "upgrade it to %d or later first".formatted(OLDEST_VERSION));
+            AdoptListener listener) {
+        return Sql.translating(() -> {
+            Connection connection = connect(oldDatabase);
+            try {
+                int version = connection.getMetaData().getDatabaseMajorVersion();
+                if (version < OLDEST_VERSION) {
+                    throw new AdoptRefusedException(
+                            "the old database is of PostgreSQL %d".formatted(version),
+                            "upgrade it to %d or later first".formatted(OLDEST_VERSION));
+                }
+                return new Adopter(settings, connection, installation, map, urls, listener);
+            } catch (SQLException | RuntimeException e) {
+                connection.close();
+                throw e;
             }
-            return new Adopter(settings, connection, installation, map, urls, listener);
-        } catch (SQLException | RuntimeException e) {
-            connection.close();
-            throw e;
-        }
+        });
     }
 
     static Connection connect(ServerUrl url) throws SQLException {
@@ -174,27 +175,29 @@ public final class Adopter implements AutoCloseable {
      *
      * @throws AdoptRefusedException if the rows of the table cannot live in those of the shards
      */
-    public AdoptPlan plan() throws SQLException {
-        checks.checkColumns();
-        checks.checkNulls(connection);
-        checks.checkNewIdsAreAbove(connection, map.layout());
-        Optional<Adoption> begun = journal.find();
-        begun.ifPresent(this::refuseOther);
-        if (begun.isEmpty()) {
-            refuseFilled();
-        }
-        List<String> warnings = new ArrayList<>(checks.warnings());
-        foreignIds()
-                .ifPresent(id -> warnings.add(
-                        "the shards' check of %s, that it says its shard, is lifted for %s, since old ids do not"
-                                .formatted(id.name(), into)));
-        return new AdoptPlan(
-                table.name(),
-                into,
-                map.sharding().shardCount(),
-                table.estimatedRows(),
-                shardColumns.stream().map(Column::name).toList(),
-                warnings);
+    public AdoptPlan plan() {
+        return Sql.translating(() -> {
+            checks.checkColumns();
+            checks.checkNulls(connection);
+            checks.checkNewIdsAreAbove(connection, map.layout());
+            Optional<Adoption> begun = journal.find();
+            begun.ifPresent(this::refuseOther);
+            if (begun.isEmpty()) {
+                refuseFilled();
+            }
+            List<String> warnings = new ArrayList<>(checks.warnings());
+            foreignIds()
+                    .ifPresent(id -> warnings.add(
+                            "the shards' check of %s, that it says its shard, is lifted for %s, since old ids do not"
+                                    .formatted(id.name(), into)));
+            return new AdoptPlan(
+                    table.name(),
+                    into,
+                    map.sharding().shardCount(),
+                    table.estimatedRows(),
+                    shardColumns.stream().map(Column::name).toList(),
+                    warnings);
+        });
     }
 
     private Optional<Column> foreignIds() throws SQLException {
@@ -234,15 +237,17 @@ public final class Adopter implements AutoCloseable {
     }
 
     /** Copies what is not copied yet, and brings over what has changed. The table goes on taking writes. */
-    public AdoptReport run() throws SQLException {
-        lock();
-        if (isFinished()) {
+    public AdoptReport run() {
+        return Sql.translating(() -> {
+            lock();
+            if (isFinished()) {
+                return report(NOT_COMPARED);
+            }
+            Adoption adoption = beginOrGoOn();
+            copy(adoption);
+            catchUp(adoption);
             return report(NOT_COMPARED);
-        }
-        Adoption adoption = beginOrGoOn();
-        copy(adoption);
-        catchUp(adoption);
-        return report(NOT_COMPARED);
+        });
     }
 
     /**
@@ -251,26 +256,28 @@ public final class Adopter implements AutoCloseable {
      *
      * @throws RowsDifferException if shards do not have the rows they are to have
      */
-    public AdoptReport finish() throws SQLException {
-        lock();
-        if (isFinished()) {
-            return report(NOT_COMPARED);
-        }
-        Adoption adoption = beginOrGoOn();
-        copy(adoption);
-        catchUp(adoption);
-        Rows comparison = comparison();
-        journal.close(adoption);
-        listener.closed(table.name());
-        try {
-            bringOver(adoption, Long.MAX_VALUE);
-            long rows = compare(comparison);
-            journal.finish(adoption);
-            return report(rows);
-        } catch (SQLException | RuntimeException e) {
-            openAfter(e, adoption);
-            throw e;
-        }
+    public AdoptReport finish() {
+        return Sql.translating(() -> {
+            lock();
+            if (isFinished()) {
+                return report(NOT_COMPARED);
+            }
+            Adoption adoption = beginOrGoOn();
+            copy(adoption);
+            catchUp(adoption);
+            Rows comparison = comparison();
+            journal.close(adoption);
+            listener.closed(table.name());
+            try {
+                bringOver(adoption, Long.MAX_VALUE);
+                long rows = compare(comparison);
+                journal.finish(adoption);
+                return report(rows);
+            } catch (SQLException | RuntimeException e) {
+                openAfter(e, adoption);
+                throw e;
+            }
+        });
     }
 
     private void openAfter(Exception failure, Adoption adoption) {
@@ -288,41 +295,47 @@ public final class Adopter implements AutoCloseable {
      *
      * @throws RowsDifferException if the adoption was finished and the shards have been written to since
      */
-    public AdoptReport reopen() throws SQLException {
-        lock();
-        Adoption adoption = requireBegun();
-        if (adoption.state() == AdoptState.FINISHED) {
-            compare(comparison());
-        }
-        if (adoption.state() == AdoptState.FINISHED || adoption.state() == AdoptState.CLOSED) {
-            journal.open(adoption);
-        }
-        return report(NOT_COMPARED);
+    public AdoptReport reopen() {
+        return Sql.translating(() -> {
+            lock();
+            Adoption adoption = requireBegun();
+            if (adoption.state() == AdoptState.FINISHED) {
+                compare(comparison());
+            }
+            if (adoption.state() == AdoptState.FINISHED || adoption.state() == AdoptState.CLOSED) {
+                journal.open(adoption);
+            }
+            return report(NOT_COMPARED);
+        });
     }
 
     /**
      * Ends the adoption before it is finished: makes the table take writes again if it did not, removes the rows from the shards and all
      * traces from the old database.
      */
-    public AdoptReport cancel() throws SQLException {
-        lock();
-        Adoption adoption = checkCancel();
-        journal.beginAgain(adoption);
-        servers.onAll(ShardTables::clear);
-        journal.remove(adoption);
-        return new AdoptReport(
-                table.name(), into, AdoptState.CANCELLED, map.sharding().shardCount(), 0, 0, NOT_COMPARED);
+    public AdoptReport cancel() {
+        return Sql.translating(() -> {
+            lock();
+            Adoption adoption = checkCancel();
+            journal.beginAgain(adoption);
+            servers.onAll(ShardTables::clear);
+            journal.remove(adoption);
+            return new AdoptReport(
+                    table.name(), into, AdoptState.CANCELLED, map.sharding().shardCount(), 0, 0, NOT_COMPARED);
+        });
     }
 
     /** Refuses what cannot be cancelled. */
-    public Adoption checkCancel() throws SQLException {
-        Adoption adoption = requireBegun();
-        if (adoption.state() == AdoptState.FINISHED) {
-            throw new AdoptRefusedException(
-                    "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
-                    "if nothing has been written to them, --reopen makes the table take writes again; then cancel");
-        }
-        return adoption;
+    public Adoption checkCancel() {
+        return Sql.translating(() -> {
+            Adoption adoption = requireBegun();
+            if (adoption.state() == AdoptState.FINISHED) {
+                throw new AdoptRefusedException(
+                        "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
+                        "if nothing has been written to them, --reopen makes the table take writes again; then cancel");
+            }
+            return adoption;
+        });
     }
 
     private Adoption requireBegun() throws SQLException {
@@ -521,9 +534,8 @@ public final class Adopter implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        try (Connection closedToo = connection) {
-            servers.close();
-        }
+    public void close() {
+        servers.close();
+        Sql.close(connection);
     }
 }

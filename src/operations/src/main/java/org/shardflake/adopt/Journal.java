@@ -8,9 +8,11 @@ import static java.util.stream.Collectors.joining;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -21,7 +23,8 @@ final class Journal {
 
     static final String SCHEMA = "shardflake_adopt";
 
-    private static final int LOCK_TRIES = 20;
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(30);
+    private static final String LOCK_NOT_AVAILABLE = "55P03";
 
     private static final String INSTALL = """
             CREATE SCHEMA IF NOT EXISTS shardflake_adopt;
@@ -218,29 +221,28 @@ final class Journal {
 
     /** In one transaction that never makes writers wait long: they queue behind whoever waits for the table's lock. */
     private void withLock(Change change) throws SQLException {
-        for (int attempt = 1; ; attempt++) {
-            try {
-                Sql.inTransaction(connection, () -> {
-                    Sql.execute(connection, "SET LOCAL lock_timeout = '1s'");
-                    change.make();
-                    return true;
-                });
-                return;
-            } catch (SQLException e) {
-                if (!"55P03".equals(e.getSQLState()) || attempt == LOCK_TRIES) {
-                    throw e;
-                }
-                pause();
-            }
+        if (!Poll.everyMillis(500, LOCK_PATIENCE).until(() -> isMade(change))) {
+            makeNow(change);
         }
     }
 
-    private void pause() {
+    private boolean isMade(Change change) throws SQLException {
         try {
-            Thread.sleep(500);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            throw new AdoptException("interrupted while waiting for a lock on " + table.name(), e);
+            makeNow(change);
+            return true;
+        } catch (SQLException e) {
+            if (!LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
+                throw e;
+            }
+            return false;
         }
+    }
+
+    private void makeNow(Change change) throws SQLException {
+        Sql.inTransaction(connection, () -> {
+            Sql.execute(connection, "SET LOCAL lock_timeout = '1s'");
+            change.make();
+            return true;
+        });
     }
 }

@@ -16,11 +16,14 @@ public final class RowsDifferException extends AdoptException {
     private static final int EXAMPLES = 5;
 
     RowsDifferException(String table, List<String> differences) {
-        super("the rows of %s differ in %d shards: %s%s"
-                .formatted(
-                        table,
-                        differences.size(),
-                        String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
-                        differences.size() > EXAMPLES ? "; ..." : ""));
+        super(
+                Kind.VERIFICATION,
+                "the rows of %s differ in %d shards: %s%s"
+                        .formatted(
+                                table,
+                                differences.size(),
+                                String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
+                                differences.size() > EXAMPLES ? "; ..." : ""),
+                null);
     }
 }

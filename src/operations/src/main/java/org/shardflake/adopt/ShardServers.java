@@ -49,7 +49,7 @@ final class ShardServers implements AutoCloseable {
                 }
             }
         } catch (SQLException | RuntimeException e) {
-            closeAfter(e);
+            close();
             throw e;
         }
     }
@@ -123,25 +123,9 @@ final class ShardServers implements AutoCloseable {
         }
     }
 
-    void closeAfter(Exception failure) {
-        try {
-            close();
-        } catch (SQLException e) {
-            failure.addSuppressed(e);
-        }
-    }
-
     @Override
-    public void close() throws SQLException {
+    public void close() {
         threads.shutdown();
-        SQLException failure = null;
-        for (ShardTables server : servers) {
-            try {
-                server.close();
-            } catch (SQLException e) {
-                failure = e;
-            }
-        }
-        rethrow(failure);
+        servers.forEach(ShardTables::close);
     }
 }

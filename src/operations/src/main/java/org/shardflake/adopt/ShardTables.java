@@ -277,7 +277,7 @@ final class ShardTables implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        connection.close();
+    public void close() {
+        Sql.close(connection);
     }
 }

@@ -21,4 +21,8 @@ public class DeployException extends ShardflakeException {
     DeployException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
+
+    DeployException(Kind kind, String message, @Nullable String hint) {
+        super(kind, message, hint, null);
+    }
 }

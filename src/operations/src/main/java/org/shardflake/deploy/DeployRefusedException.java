@@ -13,6 +13,6 @@ public final class DeployRefusedException extends DeployException {
     private static final long serialVersionUID = 1L;
 
     DeployRefusedException(String message) {
-        super(message);
+        super(Kind.PRECONDITION, message, null);
     }
 }

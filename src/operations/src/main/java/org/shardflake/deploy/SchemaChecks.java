@@ -53,7 +53,11 @@ public final class SchemaChecks implements AutoCloseable {
      *
      * @throws DeployRefusedException if another deployment is at work, or a function library is older than the checks
      */
-    public static SchemaChecks prepare(List<DeployTarget> targets) throws SQLException {
+    public static SchemaChecks prepare(List<DeployTarget> targets) {
+        return Sql.translating(() -> connect(targets));
+    }
+
+    private static SchemaChecks connect(List<DeployTarget> targets) throws SQLException {
         SchemaChecks checks = new SchemaChecks();
         try {
             for (DeployTarget target : targets) {
@@ -74,8 +78,8 @@ public final class SchemaChecks implements AutoCloseable {
     }
 
     /** Records the column that holds the uid. */
-    public void record(RowChecks checks) throws SQLException {
-        checks.record(servers.values());
+    public void record(RowChecks checks) {
+        Sql.translating(() -> checks.record(servers.values()));
     }
 
     /**
@@ -85,7 +89,11 @@ public final class SchemaChecks implements AutoCloseable {
      * @param dryRun look for such rows, and change nothing
      * @param done told how many shards were done since it was last told
      */
-    public List<ServerReport> run(Duration lockTimeout, boolean dryRun, IntConsumer done)
+    public List<ServerReport> run(Duration lockTimeout, boolean dryRun, IntConsumer done) throws InterruptedException {
+        return Sql.translating(() -> examine(lockTimeout, dryRun, done));
+    }
+
+    private List<ServerReport> examine(Duration lockTimeout, boolean dryRun, IntConsumer done)
             throws SQLException, InterruptedException {
         List<ServerReport> reports = new ArrayList<>();
         for (Map.Entry<DeployTarget, Connection> server : servers.entrySet()) {
@@ -185,9 +193,7 @@ public final class SchemaChecks implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        for (Connection connection : servers.values()) {
-            connection.close();
-        }
+    public void close() {
+        servers.values().forEach(Sql::close);
     }
 }

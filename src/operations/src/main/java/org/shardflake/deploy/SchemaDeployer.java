@@ -24,6 +24,7 @@ import java.util.stream.Collectors;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.DeployReport.ServerReport;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
@@ -50,6 +51,12 @@ public final class SchemaDeployer implements AutoCloseable {
      * @throws DeployException if that is not possible, or a changeset was edited after a shard had it
      */
     public static SchemaDeployer prepare(
+            Path changelog, List<DeployTarget> targets, IdLayout layout, DeploySettings settings)
+            throws InterruptedException {
+        return Sql.translating(() -> connect(changelog, targets, layout, settings));
+    }
+
+    private static SchemaDeployer connect(
             Path changelog, List<DeployTarget> targets, IdLayout layout, DeploySettings settings)
             throws SQLException, InterruptedException {
         SchemaDeployer deployer = new SchemaDeployer(ShardChangelog.open(changelog, settings), settings);
@@ -149,18 +156,21 @@ public final class SchemaDeployer implements AutoCloseable {
      * @throws DeployRefusedException as {@link #check} does
      * @throws ChangelogFailedException if a changeset can be deployed to no shard
      */
-    public DeployReport deploy(IntConsumer done) throws SQLException, InterruptedException {
-        AtomicBoolean stop = new AtomicBoolean();
-        Preconditions preconditions = new Preconditions(changelog);
-        check();
-        begin();
-        settings.checks()
-                .record(deployments.stream().map(ServerDeployment::control).toList());
-        tryFirst(preconditions, done, stop);
-        List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
-                .<Callable<Collection<ShardFailure>>>map(deployment -> () -> deployment.run(preconditions, done, stop))
-                .toList());
-        return report(failures, deployment -> deployment.pending().size());
+    public DeployReport deploy(IntConsumer done) throws InterruptedException {
+        return Sql.translating(() -> {
+            AtomicBoolean stop = new AtomicBoolean();
+            Preconditions preconditions = new Preconditions(changelog);
+            check();
+            begin();
+            settings.checks()
+                    .record(deployments.stream().map(ServerDeployment::control).toList());
+            tryFirst(preconditions, done, stop);
+            List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
+                    .<Callable<Collection<ShardFailure>>>map(
+                            deployment -> () -> deployment.run(preconditions, done, stop))
+                    .toList());
+            return report(failures, deployment -> deployment.pending().size());
+        });
     }
 
     private void begin() throws SQLException, InterruptedException {
@@ -245,16 +255,18 @@ public final class SchemaDeployer implements AutoCloseable {
      * @param count how many changesets: 1 or more
      * @param done told how many shards were done since it was last told; from several threads
      */
-    public DeployReport rollBack(int count, IntConsumer done) throws SQLException, InterruptedException {
-        AtomicBoolean stop = new AtomicBoolean();
-        checkRollBack(count);
-        begin();
-        Preconditions preconditions = new Preconditions(changelog);
-        List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
-                .<Callable<Collection<ShardFailure>>>map(
-                        deployment -> () -> deployment.rollBack(changeSets, count, preconditions, done, stop))
-                .toList());
-        return report(failures, deployment -> deployment.target().shards().size());
+    public DeployReport rollBack(int count, IntConsumer done) throws InterruptedException {
+        return Sql.translating(() -> {
+            AtomicBoolean stop = new AtomicBoolean();
+            checkRollBack(count);
+            begin();
+            Preconditions preconditions = new Preconditions(changelog);
+            List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
+                    .<Callable<Collection<ShardFailure>>>map(
+                            deployment -> () -> deployment.rollBack(changeSets, count, preconditions, done, stop))
+                    .toList());
+            return report(failures, deployment -> deployment.target().shards().size());
+        });
     }
 
     /** What {@link #rollBack} would do, by server, with the SQL of the first shard that has something to undo. */
@@ -314,10 +326,8 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        for (ServerDeployment deployment : deployments) {
-            deployment.close();
-        }
+    public void close() {
+        deployments.forEach(ServerDeployment::close);
         changelog.close();
     }
 }

@@ -5,10 +5,10 @@
 package org.shardflake.deploy;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
+import org.shardflake.jdbc.Poll;
+import org.shardflake.jdbc.Sql;
 
 /** The lock under which the schema of a server's shards changes. It goes with its session, if that ends earlier. */
 public final class SchemaLock implements AutoCloseable {
@@ -28,32 +28,16 @@ public final class SchemaLock implements AutoCloseable {
      * @throws DeployRefusedException if others have had it for that long
      */
     public static SchemaLock take(Connection connection, String server, Duration patience) throws SQLException {
-        long end = System.nanoTime() + patience.toNanos();
-        while (!isTrue(connection, "SELECT pg_try_advisory_lock(" + KEY + ")")) {
-            if (System.nanoTime() - end > 0) {
-                throw new DeployRefusedException(
-                        "another schema deployment works on server %s; wait for it to end".formatted(server));
-            }
-            try {
-                Thread.sleep(100);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new DeployException("interrupted while waiting for another deployment", e);
-            }
+        Poll poll = Poll.everyMillis(100, patience);
+        if (!poll.until(() -> Sql.isTrue(connection, "SELECT pg_try_advisory_lock(" + KEY + ")"))) {
+            throw new DeployRefusedException(
+                    "another schema deployment works on server %s; wait for it to end".formatted(server));
         }
         return new SchemaLock(connection);
     }
 
     @Override
     public void close() throws SQLException {
-        isTrue(connection, "SELECT pg_advisory_unlock(" + KEY + ")");
-    }
-
-    private static boolean isTrue(Connection connection, String sql) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(sql)) {
-            row.next();
-            return row.getBoolean(1);
-        }
+        Sql.isTrue(connection, "SELECT pg_advisory_unlock(" + KEY + ")");
     }
 }

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
 
 /**
  * How far the shards of some servers are.
@@ -45,7 +46,11 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
     /**
      * Reads the history on every server, and with {@code drift} the real schemas too.
      */
-    public static SchemaStatus read(List<DeployTarget> targets, boolean drift) throws SQLException {
+    public static SchemaStatus read(List<DeployTarget> targets, boolean drift) {
+        return Sql.translating(() -> readAll(targets, drift));
+    }
+
+    private static SchemaStatus readAll(List<DeployTarget> targets, boolean drift) throws SQLException {
         List<Group> groups = new ArrayList<>();
         DriftSearch search = new DriftSearch();
         for (DeployTarget target : targets) {

@@ -264,7 +264,7 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     @Override
-    public void close() throws SQLException {
-        control.close();
+    public void close() {
+        Sql.close(control);
     }
 }

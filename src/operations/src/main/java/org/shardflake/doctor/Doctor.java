@@ -64,28 +64,34 @@ public final class Doctor {
     }
 
     /** Everything that can be found. Takes seconds for each server; they are asked at the same time. */
-    public List<Finding> examine() throws SQLException, InterruptedException {
-        List<Finding> findings = new ArrayList<>();
-        Knowledge knowledge = ask(findings);
-        addOwnership(knowledge, findings);
-        findings.addAll(ServerFindings.of(knowledge, access));
-        findings.addAll(InboundFindings.of(knowledge, access));
-        findings.addAll(TableFindings.of(knowledge, access));
-        return findings;
+    public List<Finding> examine() throws InterruptedException {
+        return Sql.translating(() -> {
+            List<Finding> findings = new ArrayList<>();
+            Knowledge knowledge = ask(findings);
+            addOwnership(knowledge, findings);
+            findings.addAll(ServerFindings.of(knowledge, access));
+            findings.addAll(InboundFindings.of(knowledge, access));
+            findings.addAll(TableFindings.of(knowledge, access));
+            return findings;
+        });
     }
 
     /** Rows of other shards. Reads all tables that no check is known to hold for, so it takes its time. */
-    public List<Finding> examineRows() throws SQLException, InterruptedException {
-        List<Finding> findings = new ArrayList<>();
-        findings.addAll(TableFindings.ofRows(ask(findings), access));
-        return findings;
+    public List<Finding> examineRows() throws InterruptedException {
+        return Sql.translating(() -> {
+            List<Finding> findings = new ArrayList<>();
+            findings.addAll(TableFindings.ofRows(ask(findings), access));
+            return findings;
+        });
     }
 
     /** Only what a failover, a restore or a killed command leaves behind: who has and takes which shard, and moves. */
-    public List<Finding> examineOwnership() throws SQLException, InterruptedException {
-        List<Finding> findings = new ArrayList<>();
-        addOwnership(ask(findings), findings);
-        return findings;
+    public List<Finding> examineOwnership() throws InterruptedException {
+        return Sql.translating(() -> {
+            List<Finding> findings = new ArrayList<>();
+            addOwnership(ask(findings), findings);
+            return findings;
+        });
     }
 
     /**
@@ -101,17 +107,19 @@ public final class Doctor {
      *
      * @throws DoctorException if that takes a person to decide, saying what each server has
      */
-    public Proposal propose() throws SQLException, InterruptedException {
-        List<Finding> findings = new ArrayList<>();
-        Knowledge knowledge = ask(findings);
-        ShardRows rows = new ShardRows(access);
-        Verdicts verdicts = Verdicts.of(knowledge, rows);
-        findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
-        List<String> doubts = findings.stream()
-                .filter(finding -> finding.check().equals("shard-doubtful"))
-                .map(Finding::found)
-                .toList();
-        return new Proposal(knowledge.map(), verdicts.proposal(), verdicts.reasons(), doubts);
+    public Proposal propose() throws InterruptedException {
+        return Sql.translating(() -> {
+            List<Finding> findings = new ArrayList<>();
+            Knowledge knowledge = ask(findings);
+            ShardRows rows = new ShardRows(access);
+            Verdicts verdicts = Verdicts.of(knowledge, rows);
+            findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
+            List<String> doubts = findings.stream()
+                    .filter(finding -> finding.check().equals("shard-doubtful"))
+                    .map(Finding::found)
+                    .toList();
+            return new Proposal(knowledge.map(), verdicts.proposal(), verdicts.reasons(), doubts);
+        });
     }
 
     /**

@@ -4,8 +4,8 @@
  */
 package org.shardflake.doctor;
 
-import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.jdbc.Sql;
 
 /** Something that is not as it should be. */
 public final class Finding {
@@ -64,11 +64,11 @@ public final class Finding {
     }
 
     /** Mends it. */
-    public void fix() throws SQLException {
+    public void fix() {
         if (fix == null) {
             throw new IllegalStateException("%s of %s has no fix that is safe".formatted(check, server));
         }
-        fix.apply();
+        Sql.translating(fix::apply);
     }
 
     @Override

@@ -22,6 +22,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.doctor.ServerFacts.Remnant.Kind;
 import org.shardflake.doctor.ServerFacts.StreamTrouble;
+import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
@@ -256,7 +257,7 @@ final class MoveFindings {
         }
     }
 
-    private void troubles() throws SQLException, InterruptedException {
+    private void troubles() throws InterruptedException {
         Map<String, Finding> found = new TreeMap<>();
         for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
             for (StreamTrouble trouble : server.getValue().streamTroubles()) {
@@ -270,7 +271,7 @@ final class MoveFindings {
     }
 
     /** What keeps servers from following each other. Looks twice, since moves go on and a worker that was started anew takes a moment. */
-    private Map<String, Finding> problems() throws SQLException, InterruptedException {
+    private Map<String, Finding> problems() throws InterruptedException {
         Map<String, Finding> problems = problems(knowledge.moves());
         if (!problems.isEmpty()) {
             Thread.sleep(LOOK_AGAIN_MILLIS);
@@ -288,7 +289,7 @@ final class MoveFindings {
                     MoveStatus status = mover.status(move);
                     problem(move, "_forward", move.target(), status.forward(), problems);
                     problem(move, "_reverse", move.source(), status.reverse(), problems);
-                } catch (SQLException e) {
+                } catch (ServerRefusalException e) {
                     // Gone meanwhile, or a server is, which is found elsewhere.
                 }
             }

@@ -45,6 +45,39 @@ public final class Sql {
         T run(Connection connection) throws SQLException;
     }
 
+    /** What a public method of an engine does. */
+    @FunctionalInterface
+    public interface Task<T, X extends Exception> {
+        T run() throws SQLException, X;
+    }
+
+    /** The same, of a method that returns nothing. */
+    @FunctionalInterface
+    public interface Action<X extends Exception> {
+        void run() throws SQLException, X;
+    }
+
+    /**
+     * Does what a public method of an engine does.
+     *
+     * @throws ServerRefusalException for an {@link SQLException}
+     */
+    public static <T, X extends Exception> T translating(Task<T, X> task) throws X {
+        try {
+            return task.run();
+        } catch (SQLException e) {
+            throw new ServerRefusalException(e);
+        }
+    }
+
+    /** The same, of a method that returns nothing. */
+    public static <X extends Exception> void translating(Action<X> action) throws X {
+        translating(() -> {
+            action.run();
+            return true;
+        });
+    }
+
     /** Does work in a transaction of a connection that is in auto-commit mode, and leaves it in that. */
     public static <T> T inTransaction(Connection connection, Work<T> work) throws SQLException {
         connection.setAutoCommit(false);

@@ -10,6 +10,7 @@ import java.util.Map;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /** Takes everything of a move off the servers, except for the shards where the catalog has them. Can be done again at any time. */
@@ -109,14 +110,10 @@ final class CleanUp {
         if (side.present(its).isEmpty()) {
             return;
         }
-        Patience patience = new Patience(settings.patience());
-        while (!dropCopy(shard, side, its)) {
-            if (patience.isOver()) {
-                throw new MoveException(
-                        "the copy of shard %d on %s is left, since sessions there hold its tables; end them, and run the same command again"
-                                .formatted(shard.shard(), side.name()));
-            }
-            Pause.millis(200);
+        if (!Poll.everyMillis(200, settings.patience()).until(() -> dropCopy(shard, side, its))) {
+            throw new MoveException(
+                    "the copy of shard %d on %s is left, since sessions there hold its tables; end them, and run the same command again"
+                            .formatted(shard.shard(), side.name()));
         }
         listener.reached(MoveStep.SHARD_DROPPED);
     }

@@ -95,7 +95,7 @@ final class Comparisons implements AutoCloseable {
             if (!differences.isEmpty()) {
                 different.put(comparison.shard(), differences);
             }
-            lease.verified(comparison.shard(), differences.isEmpty() ? "at cutover" : "different");
+            lease.verified(comparison.shard(), differences.isEmpty() ? Verified.AT_CUTOVER : Verified.DIFFERENT);
             listener.compared(comparison.shard(), differences);
             listener.reached(MoveStep.COMPARED);
             sessions.reset();

@@ -18,7 +18,7 @@ public final class CopiesDifferException extends MoveException {
     private final transient Map<Integer, List<TableDifference>> differences;
 
     CopiesDifferException(String message, Map<Integer, List<TableDifference>> differences) {
-        super(message);
+        super(Kind.VERIFICATION, message, null);
         this.differences = new TreeMap<>(differences);
     }
 

@@ -113,7 +113,7 @@ final class Cutover implements AutoCloseable {
     }
 
     private void checkReady(MoveShard shard) throws SQLException {
-        if (shard.verified().equals("different") && session.carrying(shard) == session.forward()) {
+        if (shard.verified() == Verified.DIFFERENT && session.carrying(shard) == session.forward()) {
             throw new MoveRefusedException(
                     "shard %d was not cut over: its copy on %s was found to differ. Mend it, and run move verify; or cancel the move"
                             .formatted(shard.shard(), session.target().name()));

@@ -108,7 +108,7 @@ final class MoveCatalog {
                 mark == null ? OptionalLong.empty() : OptionalLong.of(mark),
                 row.getLong(6),
                 row.getLong(7),
-                row.getString(8),
+                Verified.of(row.getString(8)),
                 pause == null ? OptionalDouble.empty() : OptionalDouble.of(pause),
                 Optional.ofNullable(switched).map(OffsetDateTime::toInstant));
     }

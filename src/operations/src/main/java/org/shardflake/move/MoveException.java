@@ -21,4 +21,8 @@ public class MoveException extends ShardflakeException {
     MoveException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
+
+    MoveException(Kind kind, String message, @Nullable String hint) {
+        super(kind, message, hint, null);
+    }
 }

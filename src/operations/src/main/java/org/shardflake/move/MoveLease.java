@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.OptionalLong;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -53,14 +54,9 @@ final class MoveLease implements AutoCloseable {
     static MoveLease take(Connection connection, long move, OptionalLong mine) throws SQLException {
         MoveCatalog.find(connection, move);
         Sql.execute(connection, NOTICE);
-        long end = System.nanoTime() + LOCK_PATIENCE.toNanos();
-        while (!Sql.isTrue(connection, LOCK, move)) {
-            if (System.nanoTime() > end) {
-                throw new MoveRefusedException(
-                        "another shardflake works on move %d; see it with shardflake move status --watch"
-                                .formatted(move));
-            }
-            Pause.millis(100);
+        if (!Poll.everyMillis(100, LOCK_PATIENCE).until(() -> Sql.isTrue(connection, LOCK, move))) {
+            throw new MoveRefusedException(
+                    "another shardflake works on move %d; see it with shardflake move status --watch".formatted(move));
         }
         // Found again, since it may have been completed while we waited.
         MoveCatalog.find(connection, move);
@@ -174,8 +170,8 @@ final class MoveLease implements AutoCloseable {
         changeShard("pause_ms = %f".formatted(pause.toNanos() / 1e6), shard);
     }
 
-    synchronized void verified(int shard, String verified) throws SQLException {
-        changeShard("verified = " + Sql.quote(verified), shard);
+    synchronized void verified(int shard, Verified verified) throws SQLException {
+        changeShard("verified = " + Sql.quote(verified.toString()), shard);
     }
 
     private void changeShard(String assignments, int shard) throws SQLException {

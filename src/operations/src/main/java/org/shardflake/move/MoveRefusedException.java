@@ -13,6 +13,6 @@ public final class MoveRefusedException extends MoveException {
     private static final long serialVersionUID = 1L;
 
     MoveRefusedException(String message) {
-        super(message);
+        super(Kind.PRECONDITION, message, null);
     }
 }

@@ -17,7 +17,6 @@ import java.util.OptionalLong;
  * @param mark the server that took it over may open it when its stream has this mark
  * @param bytes copied so far
  * @param rows copied so far
- * @param verified {@code online}, {@code at cutover} or {@code different}; empty when not compared since the last cutover
  * @param pauseMillis how long it took no writes at its last cutover
  * @param switchedAt when it was last cut over
  */
@@ -29,6 +28,6 @@ public record MoveShard(
         OptionalLong mark,
         long bytes,
         long rows,
-        String verified,
+        Verified verified,
         OptionalDouble pauseMillis,
         Optional<Instant> switchedAt) {}

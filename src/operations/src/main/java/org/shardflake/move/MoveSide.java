@@ -6,11 +6,13 @@ package org.shardflake.move;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -18,6 +20,8 @@ import org.shardflake.jdbc.Sql;
  * but for {@link #connect}.
  */
 final class MoveSide implements AutoCloseable {
+
+    private static final Duration END_PATIENCE = Duration.ofMinutes(1);
 
     private static final String END_OTHERS = """
             SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
@@ -58,8 +62,8 @@ final class MoveSide implements AutoCloseable {
     static MoveSide claim(MoveServer server, String tag, long claim) throws SQLException {
         Connection control = server.connect(application(tag));
         try {
-            while (Sql.number(control, END_OTHERS) > 0) {
-                Pause.millis(10);
+            if (!Poll.everyMillis(10, END_PATIENCE).until(() -> Sql.number(control, END_OTHERS) == 0)) {
+                throw new MoveException("sessions of an earlier run on %s do not end".formatted(server.name()));
             }
             MoveSide side = new MoveSide(server, tag, claim, control);
             if (side.hasLibrary()) {

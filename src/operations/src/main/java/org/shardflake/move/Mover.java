@@ -44,13 +44,13 @@ public final class Mover {
     }
 
     /** All moves that a catalog has and that are not done, oldest first. */
-    public static List<Move> moves(ServerUrl catalog) throws SQLException {
-        return new MoveCatalog(catalog).list();
+    public static List<Move> moves(ServerUrl catalog) {
+        return Sql.translating(new MoveCatalog(catalog)::list);
     }
 
     /** All moves that are not done, oldest first. */
-    public List<Move> moves() throws SQLException {
-        return catalog.list();
+    public List<Move> moves() {
+        return Sql.translating(catalog::list);
     }
 
     /**
@@ -58,17 +58,17 @@ public final class Mover {
      *
      * @throws MoveRefusedException if there is none, or it is done
      */
-    public Move move(long id) throws SQLException {
-        return catalog.find(id);
+    public Move move(long id) {
+        return Sql.translating(() -> catalog.find(id));
     }
 
     /** A move, and how its replication is now. */
-    public MoveStatus status(Move move) throws SQLException {
-        return MoveStatus.read(move, servers);
+    public MoveStatus status(Move move) {
+        return Sql.translating(() -> MoveStatus.read(move, servers));
     }
 
     /** The move of exactly these shards between these servers, if it was begun before. */
-    public Optional<Move> begun(String source, String target, ShardSet shards) throws SQLException {
+    public Optional<Move> begun(String source, String target, ShardSet shards) {
         return moves().stream()
                 .filter(move -> move.source().equals(source)
                         && move.target().equals(target)
@@ -81,14 +81,14 @@ public final class Mover {
      *
      * @throws MoveRefusedException if a shard is in another move, or not on the source
      */
-    public Move create(String source, String target, ShardSet shards, String reason) throws SQLException {
-        Move move = catalog.create(source, target, shards, reason);
+    public Move create(String source, String target, ShardSet shards, String reason) {
+        Move move = Sql.translating(() -> catalog.create(source, target, shards, reason));
         listener.reached(MoveStep.RECORDED);
         return move;
     }
 
     /** Copies what is not copied yet, and returns when both servers follow each other. */
-    public Move follow(long id) throws SQLException {
+    public Move follow(long id) {
         return work(id, session -> {
             refuseEnding(session.move());
             new Preparation(session, settings, listener).run();
@@ -101,7 +101,7 @@ public final class Mover {
      *
      * @return what differs, by shard; empty when nothing does
      */
-    public Map<Integer, List<TableDifference>> verify(long id, ShardSet shards) throws SQLException {
+    public Map<Integer, List<TableDifference>> verify(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
             return verify(session, shards);
@@ -129,7 +129,7 @@ public final class Mover {
                 }
                 if (shard.phase() != ShardPhase.SWITCHED) {
                     // What was found at the cutover says for good whether the source's copy may go.
-                    session.lease().verified(number, differences.isEmpty() ? "online" : "different");
+                    session.lease().verified(number, differences.isEmpty() ? Verified.ONLINE : Verified.DIFFERENT);
                 }
                 listener.compared(number, differences);
                 if (!differences.isEmpty()) {
@@ -141,7 +141,7 @@ public final class Mover {
     }
 
     /** Cuts shards over to the target; those that are there already are left alone. */
-    public Move cutOver(long id, ShardSet shards) throws SQLException {
+    public Move cutOver(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
             cutOver(session, shards, ShardPhase.SWITCHED);
@@ -150,7 +150,7 @@ public final class Mover {
     }
 
     /** Cuts shards over back to the source, with all that was written on the target. */
-    public Move reverse(long id, ShardSet shards) throws SQLException {
+    public Move reverse(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
             cutOver(session, shards, ShardPhase.COPIED);
@@ -188,7 +188,7 @@ public final class Mover {
      *
      * @throws CopiesDifferException if copies differ
      */
-    public void complete(long id) throws SQLException {
+    public void complete(long id) {
         work(id, session -> {
             Move move = session.move();
             checkComplete(move);
@@ -316,7 +316,7 @@ public final class Mover {
      * @throws CopiesDifferException if copies that would go have something else than the shards, where that means a loss
      * @throws MoveRefusedException if shards are where they must not be for this, or a copy was not compared at its cutover
      */
-    public void cancel(long id, End end) throws SQLException {
+    public void cancel(long id, End end) {
         work(id, session -> {
             Move move = session.move();
             checkCancel(move, end.keepsMoved);
@@ -361,8 +361,7 @@ public final class Mover {
 
     private static void requireComparedAtCutover(Move move) {
         ShardSet doubtful = ShardSet.of(move.shards().stream()
-                .filter(shard -> shard.phase() == ShardPhase.SWITCHED
-                        && !shard.verified().equals("at cutover"))
+                .filter(shard -> shard.phase() == ShardPhase.SWITCHED && shard.verified() != Verified.AT_CUTOVER)
                 .map(MoveShard::shard)
                 .toList());
         if (!doubtful.isEmpty()) {
@@ -373,13 +372,13 @@ public final class Mover {
     }
 
     /** Brings the servers to what the catalog says of a move that was interrupted, so that its shards take writes where they are. */
-    public void settle(long id) throws SQLException {
+    public void settle(long id) {
         work(id, session -> true);
     }
 
     /** Whether somebody works on a move now. */
-    public boolean isTakenUp(long id) throws SQLException {
-        return catalog.isTakenUp(id);
+    public boolean isTakenUp(long id) {
+        return Sql.translating(() -> catalog.isTakenUp(id));
     }
 
     private static void requireCancellable(Move move, boolean keepMoved) {
@@ -415,7 +414,11 @@ public final class Mover {
      * Takes the move up and works on it, again and again while servers fail. Patience counts from the first failure on, and begins
      * anew when the move has got on since.
      */
-    private <T> T work(long id, Work<T> work) throws SQLException {
+    private <T> T work(long id, Work<T> work) {
+        return Sql.translating(() -> workUntilDone(id, work));
+    }
+
+    private <T> T workUntilDone(long id, Work<T> work) throws SQLException {
         Patience patience = new Patience(settings.patience());
         MoveSession.Claims claims = new MoveSession.Claims();
         String stood = "";

@@ -59,11 +59,11 @@ public final class Preflight {
     }
 
     /** Checks all that can be checked. */
-    public static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards) throws SQLException {
-        return Sql.with(
+    public static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards) {
+        return Sql.translating(() -> Sql.with(
                 source.connect(APPLICATION),
                 from -> Sql.with(
-                        target.connect(APPLICATION), to -> new Preflight(source, target, shards, from, to).run()));
+                        target.connect(APPLICATION), to -> new Preflight(source, target, shards, from, to).run())));
     }
 
     private PreflightReport run() throws SQLException {

@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /** How subscriptions and replication slots are removed, each on its server and whatever the other one does. */
@@ -14,6 +15,7 @@ public final class Replication {
 
     private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
     private static final String OBJECT_IN_USE = "55006";
+    private static final String DROP_SLOT = "SELECT pg_drop_replication_slot(?)";
 
     private Replication() {}
 
@@ -36,35 +38,48 @@ public final class Replication {
 
     /** Removes a replication slot that nobody uses; one whose subscription has just been dropped is in use for a moment more. */
     public static void dropIdleSlot(Connection connection, String name) throws SQLException {
-        Patience patience = new Patience(SLOT_PATIENCE);
-        while (hasSlot(connection, name)) {
-            try {
-                Sql.call(connection, "SELECT pg_drop_replication_slot(?)", name);
-            } catch (SQLException e) {
-                if (!OBJECT_IN_USE.equals(e.getSQLState()) || patience.isOver()) {
-                    throw e;
-                }
-                Pause.millis(200);
-            }
-        }
+        drop(connection, name, 200, () -> {});
     }
 
     /** Removes a replication slot if it is there, and ends the sender that uses it. */
     public static void dropSlot(Connection connection, String name) throws SQLException {
-        Patience patience = new Patience(SLOT_PATIENCE);
-        while (hasSlot(connection, name)) {
-            try {
-                Sql.call(
+        drop(
+                connection,
+                name,
+                50,
+                () -> Sql.call(
                         connection,
                         "SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots WHERE slot_name = ? AND active",
-                        name);
-                Sql.call(connection, "SELECT pg_drop_replication_slot(?)", name);
-            } catch (SQLException e) {
-                if (!OBJECT_IN_USE.equals(e.getSQLState()) || patience.isOver()) {
-                    throw e;
-                }
-                Pause.millis(50);
+                        name));
+    }
+
+    @FunctionalInterface
+    private interface Before {
+        void run() throws SQLException;
+    }
+
+    private static void drop(Connection connection, String name, long pauseMillis, Before before) throws SQLException {
+        boolean gone = Poll.everyMillis(pauseMillis, SLOT_PATIENCE).until(() -> {
+            before.run();
+            return isDropped(connection, name);
+        });
+        if (!gone) {
+            Sql.call(connection, DROP_SLOT, name); // Says who uses it.
+        }
+    }
+
+    /** Whether the slot is gone, and not in use. */
+    private static boolean isDropped(Connection connection, String name) throws SQLException {
+        try {
+            if (hasSlot(connection, name)) {
+                Sql.call(connection, DROP_SLOT, name);
             }
+            return true;
+        } catch (SQLException e) {
+            if (!OBJECT_IN_USE.equals(e.getSQLState())) {
+                throw e;
+            }
+            return false;
         }
     }
 }

@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -109,14 +110,10 @@ final class Settlement {
     private void follow(ShardSet shards) throws SQLException {
         MoveSide source = session.source();
         for (int shard : Seal.sealed(source.control(), shards).stream().toArray()) {
-            Patience left = new Patience(patience);
-            while (!takeOff(source, shard)) {
-                if (left.isOver()) {
-                    throw new MoveException(
-                            "the copy of shard %d on %s cannot follow again, since sessions there hold its tables; end them, and run the same command again"
-                                    .formatted(shard, source.name()));
-                }
-                Pause.millis(200);
+            if (!Poll.everyMillis(200, patience).until(() -> takeOff(source, shard))) {
+                throw new MoveException(
+                        "the copy of shard %d on %s cannot follow again, since sessions there hold its tables; end them, and run the same command again"
+                                .formatted(shard, source.name()));
             }
         }
         if (session.reverse().isDisabled()) {

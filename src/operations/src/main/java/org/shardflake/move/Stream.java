@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -179,18 +180,19 @@ final class Stream {
     /** Makes the subscriber follow no more. What it had begun to apply it has applied, or not at all, when this returns. */
     void stop() throws SQLException {
         Sql.execute(subscriber.control(), subscriber.checkClaim() + "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
-        Patience patience = new Patience(STOP_PATIENCE);
-        while (Sql.number(
+        if (!Poll.everyMillis(5, STOP_PATIENCE).until(this::endsWorkers)) {
+            throw new MoveException(
+                    "the worker of subscription %s on %s does not end".formatted(name, subscriber.name()));
+        }
+    }
+
+    /** Whether there are none any more. */
+    private boolean endsWorkers() throws SQLException {
+        return Sql.number(
                         subscriber.control(),
                         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_subscription WHERE subname = ? AND pid IS NOT NULL",
                         name)
-                > 0) {
-            if (patience.isOver()) {
-                throw new MoveException(
-                        "the worker of subscription %s on %s does not end".formatted(name, subscriber.name()));
-            }
-            Pause.millis(5);
-        }
+                == 0;
     }
 
     /** Increases the mark, and returns it. */

@@ -4,7 +4,6 @@
  */
 package org.shardflake.rebalance;
 
-import java.sql.SQLException;
 import org.shardflake.ShardSet;
 
 /** What moves shards. */
@@ -15,5 +14,5 @@ public interface MoveRunner {
      * Moves shards, and returns when the shard map has all of them on the target. Called again for shards whose move was
      * interrupted, it goes on with that.
      */
-    void move(String from, String to, ShardSet shards) throws SQLException, InterruptedException;
+    void move(String from, String to, ShardSet shards) throws InterruptedException;
 }

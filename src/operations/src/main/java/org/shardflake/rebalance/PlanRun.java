@@ -4,7 +4,6 @@
  */
 package org.shardflake.rebalance;
 
-import java.sql.SQLException;
 import java.util.List;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
@@ -51,7 +50,7 @@ public final class PlanRun {
      * @return how many shards were moved
      * @throws RebalanceRefusedException as {@link #pending()}, also in the middle of the plan
      */
-    public int run(MoveRunner runner, Consumer<Move> done) throws SQLException, InterruptedException {
+    public int run(MoveRunner runner, Consumer<Move> done) throws InterruptedException {
         int moved = 0;
         for (Move move : pending()) {
             Move rest = rest(move, catalog.load());

@@ -17,4 +17,8 @@ public class RebalanceException extends ShardflakeException {
     RebalanceException(String message, @Nullable Throwable cause) {
         super(message, cause);
     }
+
+    RebalanceException(Kind kind, String message) {
+        super(kind, message, null, null);
+    }
 }

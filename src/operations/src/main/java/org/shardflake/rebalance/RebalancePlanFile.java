@@ -4,30 +4,22 @@
  */
 package org.shardflake.rebalance;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.ThreadLocalRandom;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.rebalance.RebalancePlan.Change;
 import org.shardflake.rebalance.RebalancePlan.Move;
 import org.shardflake.rebalance.RebalancePlan.ServerChange;
+import org.shardflake.yaml.YamlFile;
+import org.shardflake.yaml.YamlNode;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
-import org.snakeyaml.engine.v2.api.Load;
-import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
 /**
  * A plan as a YAML file: to review, to cut down, to carry out.
@@ -105,19 +97,7 @@ public final class RebalancePlanFile {
 
     /** Writes the file whole or not at all: a reader never sees half of it. */
     public static void write(RebalancePlan plan, Path file) throws IOException {
-        Path name = file.toAbsolutePath().getFileName();
-        if (name == null || Files.isDirectory(file)) {
-            throw new IOException("%s is a directory, not a file to write a plan to".formatted(file));
-        }
-        // Not createTempFile, whose files nobody else may read.
-        Path written = file.resolveSibling(
-                ".%s.%08x".formatted(name, ThreadLocalRandom.current().nextInt()));
-        try {
-            Files.writeString(written, format(plan), StandardOpenOption.CREATE_NEW);
-            Files.move(written, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(written);
-        }
+        YamlFile.write(format(plan), "a plan", file);
     }
 
     /**
@@ -126,11 +106,7 @@ public final class RebalancePlanFile {
      * @throws IllegalArgumentException if it is not a plan, saying what is wrong where
      */
     public static RebalancePlan read(Path file) throws IOException {
-        try {
-            return parse(Files.readString(file, UTF_8));
-        } catch (IllegalArgumentException e) {
-            throw new IllegalArgumentException("%s: %s".formatted(file, e.getMessage()), e);
-        }
+        return YamlFile.read(file, RebalancePlanFile::parse);
     }
 
     /**
@@ -139,34 +115,26 @@ public final class RebalancePlanFile {
      * @throws IllegalArgumentException if it is not a plan, saying what is wrong where
      */
     public static RebalancePlan parse(String yaml) {
-        PlanNode root = new PlanNode("the file", load(yaml));
+        YamlNode root = YamlNode.parse(yaml, "plan");
         root.allow("mapVersion", "by", "threshold", "servers", "moves");
         RebalanceBy by = by(root.text("by"));
-        PlanNode all = root.child("servers");
+        YamlNode all = root.child("servers");
         List<ServerChange> servers = new ArrayList<>();
         for (String name : all.names()) {
             servers.add(server(name, all.child(name), by));
         }
         List<Move> moves = new ArrayList<>();
-        for (PlanNode move : root.children("moves", "move")) {
+        for (YamlNode move : root.children("moves", "move")) {
             moves.add(move(move, by));
         }
         checkServers(moves, servers);
         checkShards(moves);
         return new RebalancePlan(
-                root.number("mapVersion"),
+                root.number("mapVersion", Long.MAX_VALUE),
                 by,
                 Math.toIntExact(root.number("threshold", Integer.MAX_VALUE)),
                 servers,
                 moves);
-    }
-
-    private static @Nullable Object load(String yaml) {
-        try {
-            return new Load(LoadSettings.builder().setLabel("plan").build()).loadFromString(yaml);
-        } catch (YamlEngineException e) {
-            throw new IllegalArgumentException("it is not YAML: " + e.getMessage(), e);
-        }
     }
 
     private static RebalanceBy by(String text) {
@@ -177,25 +145,38 @@ public final class RebalancePlanFile {
         };
     }
 
-    private static ServerChange server(String name, PlanNode node, RebalanceBy by) {
+    private static ServerChange server(String name, YamlNode node, RebalanceBy by) {
         node.allow("shardsBefore", "shardsAfter", "bytesBefore", "bytesAfter", "loadBefore", "loadAfter");
         return new ServerChange(
                 name,
-                node.change("shards"),
-                by == RebalanceBy.BYTES ? node.change("bytes") : null,
-                node.change("load"));
+                change(node, "shards"),
+                by == RebalanceBy.BYTES ? change(node, "bytes") : null,
+                change(node, "load"));
     }
 
-    private static Move move(PlanNode node, RebalanceBy by) {
+    private static Move move(YamlNode node, RebalanceBy by) {
         node.allow("from", "to", "shards", "bytes", "fromBefore", "fromAfter", "toBefore", "toAfter", "reason");
         return new Move(
                 node.text("from"),
                 node.text("to"),
-                node.shards("shards"),
-                by == RebalanceBy.BYTES ? node.number("bytes") : null,
-                node.change("from"),
-                node.change("to"),
+                shards(node),
+                by == RebalanceBy.BYTES ? node.number("bytes", Long.MAX_VALUE) : null,
+                change(node, "from"),
+                change(node, "to"),
                 node.text("reason"));
+    }
+
+    private static Change change(YamlNode node, String property) {
+        return new Change(
+                node.number(property + "Before", Long.MAX_VALUE), node.number(property + "After", Long.MAX_VALUE));
+    }
+
+    private static ShardSet shards(YamlNode node) {
+        try {
+            return ShardSet.parse(node.text("shards"));
+        } catch (IllegalArgumentException e) {
+            throw new IllegalArgumentException("shards of %s: %s".formatted(node.name(), e.getMessage()), e);
+        }
     }
 
     private static void checkServers(List<Move> moves, List<ServerChange> servers) {

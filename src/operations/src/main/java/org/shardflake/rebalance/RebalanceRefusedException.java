@@ -13,6 +13,6 @@ public final class RebalanceRefusedException extends RebalanceException {
     private static final long serialVersionUID = 1L;
 
     RebalanceRefusedException(String message) {
-        super(message, null);
+        super(Kind.PRECONDITION, message);
     }
 }

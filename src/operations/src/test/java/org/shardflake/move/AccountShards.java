@@ -31,6 +31,7 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardRouterBuilder;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
+import org.shardflake.sql.FunctionLibrary;
 
 /** An installation with accounts and their entries: servers db1, db2 and so on, and the catalog on the last one. */
 public final class AccountShards {
@@ -63,22 +64,44 @@ public final class AccountShards {
     /** All shards on the first server, the others empty. */
     public static AccountShards create(PostgresExtension postgres, int servers, int shards, Path directory)
             throws SQLException, IOException, InterruptedException {
-        return create(postgres, servers, shards, directory, CHANGELOG);
+        return create(postgres, servers, shards, directory, CHANGELOG, false);
+    }
+
+    /** The same, and all servers have the function library. */
+    public static AccountShards createWithLibraries(PostgresExtension postgres, int servers, int shards, Path directory)
+            throws SQLException, IOException, InterruptedException {
+        return create(postgres, servers, shards, directory, CHANGELOG, true);
     }
 
     /** The same with tables of another changelog. */
     static AccountShards create(PostgresExtension postgres, int servers, int shards, Path directory, String changelog)
+            throws SQLException, IOException, InterruptedException {
+        return create(postgres, servers, shards, directory, changelog, false);
+    }
+
+    /** Made for the first test of a class; the next have what it was then. */
+    private static AccountShards create(
+            PostgresExtension postgres, int servers, int shards, Path directory, String changelog, boolean libraries)
             throws SQLException, IOException, InterruptedException {
         List<TestDatabase> databases = new ArrayList<>();
         for (int i = 0; i < servers; i++) {
             databases.add(postgres.database(i));
         }
         AccountShards created = new AccountShards(databases, postgres.database(servers));
-        created.deploy(shards, directory, changelog);
+        Path file = Files.writeString(directory.resolve("accounts.sql"), changelog);
+        String state = "%d shards on %d servers by changelog %s, libraries %s"
+                .formatted(shards, servers, changelog, libraries);
+        if (!postgres.restore(state)) {
+            created.deploy(shards, directory, file);
+            if (libraries) {
+                created.deployLibraries();
+            }
+            postgres.save(state);
+        }
         return created;
     }
 
-    private void deploy(int shards, Path directory, String sql) throws SQLException, IOException, InterruptedException {
+    private void deploy(int shards, Path directory, Path changelog) throws SQLException, InterruptedException {
         try (Connection connection = catalogDatabase.connect()) {
             CatalogSchema.deploy(connection);
         }
@@ -88,12 +111,19 @@ public final class AccountShards {
         for (int i = 1; i < servers.size(); i++) {
             catalog.addServer(server(i), "a test");
         }
-        Path changelog = Files.writeString(directory.resolve("accounts.sql"), sql);
         ShardMap map = catalog.load();
         DeployTarget all = new DeployTarget("db1", url("db1"), map.shards(map.server("db1")));
         try (SchemaDeployer deployer =
                 SchemaDeployer.prepare(changelog, List.of(all), IdLayout.DEFAULT, DeploySettings.defaults(directory))) {
             deployer.deploy(done -> {});
+        }
+    }
+
+    private void deployLibraries() throws SQLException {
+        for (TestDatabase database : servers) {
+            try (Connection connection = database.connect()) {
+                FunctionLibrary.deploy(connection);
+            }
         }
     }
 
@@ -215,40 +245,5 @@ public final class AccountShards {
                      + (SELECT count(*) FROM pg_replication_slots WHERE database = current_database())
                      + (SELECT count(*) FROM shardflake.move_claim) + (SELECT count(*) FROM shardflake.move_marker)
                 """);
-    }
-
-    /** Takes everything of ours out of the databases, also what a failed test left. */
-    public void drop() throws SQLException {
-        List<TestDatabase> all = new ArrayList<>(servers);
-        all.add(catalogDatabase);
-        // Subscriptions everywhere first, since they hold the slots of others.
-        for (TestDatabase database : all) {
-            executeEach(
-                    database,
-                    "SELECT format('ALTER SUBSCRIPTION %1$I DISABLE; ALTER SUBSCRIPTION %1$I SET (slot_name = NONE); DROP SUBSCRIPTION %1$I', subname) FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())");
-        }
-        for (TestDatabase database : all) {
-            try (Connection connection = database.connect()) {
-                for (String slot : Sql.list(
-                        connection,
-                        "SELECT slot_name FROM pg_replication_slots WHERE database = current_database()",
-                        row -> row.getString(1))) {
-                    Replication.dropSlot(connection, slot);
-                }
-            }
-            executeEach(database, "SELECT format('DROP PUBLICATION %I', pubname) FROM pg_publication");
-            executeEach(
-                    database,
-                    "SELECT format('DROP SCHEMA %I CASCADE', nspname) FROM pg_namespace WHERE nspname ~ '^shard'");
-        }
-    }
-
-    /** Runs a query that makes statements, and runs these. */
-    private static void executeEach(TestDatabase database, String query) throws SQLException {
-        try (Connection connection = database.connect()) {
-            for (String sql : Sql.list(connection, query, row -> row.getString(1))) {
-                Sql.execute(connection, sql);
-            }
-        }
     }
 }

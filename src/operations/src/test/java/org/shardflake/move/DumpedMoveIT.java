@@ -52,9 +52,8 @@ class DumpedMoveIT {
 
     @AfterEach
     void drop() throws SQLException {
-        shards.drop();
         for (String server : List.of("db1", "db2")) {
-            shards.execute(server, "DROP OWNED BY dump_app, dump_reader; DROP ROLE dump_app, dump_reader");
+            shards.execute(server, "DROP OWNED BY dump_app, dump_reader CASCADE; DROP ROLE dump_app, dump_reader");
         }
     }
 

@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.BufferedReader;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
@@ -18,7 +17,6 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -56,16 +54,6 @@ class MoveCrashIT {
     @BeforeEach
     void create() throws Exception {
         shards = AccountShards.create(postgres, 2, SHARDS, directory);
-        for (String server : List.of("db1", "db2")) {
-            // Or a subscription would wait for five seconds after each crash.
-            shards.execute(server, "ALTER SYSTEM SET wal_retrieve_retry_interval = '100ms'");
-            shards.execute(server, "SELECT pg_reload_conf()");
-        }
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     @Test

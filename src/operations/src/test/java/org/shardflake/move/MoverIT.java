@@ -7,9 +7,7 @@ package org.shardflake.move;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
-import java.sql.SQLException;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -46,11 +44,6 @@ class MoverIT {
     @BeforeEach
     void create() throws Exception {
         shards = AccountShards.create(postgres, 2, SHARDS, directory);
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     @Test

@@ -11,7 +11,6 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -44,11 +43,6 @@ class PreflightTest {
     @BeforeEach
     void create() throws Exception {
         shards = AccountShards.create(postgres, 2, 4, directory);
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     private PreflightReport run(ServerUrl target) throws SQLException {

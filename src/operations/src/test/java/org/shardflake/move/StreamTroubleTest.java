@@ -12,7 +12,6 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -42,11 +41,6 @@ class StreamTroubleTest {
         shards = AccountShards.create(postgres, 2, 4, directory);
         mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         move = mover.create("db1", "db2", ShardSet.of(3), "a test");
-    }
-
-    @AfterEach
-    void drop() throws SQLException {
-        shards.drop();
     }
 
     private interface Damage {

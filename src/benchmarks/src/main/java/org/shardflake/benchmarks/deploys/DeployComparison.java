@@ -40,30 +40,24 @@ public final class DeployComparison implements AutoCloseable {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Deploys", "deploys.");
         Sizes sizes = Sizes.of(sizing);
-        try (PostgresCluster cluster = Installation.startServers(sizes.mostServers());
+        try (PostgresCluster cluster = Installation.startServers(sizes.servers());
                 Connection connection = cluster.server(0).connect()) {
             Spread start = CommandStart.seconds(sizes.rounds());
             Results results;
             try (DeployComparison comparison = new DeployComparison(cluster, sizes)) {
                 results = comparison.measure();
             }
-            results.targets(sizes.base()).forEach(System.out::println);
+            results.targets(sizes.shards()).forEach(System.out::println);
             new DeployPage(results, sizes, start)
                     .write(Machine.describe(connection), sizing)
                     .write(Report.directory(), "deploys");
         }
     }
 
-    /** All cases take turns, those with fewer rounds in the first ones. */
     private Results measure() throws Exception {
         warmUp();
-        int most = sizes.cases().stream().mapToInt(sizes::rounds).max().orElseThrow();
-        for (int round = 0; round < most; round++) {
-            for (Sizes.Case where : Rounds.order(sizes.cases(), round)) {
-                if (round < sizes.rounds(where)) {
-                    measure(where, round);
-                }
-            }
+        for (int round = 0; round < sizes.rounds(); round++) {
+            measure(round);
         }
         return results;
     }
@@ -82,26 +76,20 @@ public final class DeployComparison implements AutoCloseable {
         return loop;
     }
 
-    private Installation installation(Sizes.Case where) throws Exception {
+    private void measure(int round) throws Exception {
+        System.out.printf("%s, round %d%n", sizes, round + 1);
         Installation installation =
-                Installation.spread(cluster, "deployed_" + databases.size(), where.servers(), where.shards());
+                Installation.spread(cluster, "deployed_" + databases.size(), sizes.servers(), sizes.shards());
         databases.add(installation);
-        return installation;
-    }
-
-    private void measure(Sizes.Case where, int round) throws Exception {
-        System.out.printf("%s, round %d%n", where, round + 1);
-        int sample = Math.min(sizes.sample(), where.shards());
-        Installation installation = installation(where);
-        LiquibaseLoop loop = loop(installation.servers(), sample);
+        LiquibaseLoop loop = loop(installation.servers(), sizes.sample());
         for (Step step : Step.values()) {
             double[] seconds = new double[2];
             for (int turn : Rounds.order(List.of(0, 1), round)) {
                 installation.checkpoint();
                 seconds[turn] = turn == 0 ? installation.deploy(step.changelog()) : loop.deploy(step.changelog());
             }
-            double whole = seconds[1] * where.shards() / sample;
-            results.add(where, step, seconds[0], whole);
+            double whole = seconds[1] * sizes.shards() / sizes.sample();
+            results.add(step, seconds[0], whole);
             System.out.printf(
                     "    %-26s %s s, loop %s s%n", step.label(), Figures.number(seconds[0]), Figures.number(whole));
         }

@@ -6,7 +6,6 @@ package org.shardflake.benchmarks.deploys;
 
 import java.util.ArrayList;
 import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.benchmarks.report.Rounds;
@@ -22,54 +21,47 @@ final class Results {
     /** What a deployment is to be, beside the loop. */
     private static final double TIMES_AS_FAST = 8;
 
-    private final Map<Step, Map<Sizes.Case, Rounds>> seconds = new EnumMap<>(Step.class);
+    private final Map<Step, Rounds> seconds = new EnumMap<>(Step.class);
 
     /** Keeps what one round took: the deployment, and the loop over as many schemas. */
-    void add(Sizes.Case where, Step step, double deploy, double loop) {
-        Rounds rounds =
-                seconds.computeIfAbsent(step, none -> new HashMap<>()).computeIfAbsent(where, none -> new Rounds());
+    void add(Step step, double deploy, double loop) {
+        Rounds rounds = seconds.computeIfAbsent(step, none -> new Rounds());
         rounds.add(DEPLOY, deploy);
         rounds.add(LOOP, loop);
     }
 
-    private Rounds of(Sizes.Case where, Step step) {
-        Rounds rounds = seconds.getOrDefault(step, Map.of()).get(where);
+    private Rounds of(Step step) {
+        Rounds rounds = seconds.get(step);
         if (rounds == null) {
-            throw new IllegalArgumentException("%s of %s was not measured".formatted(step.label(), where));
+            throw new IllegalArgumentException(step.label() + " was not measured");
         }
         return rounds;
     }
 
     /** Seconds of {@code schema deploy}. */
-    Spread deploy(Sizes.Case where, Step step) {
-        return of(where, step).of(DEPLOY);
+    Spread deploy(Step step) {
+        return of(step).of(DEPLOY);
     }
 
     /** Seconds of the loop, reckoned from its sample. */
-    Spread loop(Sizes.Case where, Step step) {
-        return of(where, step).of(LOOP);
+    Spread loop(Step step) {
+        return of(step).of(LOOP);
     }
 
     /** How many times as fast a deployment is. */
-    Spread times(Sizes.Case where, Step step) {
-        return of(where, step).ratio(LOOP, DEPLOY);
+    Spread times(Step step) {
+        return of(step).ratio(LOOP, DEPLOY);
     }
 
     /** What was set out to be reached. */
-    List<Target> targets(Sizes.Case base) {
+    List<Target> targets(int shards) {
         List<Target> targets = new ArrayList<>();
         for (Step step : Step.values()) {
-            String what = "%s, %,d shards".formatted(step.label(), base.shards());
-            targets.add(Target.atMost(what, step.goalSeconds(), "s", deploy(base, step)));
-            targets.add(Target.atLeast(
-                    what + ", times as fast as a loop of Liquibase", TIMES_AS_FAST, "", times(base, step)));
+            String what = "%s, %,d shards".formatted(step.label(), shards);
+            targets.add(Target.atMost(what, step.goalSeconds(), "s", deploy(step)));
+            targets.add(
+                    Target.atLeast(what + ", times as fast as a loop of Liquibase", TIMES_AS_FAST, "", times(step)));
         }
         return targets;
-    }
-
-    /** Milliseconds for each shard. */
-    static Spread each(Spread seconds, int shards) {
-        double factor = 1e3 / shards;
-        return new Spread(seconds.min() * factor, seconds.median() * factor, seconds.max() * factor);
     }
 }

@@ -15,8 +15,8 @@ import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
+import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
-import org.shardflake.scheme.SchemeDescription;
 
 /** The page about ids. */
 final class IdPage {
@@ -41,7 +41,7 @@ final class IdPage {
                 Each scheme fills a table of its own on one server, in one run, in interleaved rounds that each begin with
                 another scheme: %d of bulk inserts, %d of single inserts and of making ids. Of the latter, schemes whose ids the
                 database makes have rounds of their own, since Java compiles its loops while they run and would take the database a
-                core. Figures are medians, with the least and the greatest in parentheses. The schemes are described in [Ids of other schemes](../guide/schemes.md). The server has
+                core. Figures are medians, with the least and the greatest in parentheses. What each scheme is and needs is in [Ids of other schemes](../guide/schemes.md). The server has
                 `wal_level` logical, as moves need it, and neither autovacuum nor timed checkpoints.
                 """.formatted(sizes.rounds(), sizes.fastRounds()));
         report.command(sizing.command()).paragraph("On " + machine + ".");
@@ -55,7 +55,6 @@ final class IdPage {
         storing(report);
         repeating(report);
         ordering(report);
-        needing(report);
         caveats(report);
         return report;
     }
@@ -133,8 +132,7 @@ final class IdPage {
                         candidate -> percent(order(candidate).one())),
                 new Column(
                         "In order, 8 connections",
-                        candidate -> percent(order(candidate).eight())),
-                new Column("Needs", candidate -> needs(candidate.facts())));
+                        candidate -> percent(order(candidate).eight())));
     }
 
     private void making(Report report) {
@@ -177,7 +175,7 @@ final class IdPage {
     private BarChart chart(BarChart chart, ToDoubleFunction<Candidate> figure) {
         for (Candidate candidate : results.candidates()) {
             double value = figure.applyAsDouble(candidate);
-            chart.bar(candidate.name(), value, value, value, isOurs(candidate));
+            chart.bar(candidate.name(), new Spread(value, value, value), isOurs(candidate));
         }
         return chart;
     }
@@ -331,42 +329,6 @@ final class IdPage {
     static String percent(double share) {
         // Rounded down, so that 100 % means all.
         return String.format(Locale.ROOT, "%.1f %%", Math.floor(share * 1000) / 10);
-    }
-
-    private void needing(Report report) {
-        report.section("What it needs").paragraph("""
-                        Not measured, but what each scheme says about itself. *Coordinator*: something has to give out ids or
-                        node ids so that no two are the same. *Asks another server*: for each id, besides the one that the row
-                        goes to.
-                        """);
-        table(
-                report,
-                fact("Coordinator", SchemeDescription::coordinator),
-                fact("Node ids", SchemeDescription::nodeIds),
-                fact("Asks another server", SchemeDescription::networkCall),
-                fact("Shard inside", SchemeDescription::shardInside),
-                fact("Sorts by time", SchemeDescription::timeOrdered),
-                new Column(
-                        "When the clock steps back",
-                        candidate -> candidate.facts().clockStep().toString()));
-    }
-
-    private static Column fact(String header, Function<SchemeDescription, Boolean> fact) {
-        return new Column(header, candidate -> fact.apply(candidate.facts()) ? "yes" : "no");
-    }
-
-    private static String needs(SchemeDescription facts) {
-        List<String> needs = new ArrayList<>();
-        if (facts.coordinator()) {
-            needs.add("coordinator");
-        }
-        if (facts.nodeIds()) {
-            needs.add("node ids");
-        }
-        if (facts.networkCall()) {
-            needs.add("network call");
-        }
-        return needs.isEmpty() ? "nothing" : String.join(", ", needs);
     }
 
     private void caveats(Report report) {

@@ -4,7 +4,7 @@
  */
 
 /**
- * The schemes for ids side by side, in tables of one PostgreSQL server. {@link org.shardflake.benchmarks.IdSchemes} runs the
+ * The schemes for ids side by side, in tables of one PostgreSQL server. {@link org.shardflake.benchmarks.ids.IdComparison} runs the
  * comparison.
  */
 @NullMarked

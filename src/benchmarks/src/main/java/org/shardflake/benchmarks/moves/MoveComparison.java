@@ -22,7 +22,7 @@ public final class MoveComparison {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Moves", "moves.");
         Sizes sizes = Sizes.of(sizing);
-        try (PostgresCluster cluster = Installation.startServers(sizes.mostServers());
+        try (PostgresCluster cluster = Installation.startServers(2);
                 Connection connection = cluster.server(0).connect()) {
             String obstacle = DumpAndRestore.obstacle(cluster.server(0));
             if (!obstacle.isEmpty()) {
@@ -42,12 +42,6 @@ public final class MoveComparison {
         DumpComparison dumps = DumpComparison.measure(cluster, sizes);
         System.out.println("cutovers under load");
         CutoverPauses pauses = CutoverPauses.measure(cluster, sizes);
-        System.out.println("groups of different sizes");
-        SizeGrowth bySize = SizeGrowth.measure(cluster, sizes);
-        System.out.println("databases with different numbers of shards");
-        ShardGrowth byShards = ShardGrowth.measure(cluster, sizes);
-        System.out.println("installations with different numbers of servers");
-        ServerGrowth byServers = ServerGrowth.measure(cluster, sizes);
-        return new Results(start, dumps, pauses, bySize, byShards, byServers);
+        return new Results(start, dumps, pauses);
     }
 }

@@ -6,11 +6,9 @@ package org.shardflake.benchmarks.moves;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.ToDoubleFunction;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
-import org.shardflake.benchmarks.report.LineChart;
 import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
@@ -20,11 +18,9 @@ import org.shardflake.benchmarks.report.Target;
 /** The page about moves. */
 final class MovePage {
 
-    private static final int MOST_BINS = 16;
-
     private final Results results;
     private final Sizes sizes;
-    private final Report page = new Report("Moves: beside dump and restore, and how they grow");
+    private final Report page = new Report("Moves: beside dump and restore");
 
     MovePage(Results results, Sizes sizes) {
         this.results = results;
@@ -43,9 +39,6 @@ final class MovePage {
                         results.targets().stream().map(Target::row).toList());
         besideDump();
         pauses();
-        bySize();
-        byShards();
-        byServers();
         conditions();
         return page;
     }
@@ -120,16 +113,6 @@ final class MovePage {
                         row("pause at a cutover", pauses.pauses()),
                         row("the same without a cutover", pauses.without()),
                         row("pause as the command says it", pauses.said())));
-        LineChart chart = new LineChart(
-                "Write pauses of %d cutovers".formatted(cutovers),
-                "longest time between two acknowledged writes, ms",
-                "percent that are not longer",
-                false,
-                false);
-        chart.series("at a cutover", pauses.pauses().values(), pauses.pauses().percents());
-        chart.series(
-                "without a cutover", pauses.without().values(), pauses.without().percents());
-        page.chart("moves-pauses.svg", chart).table(List.of("Milliseconds", "Cutovers"), histogram(pauses.pauses()));
         page.paragraph(
                 "%,d transactions were acknowledged, %,d failed%s; %,d attempts at a cutover gave themselves up. Afterwards every shard's rows were counted: %,d acknowledged ones were missing, %,d were too many."
                         .formatted(
@@ -152,117 +135,6 @@ final class MovePage {
                 Figures.number(millis.max()));
     }
 
-    private static List<List<String>> histogram(Distribution millis) {
-        List<List<String>> rows = new ArrayList<>();
-        double width = millis.binWidth(MOST_BINS);
-        List<Integer> bins = millis.histogram(width);
-        for (int bin = 0; bin < bins.size(); bin++) {
-            rows.add(List.of(
-                    "%s to %s".formatted(Figures.number(bin * width), Figures.number((bin + 1) * width)),
-                    String.valueOf(bins.get(bin))));
-        }
-        return rows;
-    }
-
-    private void bySize() {
-        SizeGrowth growth = results.sizes();
-        page.section("By size").paragraph("""
-                Groups of %s each, between two servers, %s; nothing else is written.
-                """.formatted(shards(sizes.sizedShards()), times(sizes.growthRounds())));
-        List<List<String>> rows = new ArrayList<>();
-        for (int size : growth.sizes()) {
-            rows.add(List.of(
-                    Figures.number(growth.mebibytes(size)),
-                    growth.seconds(size).toString(),
-                    Figures.number(growth.mebibytes(size) / growth.seconds(size).median())));
-        }
-        page.table(List.of("MiB of tables", "Seconds", "MiB/s"), rows);
-        LineChart chart =
-                new LineChart("Time of a move by the size of the shards", "MiB of tables", "seconds", true, true);
-        lines(chart, growth.sizes(), growth::mebibytes, growth::seconds);
-        page.chart("moves-size.svg", chart);
-    }
-
-    private interface Measured {
-        Spread of(int what);
-    }
-
-    /** The medians, and where the rounds differ, the least and the greatest. */
-    private static void lines(LineChart chart, List<Integer> all, ToDoubleFunction<Integer> x, Measured measured) {
-        double[] across = all.stream().mapToDouble(x).toArray();
-        chart.series(
-                "median",
-                across,
-                all.stream().mapToDouble(one -> measured.of(one).median()).toArray());
-        if (all.stream()
-                .anyMatch(one -> measured.of(one).min() < measured.of(one).max())) {
-            chart.series(
-                    "least",
-                    across,
-                    all.stream().mapToDouble(one -> measured.of(one).min()).toArray());
-            chart.series(
-                    "greatest",
-                    across,
-                    all.stream().mapToDouble(one -> measured.of(one).max()).toArray());
-        }
-    }
-
-    private void byShards() {
-        ShardGrowth growth = results.shards();
-        page.section("By shards").paragraph("""
-                Shards with ten rows in each table, so that only their number counts, out of databases with different numbers of
-                shards on two servers, %s there and as often back. The pauses are those that the command says; nothing else is
-                written.
-                """.formatted(times(ShardGrowth.rounds(sizes))));
-        List<List<String>> rows = new ArrayList<>();
-        for (ShardGrowth.Case its : growth.cases()) {
-            Distribution pauses = growth.pauses(its);
-            rows.add(List.of(
-                    Figures.number(its.shards()),
-                    Figures.number(its.moved()),
-                    growth.seconds(its).toString(),
-                    Figures.number(pauses.percentile(50)),
-                    Figures.number(pauses.max())));
-        }
-        page.table(List.of("Shards of the database", "Moved", "Seconds", "Pause p50, ms", "Pause max, ms"), rows);
-        LineChart chart = new LineChart(
-                "Time of a move by the shards of the database", "shards of the database", "seconds", true, false);
-        for (int moved : sizes.moved()) {
-            List<ShardGrowth.Case> cases =
-                    growth.cases().stream().filter(its -> its.moved() == moved).toList();
-            if (!cases.isEmpty()) {
-                chart.series(
-                        shards(moved) + " moved",
-                        cases.stream().mapToDouble(ShardGrowth.Case::shards).toArray(),
-                        cases.stream()
-                                .mapToDouble(its -> growth.seconds(its).median())
-                                .toArray());
-            }
-        }
-        page.chart("moves-shards.svg", chart);
-    }
-
-    private void byServers() {
-        ServerGrowth growth = results.servers();
-        page.section("By servers").paragraph("""
-                `server drain` of a server with %s of %s MiB in all; the other servers, empty until then, get equal parts; %s. It makes a
-                move to each of them, one after the other; all servers share one machine.
-                """.formatted(
-                shards(sizes.drainedShards()), Figures.number(growth.mebibytes()), times(sizes.growthRounds())));
-        List<List<String>> rows = new ArrayList<>();
-        for (int servers : sizes.servers()) {
-            rows.add(List.of(
-                    String.valueOf(servers),
-                    growth.seconds(servers).toString(),
-                    Figures.number(growth.mebibytes() / growth.seconds(servers).median())));
-        }
-        page.table(List.of("Servers", "Seconds", "MiB/s"), rows);
-        LineChart chart =
-                new LineChart("Time to drain a server by the number of servers", "servers", "seconds", false, false);
-        lines(chart, sizes.servers(), Integer::doubleValue, growth::seconds);
-        page.chart("moves-servers.svg", chart);
-    }
-
     private void conditions() {
         page.section("What was measured")
                 .list(
@@ -271,17 +143,13 @@ final class MovePage {
                                         .formatted(results.start()),
                                 "The tables are `photo (id, uid, title)` with 256 characters of title and an index on `uid`, and `tag (id, photo_id)` with a foreign key; one tag for each photo.",
                                 "A checkpoint is made before each turn. All servers are on the local machine, so nothing here depends on a network.",
-                                "PostgreSQL 15 starts subscriptions at most every 5 s (`wal_retrieve_retry_interval`): there, 6 s pass before each move that is measured, but not between the moves that a drain consists of.",
+                                "PostgreSQL 15 starts subscriptions at most every 5 s (`wal_retrieve_retry_interval`): there, 6 s pass before each move that is measured.",
                                 "After every command the shard map is read, to see that the shards are where they were to go; the rows of each dump are counted after it was restored.",
-                                "Left out: each dimension grows by itself, with the others small, and not all of them at once; groups above the sizes here, moves of more shards at once, and growth under load were not measured."));
+                                "Left out: groups above the sizes here, moves of more shards at once, and growth under load were not measured; what grows how is on [a page of its own](growth.md)."));
     }
 
     private static String shards(int count) {
         return count == 1 ? "1 shard" : "%,d shards".formatted(count);
-    }
-
-    private static String times(int count) {
-        return count == 1 ? "once" : "%d times".formatted(count);
     }
 
     private static String mebibytes(long bytes) {

@@ -14,13 +14,7 @@ import org.shardflake.benchmarks.report.Target;
  *
  * @param start of the command alone, which every time contains, in seconds
  */
-record Results(
-        Spread start,
-        DumpComparison dumps,
-        CutoverPauses pauses,
-        SizeGrowth sizes,
-        ShardGrowth shards,
-        ServerGrowth servers) {
+record Results(Spread start, DumpComparison dumps, CutoverPauses pauses) {
 
     /** What was set out to be reached. */
     List<Target> targets() {

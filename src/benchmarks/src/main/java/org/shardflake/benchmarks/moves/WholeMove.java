@@ -40,18 +40,6 @@ record WholeMove(double seconds, List<Double> pauses) {
         return of(result);
     }
 
-    /** Takes every shard off a server by {@code server drain}, and checks that none is left there. */
-    static WholeMove drain(Installation installation, String server)
-            throws SQLException, IOException, InterruptedException {
-        settle(installation);
-        Result result = installation.command().run("server", "drain", server, "--yes");
-        ShardSet left = installation.shardsOf(server);
-        if (!left.isEmpty()) {
-            throw new IllegalStateException("shards %s are left on %s".formatted(left, server));
-        }
-        return of(result);
-    }
-
     private static WholeMove of(Result result) {
         List<Double> pauses = new ArrayList<>();
         for (String message : result.messages()) {

@@ -6,8 +6,6 @@ package org.shardflake.benchmarks.report;
 
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.List;
-import java.util.stream.IntStream;
 
 /** Many values of one kind, and how they are spread. Immutable. */
 public final class Distribution {
@@ -52,47 +50,5 @@ public final class Distribution {
     /** The greatest value. */
     public double max() {
         return sorted[sorted.length - 1];
-    }
-
-    /** All values, the least first: the x of a cumulative chart. */
-    public double[] values() {
-        return sorted.clone();
-    }
-
-    /** For each of the {@link #values()}, how many percent of all are not above it: the y of a cumulative chart. */
-    public double[] percents() {
-        return IntStream.rangeClosed(1, sorted.length)
-                .mapToDouble(count -> 100.0 * count / sorted.length)
-                .toArray();
-    }
-
-    /**
-     * A round width for bins, so that there are few.
-     *
-     * @param bins at most
-     */
-    public double binWidth(int bins) {
-        double power = 1;
-        while (true) {
-            for (double step : new double[] {1, 2, 5}) {
-                if (max() / (step * power) < bins) {
-                    return step * power;
-                }
-            }
-            power *= 10;
-        }
-    }
-
-    /**
-     * How many values are in each bin: the first begins at zero, the last ends behind the greatest value.
-     *
-     * @param width of a bin, in the values' unit; a value on the border is in the upper bin
-     */
-    public List<Integer> histogram(double width) {
-        int[] bins = new int[(int) (max() / width) + 1];
-        for (double value : sorted) {
-            bins[(int) (value / width)]++;
-        }
-        return Arrays.stream(bins).boxed().toList();
     }
 }

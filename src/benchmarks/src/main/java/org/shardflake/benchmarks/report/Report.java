@@ -84,31 +84,22 @@ public final class Report {
      *
      * @param fileName ends in {@code .svg}; the file lies beside the page
      */
-    public Report chart(String fileName, Chart chart) {
+    public Report chart(String fileName, BarChart chart) {
         if (!fileName.matches("[A-Za-z0-9_-]+\\.svg") || files.put(fileName, chart.toSvg()) != null) {
             throw new IllegalArgumentException(fileName + " is no name of a chart, or there twice");
         }
         return block("![" + Markdown.escape(chart.title()) + "](" + fileName + ")");
     }
 
-    /** Adds a formula in the language of TeX. */
-    public Report formula(String formula) {
-        return fenced("math", formula);
-    }
-
     /** Adds a block of code or output. */
     public Report code(String code) {
-        return fenced("", code);
+        return block("```\n" + code.strip() + "\n```");
     }
 
     /** Says with which command the page was made, and that it was today. */
     public Report command(String command) {
         return paragraph("Made on %s with:".formatted(LocalDate.now(ZoneOffset.UTC)))
                 .code(command);
-    }
-
-    private Report fenced(String language, String content) {
-        return block("```" + language + "\n" + content.strip() + "\n```");
     }
 
     private Report block(String block) {

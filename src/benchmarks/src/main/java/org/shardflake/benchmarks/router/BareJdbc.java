@@ -10,59 +10,25 @@ import java.sql.SQLException;
 import java.util.List;
 
 /** JDBC on a pool of the right server, which is found by arithmetic: the limit. */
-final class BareJdbc implements Peer {
+final class BareJdbc extends JdbcPeer {
 
-    private final Layout layout;
     private final List<HikariDataSource> pools;
     private final HandWritten statements;
 
     BareJdbc(Layout layout, int newest) {
-        this.layout = layout;
+        super(layout);
         this.pools = layout.pools();
         this.statements = new HandWritten(layout, newest);
     }
 
-    private Connection connection(int shard) throws SQLException {
+    @Override
+    Connection connection(int shard) throws SQLException {
         return pools.get(layout.server(shard)).getConnection();
     }
 
     @Override
-    public Photo select(long id) throws SQLException {
-        int shard = Layout.shardOfId(id);
-        try (Connection connection = connection(shard)) {
-            return HandWritten.select(connection, HandWritten.select(shard), id);
-        }
-    }
-
-    @Override
-    public Photo selectInTransaction(long id) throws SQLException {
-        int shard = Layout.shardOfId(id);
-        try (Connection connection = connection(shard)) {
-            connection.setReadOnly(true);
-            connection.setAutoCommit(false);
-            Photo photo = HandWritten.select(connection, HandWritten.select(shard), id);
-            connection.commit();
-            return photo;
-        }
-    }
-
-    @Override
-    public long insert(long uid, String title) throws SQLException {
-        int shard = layout.shardOfUid(uid);
-        try (Connection connection = connection(shard)) {
-            return HandWritten.insert(connection, HandWritten.insert(shard), uid, title);
-        }
-    }
-
-    @Override
-    public long insertInTransaction(long uid, String title) throws SQLException {
-        int shard = layout.shardOfUid(uid);
-        try (Connection connection = connection(shard)) {
-            connection.setAutoCommit(false);
-            long id = HandWritten.insert(connection, HandWritten.insert(shard), uid, title);
-            connection.commit();
-            return id;
-        }
+    String table(int shard) {
+        return Layout.table(shard);
     }
 
     @Override

@@ -34,7 +34,7 @@ enum Candidate {
 
         @Override
         String table(int shard) {
-            return ShardingSphere.table(shard);
+            return ShardingSphere.actualTable(shard);
         }
     },
     SHARDFLAKE_JOOQ("Shardflake with jOOQ", Archives.COMMON + "|/jooq-|/r2dbc-spi-|/reactive-streams-") {

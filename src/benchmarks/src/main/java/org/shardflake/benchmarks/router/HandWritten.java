@@ -64,16 +64,16 @@ final class HandWritten implements AutoCloseable {
         List<Photo> run(Connection connection) throws SQLException;
     }
 
-    static String select(int shard) {
-        return COLUMNS + Layout.table(shard) + " WHERE id = ?";
+    static String select(String table) {
+        return COLUMNS + table + " WHERE id = ?";
     }
 
-    static String insert(int shard) {
-        return "INSERT INTO " + Layout.table(shard) + " (uid, title) VALUES (?, ?) RETURNING id";
+    static String insert(String table) {
+        return "INSERT INTO " + table + " (uid, title) VALUES (?, ?) RETURNING id";
     }
 
-    static Photo select(Connection connection, String sql, long id) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+    static Photo select(Connection connection, String table, long id) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(select(table))) {
             statement.setLong(1, id);
             try (ResultSet row = statement.executeQuery()) {
                 row.next();
@@ -82,8 +82,8 @@ final class HandWritten implements AutoCloseable {
         }
     }
 
-    static long insert(Connection connection, String sql, long uid, String title) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+    static long insert(Connection connection, String table, long uid, String title) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(insert(table))) {
             statement.setLong(1, uid);
             statement.setString(2, title);
             try (ResultSet row = statement.executeQuery()) {

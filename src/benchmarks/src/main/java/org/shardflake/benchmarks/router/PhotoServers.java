@@ -172,14 +172,14 @@ final class PhotoServers {
                             id bigint PRIMARY KEY DEFAULT next_id(%1$d, '%2$s_id_seq'),
                             uid bigint NOT NULL,
                             title text NOT NULL);
-                        """.formatted(shard, ShardingSphere.table(shard)));
+                        """.formatted(shard, ShardingSphere.actualTable(shard)));
             }
             connection.setAutoCommit(false);
             try (PreparedStatement insert = connection.prepareStatement("SELECT insert_photo(?, ?, ?, ?)")) {
                 for (Photo photo : photos) {
                     int shard = Layout.shardOfId(photo.id());
                     if (layout.server(shard) == server) {
-                        insert.setString(1, ShardingSphere.table(shard));
+                        insert.setString(1, ShardingSphere.actualTable(shard));
                         insert.setLong(2, photo.id());
                         insert.setLong(3, photo.uid());
                         insert.setString(4, photo.title());

@@ -11,6 +11,7 @@ import java.util.Map;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 
@@ -21,13 +22,11 @@ public final class RouterComparison {
 
     private RouterComparison() {}
 
-    /**
-     * Measures, and writes the page {@code router.md}.
-     *
-     * @param costs what routing costs in memory, for the same page
-     */
-    public static void run(List<InMemoryCost> costs) throws Exception {
-        Sizes sizes = Sizes.ofProperties();
+    /** Measures, and writes the page {@code router.md}. */
+    public static void run() throws Exception {
+        Sizing sizing = new Sizing("src/benchmarks", "RouterPeers", "router.");
+        Sizes sizes = Sizes.of(sizing);
+        List<RoutingCosts.Cost> costs = RoutingCosts.measure();
         try (PostgresCluster cluster = PostgresCluster.builder()
                 .provider(PostgresProvider.EMBEDDED)
                 .servers(SERVERS)
@@ -35,7 +34,7 @@ public final class RouterComparison {
                 .start()) {
             say("making %d shards".formatted(sizes.shards()));
             PhotoServers servers = PhotoServers.prepare(cluster, sizes.shards(), sizes.rows(), sizes.poolSize());
-            RouterReport report = new RouterReport(sizes, servers.layout());
+            RouterReport report = new RouterReport(sizing, sizes, servers.layout());
             try (Connection connection = servers.connect()) {
                 report.machine(Machine.describe(connection));
             }

@@ -19,7 +19,9 @@ import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Target;
 import org.springframework.jdbc.core.JdbcTemplate;
 
 /** The page: collects what was measured, and then puts the goals on top. Not thread-safe. */
@@ -30,18 +32,15 @@ final class RouterReport {
     private static final double FASTER_START = 20;
     private static final String BARE = Candidate.BARE.label();
     private static final String SHARDINGSPHERE = Candidate.SHARDINGSPHERE.label();
-    /** In the order of the columns. */
-    private static final List<String> OURS =
-            List.of(Candidate.SHARDFLAKE_JDBC.label(), Candidate.SHARDFLAKE_JOOQ.label());
+    private static final List<Candidate> OURS = List.of(Candidate.SHARDFLAKE_JDBC, Candidate.SHARDFLAKE_JOOQ);
 
     private static final List<String> THREE = List.of("min", "median", "max");
 
+    private final Sizing sizing;
     private final Sizes sizes;
     private final Layout layout;
     private final Report page = new Report("The router beside its peers");
-    private final Map<String, List<String>> goals = new LinkedHashMap<>();
-    private int met;
-    private int missed;
+    private final List<Target> targets = new ArrayList<>();
     private final List<List<String>> rates = new ArrayList<>();
     private final Map<String, BarChart> rateCharts = new LinkedHashMap<>();
     private final List<List<String>> starts = new ArrayList<>();
@@ -52,7 +51,8 @@ final class RouterReport {
     private String machine = "";
     private String checking = "";
 
-    RouterReport(Sizes sizes, Layout layout) {
+    RouterReport(Sizing sizing, Sizes sizes, Layout layout) {
+        this.sizing = sizing;
         this.sizes = sizes;
         this.layout = layout;
         startChart =
@@ -65,10 +65,10 @@ final class RouterReport {
         machine = description;
     }
 
-    void inMemory(List<InMemoryCost> costs) {
-        for (InMemoryCost cost : costs) {
+    void inMemory(List<RoutingCosts.Cost> costs) {
+        for (RoutingCosts.Cost cost : costs) {
             inMemory.add(List.of(
-                    Markdown.escape(cost.name()),
+                    Markdown.escape(cost.step()),
                     Figures.number(cost.nanos()),
                     Figures.number(cost.error()),
                     // What JMH itself allocates shows up as a tiny fraction of a byte.
@@ -89,14 +89,12 @@ final class RouterReport {
             startChart.bar(candidate.label(), millis, candidate.isOurs());
             heapChart.bar(candidate.label(), measured.heapOfAllShards().of(candidate.label()), candidate.isOurs());
         }
-        startGoals(measured);
-    }
-
-    private void startGoals(Starts measured) {
-        String what = "start to the first row";
-        for (String ours : OURS) {
-            goals.computeIfAbsent(what, row -> new ArrayList<>(List.of(what))).add("");
-            goal(what, measured.millis().ratio(SHARDINGSPHERE, ours), FASTER_START);
+        for (Candidate ours : OURS) {
+            targets.add(Target.atLeast(
+                    named(ours, "start to the first row", "faster than ShardingSphere-JDBC"),
+                    FASTER_START,
+                    "",
+                    measured.millis().ratio(SHARDINGSPHERE, ours.label())));
         }
     }
 
@@ -116,9 +114,14 @@ final class RouterReport {
                     .toList());
             chart.bar(candidate.label(), rate, candidate.isOurs());
         }
-        for (String ours : OURS) {
-            goal(what, measured.ratio(ours, BARE), OF_BARE);
-            goal(what, measured.ratio(ours, SHARDINGSPHERE), OF_SHARDINGSPHERE);
+        for (Candidate ours : OURS) {
+            targets.add(Target.atLeast(
+                    named(ours, what, "beside bare JDBC"), OF_BARE, "", measured.ratio(ours.label(), BARE)));
+            targets.add(Target.atLeast(
+                    named(ours, what, "beside ShardingSphere-JDBC"),
+                    OF_SHARDINGSPHERE,
+                    "",
+                    measured.ratio(ours.label(), SHARDINGSPHERE)));
         }
         if (threads == sizes.mostThreads()) {
             rateCharts.put("router-%s.svg".formatted(operation.fileName()), chart);
@@ -134,34 +137,22 @@ final class RouterReport {
         }
     }
 
-    private void goal(String what, Spread measured, double goal) {
-        boolean reached = measured.median() >= goal;
-        met += reached ? 1 : 0;
-        missed += reached ? 0 : 1;
-        goals.computeIfAbsent(what, row -> new ArrayList<>(List.of(what)))
-                .add(measured + (reached ? "" : " **short**"));
+    private static String named(Candidate ours, String what, String beside) {
+        return "%s, %s, %s".formatted(ours.label().replace("Shardflake", "router"), what, beside);
     }
 
     Report finish() {
         page.paragraph("""
                 Five ways to the right shard, on the same rows and in the same run. Each figure is a ratio of operations per
-                second, or of times to start, of rounds in which both had their turn: the median, and in brackets the least
-                and the greatest. The goals are %s of bare JDBC, %s times ShardingSphere-JDBC, and a start %s times faster
-                than its; %d are met, and %d medians fall **short**.""".formatted(
-                Figures.number(OF_BARE), Figures.number(OF_SHARDINGSPHERE), Figures.number(FASTER_START), met, missed));
-        page.table(
-                List.of(
-                        "",
-                        "with JDBC, of bare JDBC",
-                        "with JDBC, times ShardingSphere",
-                        "with jOOQ, of bare JDBC",
-                        "with jOOQ, times ShardingSphere"),
-                List.copyOf(goals.values()));
+                second, or of times to start, of rounds in which both had their turn: the median, and in parentheses the least
+                and the greatest.""");
+        page.section("Goals")
+                .table(Target.HEADERS, targets.stream().map(Target::row).toList());
         page.section("Operations");
         page.paragraph("""
                 Operations per second in %d rounds of %s s, after %d that are not counted; the order rotates. After
                 each round the whole result of an operation is compared with what it must be, and an inserted row is looked
-                for on its server.""".formatted(sizes.rounds(), Figures.number(sizes.seconds()), sizes.warmUps()));
+                for on its server.""".formatted(sizes.rounds(), Figures.number(sizes.millis() / 1e3), sizes.warmUps()));
         page.table(headers("Operation", "Candidate", "of bare JDBC"), rates);
         rateCharts.forEach(page::chart);
         page.section("Start and heap");
@@ -213,8 +204,10 @@ final class RouterReport {
         page.code(ShardingSphere.yaml(layout, false));
         page.section("How it was made");
         page.paragraph("%s; %s.".formatted(machine, versions()));
-        page.command(
-                "./mvnw -q -Dquick -DskipTests -pl src/benchmarks -am verify -Dbenchmark=RouterPeers" + Sizes.given());
+        if (sizing.isShort()) {
+            page.paragraph("**This was a short run, to see that it works: its figures mean little.**");
+        }
+        page.command(sizing.command());
     }
 
     /** As the names of the archives have it, which cannot be wrong. */

@@ -34,34 +34,26 @@ final class ShardflakeJdbc implements Peer {
     public Photo select(long id) throws SQLException {
         ShardKey key = ShardKey.id(id);
         try (Connection connection = router.connection(key)) {
-            return HandWritten.select(connection, select(router.schema(key)), id);
+            return HandWritten.select(connection, router.schema(key) + ".photo", id);
         }
     }
 
     @Override
     public Photo selectInTransaction(long id) throws SQLException {
-        return router.read(ShardKey.id(id), tx -> HandWritten.select(tx.connection(), select(tx.schema()), id));
-    }
-
-    private static String select(String schema) {
-        return "SELECT id, uid, title FROM " + schema + ".photo WHERE id = ?";
+        return router.read(ShardKey.id(id), tx -> HandWritten.select(tx.connection(), tx.schema() + ".photo", id));
     }
 
     @Override
     public long insert(long uid, String title) throws SQLException {
         ShardKey key = ShardKey.uid(uid);
         try (Connection connection = router.connection(key)) {
-            return HandWritten.insert(connection, insert(router.schema(key)), uid, title);
+            return HandWritten.insert(connection, router.schema(key) + ".photo", uid, title);
         }
     }
 
     @Override
     public long insertInTransaction(long uid, String title) throws SQLException {
-        return router.write(uid, tx -> HandWritten.insert(tx.connection(), insert(tx.schema()), uid, title));
-    }
-
-    private static String insert(String schema) {
-        return "INSERT INTO " + schema + ".photo (uid, title) VALUES (?, ?) RETURNING id";
+        return router.write(uid, tx -> HandWritten.insert(tx.connection(), tx.schema() + ".photo", uid, title));
     }
 
     @Override

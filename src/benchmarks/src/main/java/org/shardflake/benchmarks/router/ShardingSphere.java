@@ -18,19 +18,17 @@ import javax.sql.DataSource;
 import org.apache.shardingsphere.driver.api.yaml.YamlShardingSphereDataSourceFactory;
 
 /** Apache ShardingSphere-JDBC: a logical table over an actual table for each shard, and statements that name only the first. */
-final class ShardingSphere implements Peer {
+final class ShardingSphere extends JdbcPeer {
 
     /** A database of its own on each server: it reads whatever there is in one. */
     static final String DATABASE = "shardingsphere";
-
-    private static final String SELECT = "SELECT id, uid, title FROM photo WHERE id = ?";
-    private static final String INSERT = "INSERT INTO photo (uid, title) VALUES (?, ?) RETURNING id";
 
     private final DataSource source;
     private final List<HikariDataSource> pools;
 
     /** @param checksTables whether it compares the tables of all shards when it starts */
     ShardingSphere(Layout layout, boolean checksTables) throws SQLException {
+        super(layout);
         pools = layout.pools(DATABASE);
         Map<String, DataSource> byName = new LinkedHashMap<>();
         for (int server = 0; server < pools.size(); server++) {
@@ -94,44 +92,20 @@ final class ShardingSphere implements Peer {
         return nodes.toString();
     }
 
+    @Override
+    Connection connection(int shard) throws SQLException {
+        return source.getConnection();
+    }
+
+    /** The logical table. */
+    @Override
+    String table(int shard) {
+        return "photo";
+    }
+
     /** The table of a shard, as ShardingSphere has it. */
-    static String table(int shard) {
+    static String actualTable(int shard) {
         return "photo_" + shard;
-    }
-
-    @Override
-    public Photo select(long id) throws SQLException {
-        try (Connection connection = source.getConnection()) {
-            return HandWritten.select(connection, SELECT, id);
-        }
-    }
-
-    @Override
-    public Photo selectInTransaction(long id) throws SQLException {
-        try (Connection connection = source.getConnection()) {
-            connection.setReadOnly(true);
-            connection.setAutoCommit(false);
-            Photo photo = HandWritten.select(connection, SELECT, id);
-            connection.commit();
-            return photo;
-        }
-    }
-
-    @Override
-    public long insert(long uid, String title) throws SQLException {
-        try (Connection connection = source.getConnection()) {
-            return HandWritten.insert(connection, INSERT, uid, title);
-        }
-    }
-
-    @Override
-    public long insertInTransaction(long uid, String title) throws SQLException {
-        try (Connection connection = source.getConnection()) {
-            connection.setAutoCommit(false);
-            long id = HandWritten.insert(connection, INSERT, uid, title);
-            connection.commit();
-            return id;
-        }
     }
 
     @Override

@@ -83,7 +83,7 @@ final class SpringRouting implements Peer {
 
     private Photo select(int shard, long id) {
         return Objects.requireNonNull(
-                jdbc.queryForObject(HandWritten.select(shard), (row, number) -> Photo.of(row), id));
+                jdbc.queryForObject(HandWritten.select(Layout.table(shard)), (row, number) -> Photo.of(row), id));
     }
 
     @Override
@@ -99,7 +99,8 @@ final class SpringRouting implements Peer {
     }
 
     private Long insert(int shard, long uid, String title) {
-        return Objects.requireNonNull(jdbc.queryForObject(HandWritten.insert(shard), Long.class, uid, title));
+        return Objects.requireNonNull(
+                jdbc.queryForObject(HandWritten.insert(Layout.table(shard)), Long.class, uid, title));
     }
 
     @Override

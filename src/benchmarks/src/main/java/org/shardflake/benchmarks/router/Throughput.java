@@ -59,7 +59,7 @@ final class Throughput {
         ExecutorService executor = Executors.newFixedThreadPool(threads);
         try {
             long start = System.nanoTime();
-            long nanos = (long) (sizes.seconds() * 1e9);
+            long nanos = sizes.millis() * 1_000_000L;
             Callable<Long> loop = () -> {
                 long done = 0;
                 while (System.nanoTime() - start < nanos) {

@@ -8,86 +8,143 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.shardflake.benchmarks.report.Markdown;
+import org.shardflake.benchmarks.report.Report;
+import org.shardflake.benchmarks.report.Target;
 
-/** The part of the README between two comments: what the pages say of their goals, and a chart of theirs. */
+/** The part of the README between two comments: the worst and the best that the pages say of each kind of goal. */
 public final class ReadmeSummary {
 
     private static final String BEGIN = "<!-- benchmarks -->\n";
     private static final String END = "<!-- end of benchmarks -->";
     private static final String DIRECTORY = "src/docs/benchmarks/";
-    private static final String SHORT = " **short**";
-    private static final Pattern ROUTER_GOALS = Pattern.compile(
-            "The goals are (?<bare>\\S+) of bare JDBC, (?<peer>\\S+) times ShardingSphere-JDBC, and a start (?<start>\\S+) times faster");
+
+    /** Goals of a page that are a row of the README together. The groups of the pattern tell them apart. */
+    private record Kind(String page, String what, Pattern goals) {
+        Kind(String page, String what, String goals) {
+            this(page, what, Pattern.compile(goals));
+        }
+    }
+
+    private static final List<Kind> KINDS = List.of(
+            new Kind("ids", "time per id, beside others", "time per id, (beside .*)"),
+            new Kind("ids", "inserts, beside bigserial", "single-row inserts over (.*), beside bigserial"),
+            new Kind("ids", "duplicate ids in all trials", "duplicates in all trials"),
+            new Kind("router", "router with JDBC, beside bare JDBC", "router with JDBC, (.*), beside bare JDBC"),
+            new Kind("router", "router with jOOQ, beside bare JDBC", "router with jOOQ, (.*), beside bare JDBC"),
+            new Kind(
+                    "router",
+                    "router, beside ShardingSphere-JDBC",
+                    "router with ((?:JDBC|jOOQ), .*), beside ShardingSphere-JDBC"),
+            new Kind("moves", "move, times as fast as dump and restore", "whole move, .*"),
+            new Kind("moves", "write pause of a cutover", "write pause of a cutover, (.*)"),
+            new Kind("moves", "writes failed, lost or doubled in moves", "(transactions|acknowledged|writes) .*"),
+            new Kind(
+                    "deploys",
+                    "deployment, times as fast as a loop of Liquibase",
+                    "(.*), 2,000 shards, times as fast as .*"));
+
+    /** A row of a page's goals. */
+    private record Goal(String which, String measured, String wanted, boolean met) {
+
+        /** Its first number, which is the median. */
+        double figure() {
+            Matcher number = Pattern.compile("[0-9][0-9.,]*").matcher(measured);
+            return number.find() ? Double.parseDouble(number.group().replace(",", "")) : 0;
+        }
+
+        String cell() {
+            return which.isEmpty() ? measured : measured + ", " + which;
+        }
+    }
 
     private final Path pages;
     private final List<String> rows = new ArrayList<>();
     private final List<String> missing = new ArrayList<>();
 
     /** Reads the pages in this directory. */
-    public ReadmeSummary(Path pages) throws IOException {
+    ReadmeSummary(Path pages) throws IOException {
         this.pages = pages;
-        addGoals("ids");
-        addRouter();
-        addGoals("moves");
-        addGoals("deploys");
-    }
-
-    /** The names of the pages that are not there. */
-    public List<String> missing() {
-        return List.copyOf(missing);
-    }
-
-    private void addGoals(String name) throws IOException {
-        String page = read(name);
-        if (page.isEmpty()) {
-            return;
-        }
-        MarkdownTable goals = MarkdownTable.under("## Goals", page);
-        for (List<String> row : goals.rows()) {
-            add(
-                    goals.cell(row, "What"),
-                    goals.cell(row, "Goal"),
-                    goals.cell(row, "Measured"),
-                    goals.cell(row, "Met").equals("yes"),
-                    name);
-        }
-    }
-
-    /** Of each operation with the most threads, what the router with JDBC came to beside both others. */
-    private void addRouter() throws IOException {
-        String page = read("router");
-        if (page.isEmpty()) {
-            return;
-        }
-        Matcher goals = ROUTER_GOALS.matcher(page);
-        if (!goals.find()) {
-            throw new IllegalArgumentException("the router's page says nothing like " + ROUTER_GOALS);
-        }
-        MarkdownTable table = MarkdownTable.under("# The router beside its peers", page);
-        for (List<String> row : table.rows()) {
-            String what = "router with JDBC, " + table.cell(row, "");
-            String ofBare = table.cell(row, "with JDBC, of bare JDBC");
-            String ofShardingSphere = table.cell(row, "with JDBC, times ShardingSphere");
-            if (ofBare.isEmpty()) {
-                addTimes(what + ", faster than ShardingSphere-JDBC", ofShardingSphere, goals.group("start"));
-            } else if (!what.endsWith(", 1 thread")) {
-                addTimes(what + ", beside bare JDBC", ofBare, goals.group("bare"));
-                addTimes(what + ", beside ShardingSphere-JDBC", ofShardingSphere, goals.group("peer"));
+        for (Kind kind : KINDS) {
+            String page = read(kind.page());
+            if (!page.isEmpty()) {
+                rows.add(row(kind, goals(kind, page)));
             }
         }
     }
 
-    private void addTimes(String what, String measured, String goal) {
-        add(what, "at least " + goal, measured.replace(SHORT, ""), !measured.endsWith(SHORT), "router");
+    /** Puts into the README of this checkout what the pages say. Measures nothing. */
+    public static void write() throws IOException {
+        Path pages = Report.directory();
+        Path readme = pages.resolve("../../../README.md").normalize();
+        ReadmeSummary summary = new ReadmeSummary(pages);
+        Files.writeString(readme, summary.into(Files.readString(readme)));
+        summary.missing()
+                .forEach(page ->
+                        System.out.printf("%s has no page %s.md: nothing of it is in the README%n", pages, page));
     }
 
-    private void add(String what, String goal, String measured, boolean met, String page) {
-        rows.add(Markdown.row(List.of(
-                what, measured, goal + (met ? "" : ", **missed**"), "[%s](%s%s.md)".formatted(page, DIRECTORY, page))));
+    /** The names of the pages that are not there. */
+    List<String> missing() {
+        return List.copyOf(missing);
+    }
+
+    private static String row(Kind kind, List<Goal> goals) {
+        boolean lessIsBetter = !goals.get(0).wanted().startsWith("at least");
+        Comparator<Goal> better = Comparator.comparingDouble(Goal::figure);
+        List<Goal> sorted =
+                goals.stream().sorted(lessIsBetter ? better.reversed() : better).toList();
+        Goal worst = sorted.get(0);
+        Goal best = sorted.get(sorted.size() - 1);
+        boolean one = worst.measured().equals(best.measured());
+        String wanted = goals.stream().map(Goal::wanted).distinct().collect(Collectors.joining(", "));
+        return Markdown.row(List.of(
+                kind.what(),
+                one ? worst.measured() : worst.cell(),
+                one ? "" : best.cell(),
+                wanted + missed(goals),
+                "[%s](%s%s.md)".formatted(kind.page(), DIRECTORY, kind.page())));
+    }
+
+    private static String missed(List<Goal> goals) {
+        long missed = goals.stream().filter(goal -> !goal.met()).count();
+        if (missed == 0) {
+            return "";
+        }
+        return goals.size() == 1 ? "; **missed**" : "; **%d of %d missed**".formatted(missed, goals.size());
+    }
+
+    /** Those of the first table under the heading of the goals. */
+    private static List<Goal> goals(Kind kind, String page) {
+        List<String> lines = page.lines()
+                .dropWhile(line -> !line.equals("## Goals"))
+                .dropWhile(line -> !line.startsWith("| "))
+                .takeWhile(line -> line.startsWith("| "))
+                .toList();
+        if (lines.isEmpty() || !lines.get(0).equals(Markdown.row(Target.HEADERS))) {
+            throw new IllegalArgumentException("no table of goals under \"## Goals\"");
+        }
+        List<Goal> goals = new ArrayList<>();
+        for (String line : lines.subList(2, lines.size())) {
+            List<String> cells = List.of(line.replaceAll("^\\| | \\|$", "").split(" \\| ", -1));
+            Matcher what = kind.goals().matcher(cells.get(Target.HEADERS.indexOf("What")));
+            if (what.matches()) {
+                goals.add(new Goal(
+                        what.groupCount() == 0 ? "" : what.group(1),
+                        cells.get(Target.HEADERS.indexOf("Measured")),
+                        cells.get(Target.HEADERS.indexOf("Goal")),
+                        cells.get(Target.HEADERS.indexOf("Met")).equals("yes")));
+            }
+        }
+        if (goals.isEmpty()) {
+            throw new IllegalArgumentException("page %s has no goal like \"%s\"".formatted(kind.page(), kind.goals()));
+        }
+        return goals;
     }
 
     private String read(String name) throws IOException {
@@ -95,7 +152,9 @@ public final class ReadmeSummary {
         if (Files.exists(file)) {
             return Files.readString(file);
         }
-        missing.add(name);
+        if (!missing.contains(name)) {
+            missing.add(name);
+        }
         return "";
     }
 
@@ -104,7 +163,7 @@ public final class ReadmeSummary {
      *
      * @throws IllegalArgumentException if it lacks one of the comments that this part stands between
      */
-    public String into(String readme) {
+    String into(String readme) {
         int begin = readme.indexOf(BEGIN);
         int end = readme.indexOf(END, begin);
         if (begin < 0 || end < 0) {
@@ -116,12 +175,8 @@ public final class ReadmeSummary {
     private String part() {
         return """
                 %s
-                |---|---|---|---|
+                |---|---|---|---|---|
                 %s
-
-                ![Single-row inserts over 8 connections](%sids-inserts.svg)
-
-                """.formatted(
-                        Markdown.row(List.of("What", "Measured", "Goal", "Page")), String.join("\n", rows), DIRECTORY);
+                """.formatted(Markdown.row(List.of("What", "Worst", "Best", "Goal", "Page")), String.join("\n", rows));
     }
 }

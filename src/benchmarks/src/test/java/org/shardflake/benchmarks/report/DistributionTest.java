@@ -49,27 +49,4 @@ class DistributionTest {
         assertThatIllegalArgumentException().isThrownBy(() -> Distribution.of(List.of()));
         assertThatIllegalArgumentException().isThrownBy(() -> Distribution.of(List.of(1.0, Double.NaN)));
     }
-
-    @Test
-    void isCumulative() {
-        Distribution distribution = Distribution.of(List.of(7.0, 2.0, 2.0, 3.0));
-
-        assertThat(distribution.values()).containsExactly(2, 2, 3, 7);
-        assertThat(distribution.percents()).containsExactly(25, 50, 75, 100);
-    }
-
-    @Test
-    void everyValueIsInOneBin() {
-        assertThat(Distribution.of(List.of(0.0, 4.9, 5.0, 14.0, 20.0)).histogram(5))
-                .containsExactly(2, 1, 1, 0, 1);
-    }
-
-    @Test
-    void binsAreRoundAndFew() {
-        assertThat(oneTo(15).binWidth(16)).isEqualTo(1);
-        assertThat(oneTo(16).binWidth(16)).isEqualTo(2);
-        assertThat(oneTo(79).binWidth(16)).isEqualTo(5);
-        assertThat(oneTo(80).binWidth(16)).isEqualTo(10);
-        assertThat(oneTo(445).histogram(oneTo(445).binWidth(16))).hasSizeLessThanOrEqualTo(16);
-    }
 }

@@ -22,18 +22,4 @@ class FiguresTest {
         assertThat(Figures.number(3.2e-9)).isEqualTo("3.20e-09");
         assertThat(Figures.number(Double.NaN)).isEqualTo("n/a");
     }
-
-    @Test
-    void keepsTicksShort() {
-        assertThat(Figures.tick(0)).isEqualTo("0");
-        assertThat(Figures.tick(0.5)).isEqualTo("0.5");
-        assertThat(Figures.tick(0.30000000000000004)).isEqualTo("0.3");
-        assertThat(Figures.tick(100)).isEqualTo("100");
-        assertThat(Figures.tick(2000)).isEqualTo("2000");
-        assertThat(Figures.tick(20_000)).isEqualTo("20 k");
-        assertThat(Figures.tick(1_500_000)).isEqualTo("1.5 M");
-        assertThat(Figures.tick(1e-12)).isEqualTo("1e-12");
-        assertThat(Figures.tick(2e-5)).isEqualTo("2e-5");
-        assertThat(Figures.tick(1e16)).isEqualTo("1e16");
-    }
 }

@@ -1,0 +1,34 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.move.Move;
+import picocli.CommandLine.Option;
+
+/** Which move a command is about, and which shards of it. */
+final class MoveShardsMixin extends MoveIdMixin {
+
+    @Option(
+            names = "--shards",
+            paramLabel = "SHARDS",
+            description = "Only these, such as 0-99,1341 (default: all of the move).")
+    private @Nullable String shards;
+
+    /** The shards that the user named, or all of the move. */
+    ShardSet of(Move move) {
+        if (shards == null) {
+            return move.shardSet();
+        }
+        ShardSet wanted = MoveMixin.parseShards(shards);
+        if (!wanted.stream().allMatch(move.shardSet()::contains)) {
+            throw CliException.usage(
+                    "shards %s are not all in move %d, which has %s".formatted(wanted, move.id(), move.shardSet()));
+        }
+        return wanted;
+    }
+}

@@ -1,5 +1,0 @@
-/** Measurements that need what the router keeps to its package. */
-@NullMarked
-package org.shardflake.router;
-
-import org.jspecify.annotations.NullMarked;

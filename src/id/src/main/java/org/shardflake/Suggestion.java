@@ -1,0 +1,46 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.Locale;
+import java.util.Optional;
+
+/** What somebody may have meant who wrote a name that does not exist. */
+final class Suggestion {
+
+    /** How many letters may be wrong. */
+    private static final int TYPOS = 2;
+
+    private Suggestion() {}
+
+    /** The name most like what was written, if one is like it at all. */
+    static Optional<String> find(String written, Collection<String> names) {
+        return names.stream()
+                .filter(name -> distance(written, name) <= Math.min(TYPOS, name.length() - 1))
+                .min(Comparator.comparingInt(name -> distance(written, name)));
+    }
+
+    /** Levenshtein's: how many letters to put in, take out or exchange, whatever their case. */
+    private static int distance(String one, String other) {
+        String from = one.toLowerCase(Locale.ROOT);
+        String to = other.toLowerCase(Locale.ROOT);
+        int[] row = new int[to.length() + 1];
+        for (int j = 0; j <= to.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= from.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= to.length(); j++) {
+                int exchanged = diagonal + (from.charAt(i - 1) == to.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(exchanged, Math.min(row[j], row[j - 1]) + 1);
+            }
+        }
+        return row[to.length()];
+    }
+}
