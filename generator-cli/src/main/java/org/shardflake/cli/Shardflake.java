@@ -148,7 +148,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     }
 
     /** Every command there is, to be described rather than called. */
-    static CommandLine allCommands() {
+    public static CommandLine allCommands() {
         CommandLine all = new CommandLine(new Shardflake(InputStream.nullInputStream(), Map.of()));
         Commands.addAll(all);
         return all;

@@ -2,20 +2,17 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli;
-
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import org.shardflake.cli.Shardflake;
 import picocli.CommandLine;
 import picocli.codegen.docgen.manpage.ManPageGenerator;
 
-/** Writes what the archive has of the commands besides their code: sources of man pages, and the completion script. */
-final class DistFiles {
-
-    private DistFiles() {}
+/** Run by the build: writes what the archive has of the commands besides their code, sources of man pages and the completion script. */
+public final class DistFiles {
 
     public static void main(String[] args) throws IOException {
         Path directory = Path.of(args[0]);
@@ -27,7 +24,11 @@ final class DistFiles {
         if (exitCode != 0) {
             throw new IllegalStateException("the man pages were not made: exit code " + exitCode);
         }
-        Files.writeString(
-                completion.resolve("shardflake"), Cli.launch("completion").out(), UTF_8);
+        try (PrintWriter out = new PrintWriter(completion.resolve("shardflake").toFile(), "UTF-8")) {
+            exitCode = commands.setOut(out).execute("completion");
+        }
+        if (exitCode != 0) {
+            throw new IllegalStateException("the completion script was not made: exit code " + exitCode);
+        }
     }
 }
