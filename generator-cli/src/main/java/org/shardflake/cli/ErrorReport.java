@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.cli.server.ServerFailure;
 import org.shardflake.cluster.PostgresClusterException;
+import org.shardflake.install.ServerFailedException;
 import org.shardflake.server.NoAnswerException;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.DeploymentException;
@@ -82,7 +82,8 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                     ? ExitCodes.BROKEN_PIPE
                     : print(ExitCodes.FAILURE, "cannot write to standard output: " + e.getMessage(), null, e);
         }
-        if (e instanceof CliException said) {
+        if (e instanceof CliException || e instanceof ServerFailedException) {
+            ShardflakeException said = (ShardflakeException) e;
             return print(
                     ExitCodes.of(said.kind()),
                     String.valueOf(e.getMessage()),
@@ -94,7 +95,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             return print(ExitCodes.FAILURE, silent.get().explain(String.valueOf(e.getMessage()), e), SILENT, e);
         }
         if (isOfStandby(e)) {
-            return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailure.PRIMARY_NEEDED, e);
+            return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailedException.PRIMARY_NEEDED, e);
         }
         if (e instanceof ShardflakeException ours) {
             return print(ExitCodes.of(ours.kind()), withoutHint(e), ours.hint().orElse(hint(e)), e);

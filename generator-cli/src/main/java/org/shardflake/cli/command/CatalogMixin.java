@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException.Kind;
@@ -15,6 +16,7 @@ import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.install.Installation;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -72,6 +74,12 @@ class CatalogMixin {
                             "warning: the catalog at %s is a standby (in recovery): what is shown may be old%n",
                             parsed.hosts());
         }
+    }
+
+    /** The catalog with the servers of its map, logged in to as the environment says. */
+    Installation installation() {
+        ShardCatalog named = catalog(); // which refuses if there is none
+        return new Installation(Objects.requireNonNull(given(), named::toString), server -> parse(server.url()));
     }
 
     /** The same, and where it is from. */

@@ -15,7 +15,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.server.IdSource;
 import org.shardflake.cli.server.ServerAccess;
-import org.shardflake.cli.server.ServerFailure;
+import org.shardflake.install.ServerFailedException;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
@@ -101,7 +101,7 @@ final class IdNextCommand implements Callable<Integer> {
             DeployedLayout.read(connection);
             draw(IdSource.find(connection, url, shard, table), url);
         } catch (SQLException e) {
-            throw ServerFailure.explain(url, e);
+            throw ServerFailedException.statement(url, e);
         }
         return ExitCodes.OK;
     }
@@ -135,7 +135,7 @@ final class IdNextCommand implements Callable<Integer> {
                             .formatted(
                                     printer.printed(),
                                     count,
-                                    ServerFailure.explain(url, e).getMessage()),
+                                    ServerFailedException.statement(url, e).getMessage()),
                     "the ids printed are good and will not be made again",
                     e);
         }

@@ -10,14 +10,11 @@ import java.util.Map;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
-import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
-import org.shardflake.catalog.CatalogMissingException;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.install.Installation;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -94,21 +91,14 @@ public final class InitCommand implements Runnable {
     @Override
     public void run() {
         ShardMap map = map(readServers());
-        List<ServerUrl> urls = map.servers().stream()
-                .map(server -> catalog.parse(server.url()))
-                .toList();
-        ServerUrl home = home();
-        requireNoMap(ShardCatalog.at(home));
-        Deployment.checkCatalog(home);
-        urls.forEach(url -> Deployment.check(url, map.layout()));
+        Installation installation = new Installation(home(), server -> catalog.parse(server.url()));
         if (dryRun) {
+            installation.check(map);
             spec.commandLine().getErr().println("dry run: nothing was changed");
             print(map);
             return;
         }
-        urls.forEach(url -> Deployment.deployLibrary(url, map.layout()));
-        Deployment.deployCatalog(home);
-        print(ShardCatalog.at(home).initialize(map, reason.reason()));
+        print(installation.create(map, reason.reason()));
     }
 
     private List<Server> readServers() {
@@ -143,19 +133,6 @@ public final class InitCommand implements Runnable {
                 .getErr()
                 .printf("the catalog is in the database of the first server, %s%n", first.substring(0, equals));
         return catalog.parse(first.substring(equals + 1));
-    }
-
-    private static void requireNoMap(ShardCatalog catalog) {
-        long version;
-        try {
-            version = catalog.version();
-        } catch (CatalogMissingException e) {
-            return;
-        }
-        throw new CliException(
-                Kind.PRECONDITION,
-                "%s has a shard map already, at version %d".formatted(catalog, version),
-                "show it with shardflake map show, add a server with shardflake server add");
     }
 
     private void print(ShardMap map) {

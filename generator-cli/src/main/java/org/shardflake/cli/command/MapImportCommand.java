@@ -8,13 +8,11 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Objects;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -81,7 +79,7 @@ final class MapImportCommand implements Runnable {
             dryRun.say();
         } else {
             if (difference.catchesUp()) {
-                Deployment.deployCatalog(Objects.requireNonNull(catalog.given())); // An older one refuses to count on.
+                catalog.installation().deployCatalog(); // An older one refuses to count on.
             }
             version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }

@@ -16,6 +16,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
@@ -106,7 +107,7 @@ final class PlacedCopies {
                         row -> epochs.put(row.getInt(1), row.getLong(2)));
                 remembered.put(server.name(), epochs);
             }
-        } catch (SQLException | CliException e) {
+        } catch (SQLException | ShardflakeException e) {
             err.printf(
                     "%s could not be asked which shards it has: %s%n",
                     server.name(), Objects.requireNonNullElse(e.getMessage(), "no answer"));

@@ -10,10 +10,11 @@ import java.util.List;
 import java.util.Map;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
-import org.shardflake.cli.server.ServerFailure;
+import org.shardflake.install.ServerFailedException;
 import org.shardflake.scheme.ClockStandsException;
 import org.shardflake.scheme.ClockWentBackException;
 import org.shardflake.scheme.GeneratorSettings;
@@ -68,21 +69,21 @@ final class SchemeRun {
         }
     }
 
-    private CliException failure(SQLException e) {
+    private ShardflakeException failure(SQLException e) {
         String state = String.valueOf(e.getSQLState());
         if (servers.size() > 1) {
             return failure(Kind.FAILURE, e);
         }
         return state.startsWith("08") || state.startsWith("28")
-                ? ServerFailure.explainConnecting(servers.get(0), e)
-                : ServerFailure.explain(servers.get(0), e);
+                ? ServerFailedException.connecting(servers.get(0), e)
+                : ServerFailedException.statement(servers.get(0), e);
     }
 
     private static CliException failure(Kind kind, Exception e) {
         return new CliException(kind, String.valueOf(e.getMessage()), null, e);
     }
 
-    private static CliException stopped(CliException failure, long printed, long count) {
+    private static ShardflakeException stopped(ShardflakeException failure, long printed, long count) {
         return printed == 0
                 ? failure
                 : new CliException(

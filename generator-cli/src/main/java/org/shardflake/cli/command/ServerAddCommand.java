@@ -8,10 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
-import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
-import org.shardflake.server.ServerUrl;
+import org.shardflake.install.Installation;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -70,16 +68,16 @@ final class ServerAddCommand implements Runnable {
     @Override
     public void run() {
         Server server = ServerAccess.server(name, url, labels);
-        ShardCatalog shardCatalog = catalog.catalog();
-        ShardMap map = shardCatalog.load();
+        ShardMap map = catalog.catalog().load();
         ServerChange.requireNew(server, map);
-        ServerUrl address = catalog.parse(url);
-        Deployment.check(address, map.layout());
+        Installation installation = catalog.installation();
+        if (dryRun.isOn()) {
+            installation.check(server, map.layout());
+        }
         if (dryRun.shows(output, "add server " + name, ServerChange.facts(name, "added"))) {
             return;
         }
-        Deployment.deployLibrary(address, map.layout());
-        long version = shardCatalog.addServer(server, reason.reason()).version();
+        long version = installation.add(server, reason.reason()).version();
         ServerChange.print(spec, output, "added", name, version);
     }
 }

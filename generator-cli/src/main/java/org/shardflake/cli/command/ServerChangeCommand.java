@@ -11,7 +11,6 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.server.Deployment;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -83,7 +82,7 @@ final class ServerChangeCommand implements Runnable {
         Server server = changed(map.server(name));
         if (url != null) {
             ServerChange.requireOwnUrl(server, map);
-            Deployment.requireLibrary(catalog.parse(url), map.layout());
+            catalog.installation().requireLibrary(server, map.layout());
         }
         if (dryRun.shows(output, "change server " + name, ServerChange.facts(name, "changed"))) {
             return;

@@ -70,13 +70,7 @@ final class WholeMoves {
         Mover mover = mover(progress);
         Move move = interrupted == null ? copying.begin(moves, mover, source, target, shards, progress) : interrupted;
         try {
-            if (move.phase() != MovePhase.COMPLETING) {
-                mover.follow(move.id());
-                move = mover.cutOver(move.id(), move.shardSet());
-            }
-            if (!keep) {
-                mover.complete(move.id());
-            }
+            move = mover.carryOut(move, keep);
         } catch (CopiesDifferException | MoveRefusedException e) {
             throw e;
         } catch (MoveException e) {

@@ -7,7 +7,6 @@ package org.shardflake.cli.local;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -18,9 +17,9 @@ import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.cli.server.Deployment;
 import org.shardflake.cluster.LocalCluster;
 import org.shardflake.cluster.LocalServer;
+import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -76,12 +75,15 @@ public final class LocalInstallation {
             createDatabase(server);
         }
         ServerUrl home = ServerUrl.parse(catalog().orElseThrow());
-        Deployment.deployCatalog(home);
-        ShardCatalog catalog = ShardCatalog.at(home);
+        Installation installation = Installation.at(home);
+        installation.deployCatalog();
         try {
-            return addMissing(catalog, catalog.load());
+            return addMissing(installation, ShardCatalog.at(home).load());
         } catch (CatalogMissingException e) {
-            return initialize(catalog, shards);
+            List<Server> all =
+                    cluster.servers().stream().map(LocalInstallation::server).toList();
+            return installation.create(
+                    ShardMap.initial(new Sharding(shards), IdLayout.DEFAULT, all, Spread.CONTIGUOUS), "local start");
         }
     }
 
@@ -93,22 +95,11 @@ public final class LocalInstallation {
         }
     }
 
-    private ShardMap initialize(ShardCatalog catalog, int shards) {
-        List<Server> servers = new ArrayList<>();
-        for (LocalServer server : cluster.servers()) {
-            Deployment.deployLibrary(ServerUrl.parse(uri(server)), IdLayout.DEFAULT);
-            servers.add(server(server));
-        }
-        return catalog.initialize(
-                ShardMap.initial(new Sharding(shards), IdLayout.DEFAULT, servers, Spread.CONTIGUOUS), "local start");
-    }
-
-    private ShardMap addMissing(ShardCatalog catalog, ShardMap map) {
+    private ShardMap addMissing(Installation installation, ShardMap map) {
         ShardMap now = map;
         for (LocalServer server : cluster.servers()) {
             if (map.servers().stream().noneMatch(known -> known.name().equals(server.name()))) {
-                Deployment.deployLibrary(ServerUrl.parse(uri(server)), map.layout());
-                now = catalog.addServer(server(server), "local start");
+                now = installation.add(server(server), "local start");
             }
         }
         return now;

@@ -19,6 +19,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.install.ServerFailedException;
 import org.shardflake.server.ServerUrl;
 
 /** Reads the URLs that users give, and connects to them, with failures said as the command line says them. */
@@ -95,13 +96,13 @@ public final class ServerAccess {
     /**
      * Connects to the primary, in auto-commit mode. The caller closes the connection.
      *
-     * @throws CliException if the server cannot be reached, refuses, or is a standby
+     * @throws ServerFailedException if the server cannot be reached, refuses, or is a standby
      */
     public static Connection connect(ServerUrl url) {
         try {
             return url.connect("shardflake");
         } catch (SQLException e) {
-            throw ServerFailure.explainConnecting(url, e);
+            throw ServerFailedException.connecting(url, e);
         }
     }
 }

@@ -149,6 +149,24 @@ public final class Mover {
         });
     }
 
+    /**
+     * Carries a move out from wherever it is: copies, follows, cuts over every shard, and completes it.
+     *
+     * @param keep if it is not to be completed, so that it can be reversed
+     * @throws CopiesDifferException if copies differ
+     */
+    public Move carryOut(Move move, boolean keep) {
+        Move now = move;
+        if (move.phase() != MovePhase.COMPLETING) {
+            follow(move.id());
+            now = cutOver(move.id(), move.shardSet());
+        }
+        if (!keep) {
+            complete(move.id());
+        }
+        return now;
+    }
+
     /** Cuts shards over back to the source, with all that was written on the target. */
     public Move reverse(long id, ShardSet shards) {
         return work(id, session -> {

@@ -2,37 +2,44 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.cli.server;
+package org.shardflake.install;
 
+import java.io.Serial;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.cli.error.CliException;
+import org.shardflake.ShardflakeException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
+import org.shardflake.sql.DeploymentException;
+import org.shardflake.sql.NewerVersionException;
 
-/** Says what a server refused or failed to do, which server, and what to look at. */
-public final class ServerFailure {
+/** What a server refused or failed to do, which server, and what to look at. */
+public final class ServerFailedException extends ShardflakeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
 
     /** What to do about a standby. */
     public static final String PRIMARY_NEEDED =
             "give the URL of the primary, or of all hosts: postgresql://user@host1:5432,host2:5432/database";
 
-    private ServerFailure() {}
+    private ServerFailedException(Kind kind, String message, @Nullable String hint, Exception cause) {
+        super(kind, message, hint, cause);
+    }
 
     /** A statement that failed. The server's own hint is passed on. */
-    public static CliException explain(ServerUrl url, SQLException e) {
+    public static ServerFailedException statement(ServerUrl url, SQLException e) {
         return failure(e, "server %s: %s".formatted(url, message(e)), hint(e));
     }
 
     /** A connection that could not be had. */
-    public static CliException explainConnecting(ServerUrl url, SQLException e) {
+    public static ServerFailedException connecting(ServerUrl url, SQLException e) {
         if (e instanceof StandbyException) {
-            return new CliException(Kind.PRECONDITION, String.valueOf(e.getMessage()), PRIMARY_NEEDED, e);
+            return new ServerFailedException(Kind.PRECONDITION, String.valueOf(e.getMessage()), PRIMARY_NEEDED, e);
         }
         String state = String.valueOf(e.getSQLState());
         if (state.startsWith("28") || state.equals("08004")) {
@@ -50,8 +57,16 @@ public final class ServerFailure {
         return failure(e, "server %s refused the connection: %s".formatted(url, message(e)), null);
     }
 
-    private static CliException failure(SQLException cause, String message, @Nullable String hint) {
-        return new CliException(Kind.FAILURE, message, hint, cause);
+    /** Our own SQL could not be deployed there. */
+    static ServerFailedException deploying(ServerUrl url, DeploymentException e) {
+        String message = "server %s: %s".formatted(url, e.getMessage());
+        return e instanceof NewerVersionException
+                ? new ServerFailedException(Kind.PRECONDITION, message, "use the newer shardflake that deployed it", e)
+                : new ServerFailedException(Kind.FAILURE, message, null, e);
+    }
+
+    private static ServerFailedException failure(SQLException cause, String message, @Nullable String hint) {
+        return new ServerFailedException(Kind.FAILURE, message, hint, cause);
     }
 
     private static String reason(SQLException e) {
