@@ -24,7 +24,7 @@ import org.objectweb.asm.Opcodes;
 /**
  * Makes a copy of picocli that starts quickly, when the distribution is built. Its class files, which are of Java 5, become ones of
  * Java 17 with the frames that let the JVM verify them in one pass; and it does not look for Groovy, for which the JVM would open
- * every jar of the class path. src/docs/decisions/0030 says what that saves.
+ * every jar of the class path. src/docs/decisions/0029 says what that saves.
  *
  * <p>The copy has another file name than the library, and its manifest says what was changed.
  */
