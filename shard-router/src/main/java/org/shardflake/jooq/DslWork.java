@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.router.ShardWork;
 
 /**
- * {@link ShardWork} by way of jOOQ: in one transaction on one shard, run again from the start when the shard moved.
+ * {@link ShardWork} in jOOQ: one transaction on one shard, run again from the start when the shard moved.
  *
  * @param <T> what it returns
  * @param <X> what it may throw besides jOOQ's own, which are unchecked
@@ -17,6 +17,6 @@ import org.shardflake.router.ShardWork;
 @FunctionalInterface
 public interface DslWork<T extends @Nullable Object, X extends Exception> {
 
-    /** Does the work. To return commits; to throw rolls back. */
+    /** Does the work. Returning commits; throwing rolls back. */
     T run(DSLContext dsl) throws X;
 }
