@@ -11,8 +11,8 @@ import org.shardflake.router.ShardWork;
 /**
  * {@link ShardWork} in jOOQ: one transaction on one shard, run again from the start when the shard moved.
  *
- * @param <T> what it returns
- * @param <X> what it may throw besides jOOQ's own, which are unchecked
+ * @param <T> the type of the result
+ * @param <X> the exception it may throw besides jOOQ's own, which are unchecked
  */
 @FunctionalInterface
 public interface DslWork<T extends @Nullable Object, X extends Exception> {
