@@ -37,8 +37,8 @@ import org.snakeyaml.engine.v2.common.FlowStyle;
  * epochs: {2: '7,1341'}
  * </pre>
  *
- * <p>{@code version} counts from 1 and may be left out, like {@code labels}; {@code shards} takes what {@link
- * ShardSet#parse} reads; {@code epochs} names the shards whose epoch is not 1.
+ * <p>{@code version} counts from 1 and may be left out, like {@code labels}; {@code shards} takes what
+ * {@link ShardSet#parse} reads; {@code epochs} names the shards whose epoch is not 1.
  */
 public final class ShardMapFile {
 

@@ -90,16 +90,16 @@ public final class JooqRouter {
     }
 
     /**
-     * Runs work in a transaction on the shard of a uid; otherwise as {@link ShardRouter#write(long,
-     * org.shardflake.router.ShardWork)}.
+     * Runs work in a transaction on the shard of a uid; otherwise as
+     * {@link ShardRouter#write(long, org.shardflake.router.ShardWork)}.
      */
     public <T extends @Nullable Object, X extends Exception> T write(long uid, DslWork<T, X> work) throws X {
         return router.write(uid, tx -> work.run(dsl(tx)));
     }
 
     /**
-     * Runs work in a transaction on the shard of a key; otherwise as {@link ShardRouter#write(ShardKey,
-     * org.shardflake.router.ShardWork)}.
+     * Runs work in a transaction on the shard of a key; otherwise as
+     * {@link ShardRouter#write(ShardKey, org.shardflake.router.ShardWork)}.
      */
     public <T extends @Nullable Object, X extends Exception> T write(ShardKey key, DslWork<T, X> work) throws X {
         return router.write(key, tx -> work.run(dsl(tx)));

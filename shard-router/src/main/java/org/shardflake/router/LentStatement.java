@@ -10,8 +10,8 @@ import java.sql.SQLWarning;
 import java.sql.Statement;
 
 /**
- * A statement of a lent connection, which inspects the SQL it is given and forwards every call; written out like {@link
- * ForwardingConnection}.
+ * A statement of a lent connection, which inspects the SQL it is given and forwards every call; written out like
+ * {@link ForwardingConnection}.
  */
 final class LentStatement implements Statement {
 

@@ -150,16 +150,16 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
-     * Runs work that returns nothing in a transaction on the shard of a uid; otherwise as {@link #write(long,
-     * ShardWork)}.
+     * Runs work that returns nothing in a transaction on the shard of a uid; otherwise as
+     * {@link #write(long, ShardWork)}.
      */
     public <X extends Exception> void run(long uid, ShardAction<X> action) throws X {
         run(ShardKey.uid(uid), action);
     }
 
     /**
-     * Runs work that returns nothing in a transaction on the shard of a key; otherwise as {@link #write(long,
-     * ShardWork)}.
+     * Runs work that returns nothing in a transaction on the shard of a key; otherwise as
+     * {@link #write(long, ShardWork)}.
      */
     public <X extends Exception> void run(ShardKey key, ShardAction<X> action) throws X {
         this.<Boolean, X>write(key, tx -> {
@@ -169,9 +169,9 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
-     * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what {@link
-     * #write(long, ShardWork)} throws. If the connection is lost, the work is run again. It may read rows from before a
-     * move that this router has not learned of.
+     * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what
+     * {@link #write(long, ShardWork)} throws. If the connection is lost, the work is run again. It may read rows from
+     * before a move that this router has not learned of.
      */
     public <T extends @Nullable Object, X extends Exception> T read(long uid, ShardWork<T, X> work) throws X {
         return admitted(map().shardOfUid(uid), Access.READ, work);
@@ -377,8 +377,8 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
-     * A data source that takes a {@link ShardKey} as JDBC's sharding key, for frameworks such as Spring's {@code
-     * ShardingKeyDataSourceAdapter}. It refuses requests without a key.
+     * A data source that takes a {@link ShardKey} as JDBC's sharding key, for frameworks such as Spring's
+     * {@code ShardingKeyDataSourceAdapter}. It refuses requests without a key.
      */
     public DataSource dataSource() {
         return new ShardDataSource(this);

@@ -123,8 +123,8 @@ public final class ShardRouterBuilder {
      * Sets how long a statement may take before its server ends it; 60 seconds by default, zero for no limit.
      *
      * <p>If a server does not answer at all, its connection is dropped 10 seconds later. A {@code statement_timeout} in
-     * the options of a server's URL, and its {@code socketTimeout}, take precedence. Work that needs longer can {@code
-     * SET LOCAL statement_timeout}, up to those 10 seconds.
+     * the options of a server's URL, and its {@code socketTimeout}, take precedence. Work that needs longer can
+     * {@code SET LOCAL statement_timeout}, up to those 10 seconds.
      */
     public ShardRouterBuilder statementTimeout(Duration timeout) {
         if (timeout.isNegative() || (!timeout.isZero() && timeout.toMillis() == 0)) {
@@ -180,8 +180,8 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * Runs reads over many shards on an executor instead of the router's own threads; the caller closes it. {@code
-     * Executors.newVirtualThreadPerTaskExecutor()} will do.
+     * Runs reads over many shards on an executor instead of the router's own threads; the caller closes it.
+     * {@code Executors.newVirtualThreadPerTaskExecutor()} will do.
      */
     public ShardRouterBuilder executor(ExecutorService executor) {
         this.executor = executor;

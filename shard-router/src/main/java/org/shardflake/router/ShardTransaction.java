@@ -103,7 +103,7 @@ public final class ShardTransaction {
         }
         if (lent.isFailed()) {
             throw new NotCommittableException(
-                    "a statement has failed and the work went on, but PostgreSQL has given the transaction up; let the"
+                    "a statement has failed and the work went on, but PostgreSQL has aborted the transaction; let the"
                             + " exception through, or use a savepoint around what may fail",
                     "25P02");
         }

@@ -26,9 +26,9 @@ import org.postgresql.ds.PGSimpleDataSource;
 /**
  * The URL of a PostgreSQL server, in the form of psql or of JDBC.
  *
- * <p>Reads libpq's URLs, {@code PGUSER} and {@code PGPASSWORD}, which the driver does not; the driver reads {@code
- * ~/.pgpass} and {@code PGPASSFILE} by itself. Messages never contain the password, nor any part of a URL that could
- * not be parsed. Immutable.
+ * <p>Reads libpq's URLs, {@code PGUSER} and {@code PGPASSWORD}, which the driver does not; the driver reads
+ * {@code ~/.pgpass} and {@code PGPASSFILE} by itself. Messages never contain the password, nor any part of a URL that
+ * could not be parsed. Immutable.
  */
 public final class ServerUrl {
 

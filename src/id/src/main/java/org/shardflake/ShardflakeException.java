@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * A failure caused by the state of servers, shards or the catalog.
  *
  * <p>The root of Shardflake's own exceptions. Each subclass is named for what happened and carries its facts as
- * accessors, so nobody has to parse messages. An argument that can never be valid raises an {@link
- * IllegalArgumentException} instead, as everywhere in Java.
+ * accessors, so nobody has to parse messages. An argument that can never be valid raises an
+ * {@link IllegalArgumentException} instead, as everywhere in Java.
  */
 public class ShardflakeException extends RuntimeException {
 

@@ -7,7 +7,7 @@ package org.shardflake;
 import java.time.Instant;
 
 /**
- * An id: the time and shard it was made in, and a sequence number unique within that millisecond and shard.
+ * An id: the time and shard it was made in, and a sequence number within that millisecond.
  *
  * <p>Immutable and free of I/O; every {@code long} is an id. The time needs the {@link IdLayout} of the installation
  * that made it, since the id itself only counts milliseconds since that installation's epoch. Code that handles ids

@@ -24,10 +24,10 @@ import org.tukaani.xz.XZInputStream;
 /**
  * The PostgreSQL programs that Zonky publishes as jars, unpacked once and kept.
  *
- * <p>They are kept in {@code ${user.home}/.cache/shardflake}, or the directory that the system property {@code
- * shardflake.cache} names, since unpacking takes longer than starting a server. Only the binaries and the handling of
- * root come from Zonky. Its own starter fixes fsync off, cannot crash and restart a server, and waits as long for a
- * server that failed to start as for a slow one.
+ * <p>They are kept in {@code ${user.home}/.cache/shardflake}, or the directory that the system property
+ * {@code shardflake.cache} names, since unpacking takes longer than starting a server. Only the binaries and the
+ * handling of root come from Zonky. Its own starter fixes fsync off, cannot crash and restart a server, and waits as
+ * long for a server that failed to start as for a slow one.
  */
 final class EmbeddedBinaries {
     private final Path directory;

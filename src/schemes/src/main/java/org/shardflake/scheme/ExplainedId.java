@@ -15,8 +15,8 @@ import java.util.Optional;
  * An id decoded into its fields.
  *
  * @param text the id as given
- * @param fields its fields, in the order of its bits: each a {@link String}, {@link Integer}, {@link Long} or {@link
- *     Instant}; the time is called {@code time}
+ * @param fields its fields, in the order of its bits: each a {@link String}, {@link Integer}, {@link Long} or
+ *     {@link Instant}; the time is called {@code time}
  * @param warnings cautions about relying on a field, usually empty
  */
 public record ExplainedId(String text, Map<String, Object> fields, List<String> warnings) {

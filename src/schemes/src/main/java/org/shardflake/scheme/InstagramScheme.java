@@ -13,10 +13,10 @@ import org.shardflake.IdLayout;
  * Instagram's PostgreSQL function of 2011: milliseconds, a logical shard, a sequence modulo 1024.
  *
  * <p>It reads a sequence and then the clock. If a session stalls in between while 1024 others draw, if more than 1024
- * ids are made in a millisecond, or if the clock steps back, ids repeat unnoticed. The function as posted has {@code %%
- * 1024}, which PostgreSQL rejects; {@code %} is meant. The article counts from 2011-01-01 and says 41 years; the
- * function's epoch is 2011-08-24T21:07:01.721Z, and positive ids last 34.8. Source: Instagram's engineering blog, <a
- * href="https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c">instagram-engineering.com</a>.
+ * ids are made in a millisecond, or if the clock steps back, ids repeat unnoticed. The function as posted has
+ * {@code %% 1024}, which PostgreSQL rejects; {@code %} is meant. The article counts from 2011-01-01 and says 41 years;
+ * the function's epoch is 2011-08-24T21:07:01.721Z, and positive ids last 34.8. Source: Instagram's engineering blog,
+ * <a href="https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c">instagram-engineering.com</a>.
  */
 final class InstagramScheme extends NumericScheme {
 

@@ -63,7 +63,7 @@ public final class Schemes {
         return rank(ALL, id, now);
     }
 
-    /** Those of the given schemes that an id could be of, most plausible first. */
+    /** The given schemes that an id could be of, most plausible first. */
     public static List<Guess> rank(List<Scheme> schemes, String id, Instant now) {
         return schemes.stream()
                 .map(scheme -> scheme.guess(id, now))
