@@ -72,8 +72,8 @@ public final class CatalogSchema {
         try (Statement statement = connection.createStatement();
                 ResultSet complete = statement.executeQuery(COMPLETE)) {
             if (!complete.next() || !complete.getBoolean(1)) {
-                throw new DeploymentException("schema shardflake_catalog does not match what was deployed, though"
-                        + " Liquibase reported success: look at shardflake_catalog.databasechangelog and at disabled triggers");
+                throw new DeploymentException("schema shardflake_catalog is not as deployed, though Liquibase"
+                        + " reported success: look at shardflake_catalog.databasechangelog and at disabled triggers");
             }
         }
     }

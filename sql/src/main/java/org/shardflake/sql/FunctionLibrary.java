@@ -183,8 +183,8 @@ public final class FunctionLibrary {
             statement.setString(1, LAST_FUNCTION);
             try (ResultSet found = statement.executeQuery()) {
                 if (!found.next() || !found.getBoolean(1) || found.getLong(2) != epoch || found.getLong(3) != epoch) {
-                    throw new DeploymentException("the function library does not match what was deployed, though"
-                            + " Liquibase reported success: look at shardflake.databasechangelog and shardflake.layout");
+                    throw new DeploymentException("the function library is not as deployed, though Liquibase"
+                            + " reported success: look at shardflake.databasechangelog and shardflake.layout");
                 }
             }
         }

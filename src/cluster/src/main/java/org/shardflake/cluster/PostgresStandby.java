@@ -18,7 +18,7 @@ public interface PostgresStandby extends PostgresServer {
     /** Waits until the standby shows everything that its primary committed before this call. */
     void awaitReplay() throws SQLException;
 
-    /** Cuts the standby off from its primary, as by a network failure: a failover loses all later commits. */
+    /** Cuts the standby off from its primary, as a network failure would: a failover loses all later commits. */
     void disconnect() throws SQLException;
 
     /** Promotes the standby, as a failover does; returns when it accepts writes. Its primary is left unchanged. */
