@@ -76,7 +76,7 @@ final class CatalogTables {
         }
     }
 
-    /** Makes other changes wait until this transaction has ended. */
+    /** Makes other changes wait for the end of this transaction. */
     static void lock(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute("SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");

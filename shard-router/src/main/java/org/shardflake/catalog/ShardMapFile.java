@@ -85,7 +85,7 @@ public final class ShardMapFile {
         return epochs;
     }
 
-    /** Writes the file whole or not at all: a reader never sees half of it. */
+    /** Writes the file atomically: a reader never sees half of it. */
     public static void write(ShardMap map, Path file) throws IOException {
         YamlFile.write(format(map), "a shard map", file);
     }

@@ -24,8 +24,7 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * Tells statements that take long from servers that hang, which TCP cannot: the kernel of a frozen server goes on
- * acknowledging.
+ * Tells long statements from servers that hang, which TCP cannot: the kernel of a frozen server keeps acknowledging.
  *
  * <p>A thread checks the sockets. If one has been silent for a while in the middle of a read or write, the thread asks
  * its server on another connection, as {@code pg_isready} would; if that repeatedly gets no answer either, the socket

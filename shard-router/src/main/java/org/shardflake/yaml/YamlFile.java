@@ -20,7 +20,7 @@ public final class YamlFile {
     private YamlFile() {}
 
     /**
-     * Writes the file whole or not at all: a reader never sees half of it.
+     * Writes the file atomically: a reader never sees half of it.
      *
      * @param what a name for the text, such as "a shard map"
      */
