@@ -7,7 +7,9 @@ package org.shardflake.catalog;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** The catalog is not what a change was based on, so the change was not made; read the map again first. */
+/**
+ * The catalog has changed since the map that a change was based on, so nothing was changed; read the map again first.
+ */
 public final class CatalogConflictException extends ShardflakeException {
 
     @Serial

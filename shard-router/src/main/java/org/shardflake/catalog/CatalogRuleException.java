@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.sql.SQLException;
 import org.shardflake.ShardflakeException;
 
-/** A change that would have made the shard map impossible, refused by the catalog, which is as it was before. */
+/** The catalog refused a change that would have made the shard map invalid; nothing was changed. */
 public final class CatalogRuleException extends ShardflakeException {
 
     @Serial

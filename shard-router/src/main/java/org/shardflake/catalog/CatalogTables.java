@@ -76,7 +76,7 @@ final class CatalogTables {
         }
     }
 
-    /** Makes other changes wait until this transaction has ended. */
+    /** Makes other changes wait for the end of this transaction. */
     static void lock(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute("SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
@@ -105,7 +105,7 @@ final class CatalogTables {
 
     private static Map<String, Server> readServers(Statement statement) throws SQLException {
         Map<String, Server> servers = new LinkedHashMap<>();
-        // The labels as two arrays: the driver reads those, and JSON it does not.
+        // The labels as two arrays, which the driver can read; it cannot read JSON.
         try (ResultSet row = statement.executeQuery("""
                 SELECT name, url,
                        ARRAY(SELECT key FROM jsonb_each_text(labels) ORDER BY key),
@@ -236,7 +236,7 @@ final class CatalogTables {
         }
     }
 
-    /** Whether the shard still had this epoch, and so was placed. */
+    /** Places the shard if it still has this epoch; returns whether it did. */
     static boolean placeShard(Connection connection, int shard, long epoch, String server) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(
                 "UPDATE shardflake_catalog.shard SET server = ? WHERE shard = ? AND epoch = ?")) {
@@ -247,10 +247,10 @@ final class CatalogTables {
         }
     }
 
-    /** Servers that come first, then shards, then servers that go, so that every shard has a server all along. */
+    /** Adds servers, places shards, then removes servers, so that every shard has a server throughout. */
     static void replaceMap(Connection connection, ShardMap current, ShardMap wanted) throws SQLException {
         try (Statement statement = connection.createStatement()) {
-            // Servers may swap their URLs, or one take over that of another that goes.
+            // Servers may swap URLs, or one may take over the URL of a server being removed.
             statement.execute("SET CONSTRAINTS shardflake_catalog.server_url_key DEFERRED");
         }
         Map<String, Server> old = new LinkedHashMap<>();
@@ -277,7 +277,7 @@ final class CatalogTables {
         }
     }
 
-    /** Counts epochs on to what the wanted map says, where that is more than placing the shards has counted. */
+    /** Raises epochs to those of the wanted map where placing the shards left them lower. */
     private static void catchUp(Connection connection, ShardMap current, ShardMap wanted) throws SQLException {
         try (Statement statement = connection.createStatement();
                 PreparedStatement raise = connection.prepareStatement(

@@ -7,7 +7,7 @@ package org.shardflake.catalog;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** The catalog could not be asked: it is down, unreachable, or refused to log in. */
+/** The catalog could not be reached: it is down, unreachable, or refused the login. */
 public final class CatalogUnavailableException extends ShardflakeException {
 
     @Serial

@@ -7,10 +7,10 @@ package org.shardflake.catalog;
 import java.time.Instant;
 
 /**
- * Which shard map a catalog has. Versions alone do not tell: a failover or restore that loses changes goes back, and comes to
- * the same version again with another map.
+ * Identifies the shard map a catalog has. The version alone does not: after a failover or restore that loses changes,
+ * another map can reach the same version.
  *
  * @param version as in the shard map
- * @param changedAt when the map came to this version, by the catalog's clock
+ * @param changedAt when the map reached this version, by the catalog's clock
  */
 public record MapRevision(long version, Instant changedAt) {}

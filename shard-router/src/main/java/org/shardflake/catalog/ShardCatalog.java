@@ -22,14 +22,14 @@ import org.shardflake.server.ServerUrl;
  * The catalog of one installation: reads the shard map and changes it.
  *
  * <p>Thread-safe; each call takes a connection and closes it. Every change is one transaction, which increases the
- * map's version, writes the history and tells the routers. The catalog itself refuses a change that would make the map
- * impossible, whoever makes it.
+ * map's version, writes the history and notifies the routers. The catalog itself refuses any change that would make the
+ * map invalid.
  *
  * <p>The schema is deployed by {@code org.shardflake.sql.CatalogSchema}.
  */
 public final class ShardCatalog {
 
-    /** The channel on which the catalog tells the new version after a change. */
+    /** The channel on which the catalog announces the new version after a change. */
     public static final String CHANNEL = "shardflake_map";
 
     private final Source source;
@@ -40,7 +40,7 @@ public final class ShardCatalog {
         this.name = name;
     }
 
-    /** The catalog in the database of this URL, on the primary if it names several hosts; nothing is connected yet. */
+    /** The catalog in the database at this URL, on the primary if it names several hosts; does not connect yet. */
     public static ShardCatalog at(ServerUrl url) {
         return new ShardCatalog(() -> url.connect("shardflake"), url.toString());
     }
@@ -48,14 +48,14 @@ public final class ShardCatalog {
     /**
      * The catalog that this data source leads to.
      *
-     * @param name what messages call it
+     * @param name the catalog's name in messages
      */
     public static ShardCatalog at(DataSource source, String name) {
         return new ShardCatalog(source::getConnection, name);
     }
 
     /**
-     * The shard map as it is now.
+     * The current shard map.
      *
      * @throws CatalogUnavailableException if the catalog cannot be reached
      * @throws CatalogMissingException if there is no shard map yet
@@ -64,17 +64,17 @@ public final class ShardCatalog {
         return inTransaction(true, CatalogTables::readMap);
     }
 
-    /** What tells this installation from others; throws what {@link #load()} throws. It never changes. */
+    /** The identity of this installation, which never changes; throws what {@link #load()} throws. */
     public UUID installation() {
         return inTransaction(true, CatalogTables::readInstallation);
     }
 
-    /** The version of the shard map as it is now, for little cost; throws what {@link #load()} throws. */
+    /** The current version of the shard map, cheaper than {@link #load()}; throws what that throws. */
     public long version() {
         return revision().version();
     }
 
-    /** Which shard map it is now, for little cost; throws what {@link #load()} throws. */
+    /** The current revision of the shard map, cheaper than {@link #load()}; throws what that throws. */
     public MapRevision revision() {
         try (Connection connection = connect()) {
             return CatalogTables.readRevision(connection);
@@ -107,7 +107,7 @@ public final class ShardCatalog {
     }
 
     /**
-     * Changes the URL and labels of a server, as after a failover to another host.
+     * Changes the URL and labels of a server, for example after a failover to another host.
      *
      * @throws org.shardflake.UnknownServerException if no server has its name
      */
@@ -132,9 +132,9 @@ public final class ShardCatalog {
     }
 
     /**
-     * Places shards on a server: says where they are, and moves no rows.
+     * Records that shards are on a server; moves no rows.
      *
-     * <p>For shards without rows, or whose rows were brought over already.
+     * <p>For shards that have no rows, or whose rows are on that server already.
      *
      * @throws org.shardflake.UnknownServerException if no server has this name
      * @throws org.shardflake.ShardOutOfRangeException if there is no such shard
@@ -151,7 +151,7 @@ public final class ShardCatalog {
     /**
      * Places one shard, if its epoch is still the one given.
      *
-     * @throws CatalogConflictException if the shard was placed in the meantime
+     * @throws CatalogConflictException if the shard has been placed since
      */
     public ShardMap place(int shard, long epoch, String server, String reason) {
         return change(reason, connection -> {
@@ -165,8 +165,8 @@ public final class ShardCatalog {
     }
 
     /**
-     * Makes the catalog equal to a map, in one transaction or not at all: its servers, and where its shards are. No rows
-     * are moved. A catalog without a map yet takes it as its first one.
+     * Replaces the servers and placements in the catalog by those of a map, in one transaction. Moves no rows. A
+     * catalog without a map takes it as its first one.
      *
      * @throws CatalogConflictException if the catalog's map has another shard count, epoch or version than this one was
      *     based on
@@ -176,7 +176,7 @@ public final class ShardCatalog {
     }
 
     /**
-     * Does the same for a catalog that was restored, and has to catch up with servers that are newer.
+     * Imports a map, also into a restored catalog that has to catch up with newer servers.
      *
      * @param catchUp whether the map may have later epochs than the catalog has counted
      */
@@ -229,7 +229,7 @@ public final class ShardCatalog {
         return inTransaction(true, connection -> CatalogTables.readHistory(connection, limit));
     }
 
-    /** What messages call it: its URL without secrets. */
+    /** The catalog's name in messages: its URL without secrets. */
     @Override
     public String toString() {
         return "catalog " + name;
@@ -295,7 +295,7 @@ public final class ShardCatalog {
         };
     }
 
-    /** What the server said, without the row that it refused, in which there may be a password. */
+    /** The server's message without the refused row, which may contain a password. */
     private static String message(SQLException e) {
         ServerErrorMessage answer = e instanceof PSQLException server ? server.getServerErrorMessage() : null;
         if (answer == null) {

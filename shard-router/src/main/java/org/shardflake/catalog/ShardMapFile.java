@@ -25,7 +25,7 @@ import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 
 /**
- * The shard map as a YAML file: to look at, to edit and import, to route by without a catalog.
+ * The shard map as a YAML file, to inspect, to edit and import, or to route by without a catalog.
  *
  * <pre>
  * version: 17
@@ -37,8 +37,8 @@ import org.snakeyaml.engine.v2.common.FlowStyle;
  * epochs: {2: '7,1341'}
  * </pre>
  *
- * <p>{@code version} counts from 1 and may be left out, like {@code labels}; {@code shards} takes what {@link
- * ShardSet#parse} reads; {@code epochs} names the shards whose epoch is not 1.
+ * <p>{@code version} counts from 1 and may be left out, like {@code labels}; {@code shards} takes what
+ * {@link ShardSet#parse} reads; {@code epochs} names the shards whose epoch is not 1.
  */
 public final class ShardMapFile {
 
@@ -85,7 +85,7 @@ public final class ShardMapFile {
         return epochs;
     }
 
-    /** Writes the file whole or not at all: a reader never sees half of it. */
+    /** Writes the file atomically: a reader never sees half of it. */
     public static void write(ShardMap map, Path file) throws IOException {
         YamlFile.write(format(map), "a shard map", file);
     }
@@ -93,7 +93,7 @@ public final class ShardMapFile {
     /**
      * Reads a file.
      *
-     * @throws IllegalArgumentException if it is not a shard map, saying what is wrong where
+     * @throws IllegalArgumentException if it is not a shard map, saying what is wrong and where
      */
     public static ShardMap read(Path file) throws IOException {
         return YamlFile.read(file, ShardMapFile::parse);
@@ -102,7 +102,7 @@ public final class ShardMapFile {
     /**
      * Reads the text of a file.
      *
-     * @throws IllegalArgumentException if it is not a shard map, saying what is wrong where
+     * @throws IllegalArgumentException if it is not a shard map, saying what is wrong and where
      */
     public static ShardMap parse(String yaml) {
         YamlNode root = YamlNode.parse(yaml, "shard map");

@@ -12,9 +12,9 @@ import java.sql.ResultSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The row that a result is at, as a result of one row.
+ * The current row of a result, as a result of one row.
  *
- * <p>jOOQ makes records of a whole result only, and the router hands out rows.
+ * <p>jOOQ makes records only of a whole result, whereas the router hands out rows.
  */
 final class CurrentRow implements InvocationHandler {
 

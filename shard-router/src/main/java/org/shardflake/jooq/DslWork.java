@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.router.ShardWork;
 
 /**
- * {@link ShardWork} by way of jOOQ: in one transaction on one shard, run again from the start when the shard moved.
+ * {@link ShardWork} in jOOQ: one transaction on one shard, run again from the start when the shard moved.
  *
- * @param <T> what it returns
- * @param <X> what it may throw besides jOOQ's own, which are unchecked
+ * @param <T> the type of the result
+ * @param <X> the exception it may throw besides jOOQ's own, which are unchecked
  */
 @FunctionalInterface
 public interface DslWork<T extends @Nullable Object, X extends Exception> {
 
-    /** Does the work. To return commits; to throw rolls back. */
+    /** Does the work. Returning commits; throwing rolls back. */
     T run(DSLContext dsl) throws X;
 }

@@ -38,8 +38,7 @@ import org.shardflake.router.ShardTransaction;
  * Photo photo = jooq.read(ShardKey.id(id), dsl -> dsl.fetchOne(PHOTO, PHOTO.ID.eq(id)));
  * }</pre>
  *
- * <p>Only what is generated, or named by {@code DSL.name("app", ...)}, is mapped; names in plain SQL are not. Thread-safe.
- * It holds nothing that needs to be closed.
+ * <p>Maps generated names and {@code DSL.name("app", ...)}, but not names in plain SQL. Thread-safe. Needs no closing.
  */
 public final class JooqRouter {
 
@@ -48,9 +47,9 @@ public final class JooqRouter {
     private final ShardRouter router;
     private final String templateSchema;
     private final Configuration base;
-    /** For a schema of the placeholder's name, which a {@link ShardQuery} then puts each shard's in place of. */
+    /** Renders the placeholder as the schema, which {@link ShardQuery} then replaces by that of each shard. */
     private final Configuration placeholder;
-    /** Made once a shard: jOOQ keeps reflection and rendering caches in them. */
+    /** Made once per shard: jOOQ keeps reflection and rendering caches in them. */
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
 
     /**
@@ -63,7 +62,7 @@ public final class JooqRouter {
     }
 
     /**
-     * Routes with settings, listeners and converters of a configuration; its connections and dialect are not used.
+     * Routes with the settings, listeners and converters of a configuration; ignores its connections and dialect.
      *
      * @param templateSchema the schema that the code was generated from
      */
@@ -78,7 +77,7 @@ public final class JooqRouter {
     /**
      * A context whose statements run outside a transaction, each on a pooled connection to the server of the key's shard.
      *
-     * <p>When the shard moves, a write fails with SQLSTATE {@code SF001} and is for the caller to repeat; {@link #write}
+     * <p>When the shard moves, a write fails with SQLSTATE {@code SF001} and the caller must repeat it; {@link #write}
      * does so by itself.
      */
     public DSLContext dsl(ShardKey key) {
@@ -90,12 +89,18 @@ public final class JooqRouter {
         return DSL.using(configuration(tx.shard()).derive(new DefaultConnectionProvider(tx.connection())));
     }
 
-    /** Runs work in a transaction on the shard of a uid; else as {@link ShardRouter#write(long, org.shardflake.router.ShardWork)}. */
+    /**
+     * Runs work in a transaction on the shard of a uid; otherwise as
+     * {@link ShardRouter#write(long, org.shardflake.router.ShardWork)}.
+     */
     public <T extends @Nullable Object, X extends Exception> T write(long uid, DslWork<T, X> work) throws X {
         return router.write(uid, tx -> work.run(dsl(tx)));
     }
 
-    /** Runs work in a transaction on the shard of a key; else as {@link ShardRouter#write(ShardKey, org.shardflake.router.ShardWork)}. */
+    /**
+     * Runs work in a transaction on the shard of a key; otherwise as
+     * {@link ShardRouter#write(ShardKey, org.shardflake.router.ShardWork)}.
+     */
     public <T extends @Nullable Object, X extends Exception> T write(ShardKey key, DslWork<T, X> work) throws X {
         return router.write(key, tx -> work.run(dsl(tx)));
     }
@@ -113,7 +118,7 @@ public final class JooqRouter {
     /**
      * The records of many ids, with one statement per server.
      *
-     * @param table a table with a primary key {@code id} that is an id
+     * @param table a table whose primary key {@code id} is a Shardflake id
      * @return the records by id, in the order of {@code ids}; an id without a record is left out
      */
     public <R extends Record> Map<Long, R> fetch(Collection<Long> ids, Table<R> table) {
@@ -152,7 +157,7 @@ public final class JooqRouter {
         Configuration made = configurations.get(shard);
         if (made == null) {
             made = mappedTo(Sharding.schema(shard)).derive(new ShardConnectionProvider(router, ShardKey.shard(shard)));
-            // Two threads may make it at once; either will do.
+            // Two threads may make one at once; either result will do.
             configurations.set(shard, made);
         }
         return made;

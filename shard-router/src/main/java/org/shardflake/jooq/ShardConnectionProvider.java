@@ -11,7 +11,7 @@ import org.jooq.exception.DataAccessException;
 import org.shardflake.ShardKey;
 import org.shardflake.router.ShardRouter;
 
-/** A pooled connection to a shard's server for each statement, wherever the shard is then. */
+/** Provides each statement with a pooled connection to the server that the shard is on at that time. */
 final class ShardConnectionProvider implements ConnectionProvider {
 
     private final ShardRouter router;

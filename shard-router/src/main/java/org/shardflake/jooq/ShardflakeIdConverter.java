@@ -12,9 +12,9 @@ import org.shardflake.ShardflakeId;
 /**
  * A {@code bigint} column as {@link ShardflakeId}; null stays null.
  *
- * <p>For generated code, name it in a forced type of the generator, with {@code userType} {@code org.shardflake.ShardflakeId}
- * and the columns' names. Without one, convert a field where it is used: {@code PHOTO.ID.convert(new
- * ShardflakeIdConverter())}.
+ * <p>For generated code, name it in a forced type of the generator, with {@code userType}
+ * {@code org.shardflake.ShardflakeId} and the columns' names. Otherwise convert a field where it is used:
+ * {@code PHOTO.ID.convert(new ShardflakeIdConverter())}.
  *
  * <p>Thread-safe.
  */

@@ -15,7 +15,7 @@ import org.shardflake.router.RouterListener;
 import org.shardflake.router.ShardRouter;
 
 /**
- * The meters of a router: its transactions and retries, its map, and its pools.
+ * Meters a router: its transactions and retries, its map, and its pools.
  *
  * <pre>{@code
  * ShardRouter router = ShardRouter.builder()
@@ -24,8 +24,9 @@ import org.shardflake.router.ShardRouter;
  *         .build();
  * }</pre>
  *
- * <p>One for a router, since the gauges are those of the router that it was given to. Tagged by server and never by shard:
- * there may be thousands of shards. Thread-safe. The registry does not keep the router from being collected.
+ * <p>Use one for each router, since the gauges belong to the router that it was given to. Meters are tagged by server
+ * and never by shard: there may be thousands of shards. Thread-safe. The registry does not keep the router from being
+ * collected.
  */
 public final class MicrometerListener implements RouterListener {
 
@@ -33,7 +34,7 @@ public final class MicrometerListener implements RouterListener {
     private final Map<String, WorkMeters> work = new ConcurrentHashMap<>();
     private @Nullable RouterGauges gauges;
 
-    /** A listener that makes its meters in a registry. */
+    /** Creates a listener that registers its meters in a registry. */
     public MicrometerListener(MeterRegistry registry) {
         this.registry = registry;
     }
@@ -49,7 +50,7 @@ public final class MicrometerListener implements RouterListener {
 
     @Override
     public synchronized void mapChanged(ShardMap map) {
-        // A change before the router has started is in the map that it starts with.
+        // The map that the router starts with has any earlier change.
         if (gauges != null) {
             gauges.followMap();
         }

@@ -44,7 +44,7 @@ final class RouterGauges {
 
     /** Adds gauges for servers that are new in the router's map, and removes those of servers that left it. */
     void followMap() {
-        // Of the router and not of the change that was announced: that one may be older by now.
+        // The router's map, since the announced one may be outdated by now.
         Set<String> servers = router.map().servers().stream().map(Server::name).collect(Collectors.toSet());
         byServer.entrySet().removeIf(entry -> {
             if (servers.contains(entry.getKey())) {

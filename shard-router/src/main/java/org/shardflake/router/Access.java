@@ -4,7 +4,7 @@
  */
 package org.shardflake.router;
 
-/** What a transaction is for, and so where it may run. */
+/** The purpose of a transaction, which decides where it may run. */
 enum Access {
     WRITE,
     READ,

@@ -8,8 +8,8 @@ import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
 /**
- * A server refused to let the router log in: a wrong password or none, an unknown user, or a pg_hba.conf that does not let this
- * user in from here. Nothing was done there.
+ * A server refused the router's login: the password is wrong or missing, the user is unknown, or pg_hba.conf does not
+ * let this user in from here. Nothing was done there.
  */
 public final class AuthenticationFailedException extends ShardflakeException {
 

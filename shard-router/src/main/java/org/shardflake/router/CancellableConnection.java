@@ -11,9 +11,9 @@ import org.shardflake.router.RunningReads.Read;
 record CancellableConnection(LentConnection connection, RunningReads reads) {
 
     /**
-     * Runs one statement. Not under a timeout of the driver's: its timer costs a tenth of a short read.
+     * Runs one statement, without a timeout of the driver, whose timer costs a tenth of a short read.
      *
-     * @throws java.util.concurrent.CancellationException if what it is for was given up
+     * @throws java.util.concurrent.CancellationException if the read it belongs to was given up
      */
     <T> T run(Read<T, SQLException> statement) throws SQLException {
         return reads.run(connection::cancel, statement);

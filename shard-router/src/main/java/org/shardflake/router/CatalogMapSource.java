@@ -28,14 +28,14 @@ import org.slf4j.LoggerFactory;
 /**
  * The map of a catalog, followed by LISTEN on a connection of its own and by polling, and kept when the catalog is down.
  *
- * <p>A notification only says that it is worth asking. So a lost one costs a poll interval, and servers' fences refuse
- * writes that go by the old map in the meantime.
+ * <p>A notification is only a hint to ask. A lost one costs a poll interval, during which fences refuse writes that go
+ * by the old map.
  */
 final class CatalogMapSource implements MapSource {
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
     private static final int CATALOG_TIMEOUT_SECONDS = 5;
-    /** How long a failure stands for whoever else would ask. */
+    /** For this long after a failure, other threads do not ask again. */
     private static final Duration FAILURE_IS_NEWS = Duration.ofSeconds(1);
 
     private static final String STANDBY =
@@ -47,7 +47,7 @@ final class CatalogMapSource implements MapSource {
     private final ShardCatalog catalog;
     private final MapListener listener;
 
-    /** Held by whoever asks the catalog, so that maps arrive in order. */
+    /** Held while asking the catalog, so that maps arrive in order. */
     private final ReentrantLock asking = new ReentrantLock();
 
     private volatile long lastAskStarted = System.nanoTime();
@@ -83,7 +83,7 @@ final class CatalogMapSource implements MapSource {
     /**
      * Begins to follow the catalog.
      *
-     * @param onPoll run now and then while nothing changes; it must not throw
+     * @param onPoll runs now and then while nothing changes; must not throw
      */
     void start(Consumer<ShardMap> changed, Runnable onPoll) {
         onChange = changed;
@@ -97,14 +97,14 @@ final class CatalogMapSource implements MapSource {
         source.setSocketTimeout(CATALOG_TIMEOUT_SECONDS);
         source.setConnectTimeout(CATALOG_TIMEOUT_SECONDS);
         if (source.getServerNames().length > 1) {
-            source.setTargetServerType("preferPrimary"); // A standby may be behind, which is better than no map.
+            source.setTargetServerType("preferPrimary"); // A standby may lag, but that beats having no map.
         }
         return source;
     }
 
     private ShardMap loadFirst() {
         try {
-            // Before the map: should it change in between, it is read again.
+            // Read before the map: if the map changes in between, it is read again.
             revision = catalog.revision();
             ShardMap loaded = catalog.load();
             if (kept.isStandby()) {
@@ -120,7 +120,7 @@ final class CatalogMapSource implements MapSource {
         }
     }
 
-    /** Whatever is newer, what it says or what was kept. */
+    /** The newer of the standby's map and the cached one. */
     private ShardMap loadedFromStandby(ShardMap loaded) {
         problem = STANDBY;
         LOG.warn("starting with {}: {}", loaded, STANDBY);
@@ -176,7 +176,7 @@ final class CatalogMapSource implements MapSource {
             return;
         }
         try {
-            // Somebody may have asked since.
+            // Another thread may have asked since.
             if (lastAskStarted - called < 0 && !hasFailedSince(called)) {
                 lastAskStarted = System.nanoTime();
                 ask();
@@ -186,7 +186,7 @@ final class CatalogMapSource implements MapSource {
         }
     }
 
-    /** Whether the catalog was found to be out of reach lately, so that asking again would only cost time. */
+    /** Whether the catalog was recently found unreachable, so that asking again would only cost time. */
     private boolean hasFailedSince(long time) {
         return problem != null && lastFailure - time > 0;
     }
@@ -219,18 +219,18 @@ final class CatalogMapSource implements MapSource {
             confirmed = started;
             reportProblem(
                     now.version() < before
-                            ? "the catalog went back from version %d to %d; restart the router if that is meant"
+                            ? "the catalog went back from version %d to %d; restart the router if that is intended"
                                     .formatted(before, now.version())
                             : null);
         } catch (RuntimeException e) {
-            // Whatever it is, the router goes on with the map it has, and goes on asking.
+            // Whatever the failure is, the router keeps its map and keeps asking.
             kept.discard();
             lastFailure = System.nanoTime();
             reportProblem(String.valueOf(e.getMessage()));
         }
     }
 
-    /** A connection that was kept may have been cut since; a new one knows. */
+    /** Asks again on a new connection if the kept one fails, as it may have been cut since. */
     private MapRevision askRevision() {
         boolean wasKept = kept.isOpen();
         try {
@@ -259,7 +259,7 @@ final class CatalogMapSource implements MapSource {
 
     private void accept(ShardMap loaded) {
         if (loaded.version() < map.version()) {
-            return; // A connection that led elsewhere than the one before; the next look says what is there.
+            return; // This connection led to another server than the last; the next poll shows which map is there.
         }
         if (!loaded.sharding().equals(map.sharding()) || !loaded.layout().equals(map.layout())) {
             throw new ShardflakeException(
@@ -306,7 +306,7 @@ final class CatalogMapSource implements MapSource {
     public void close() {
         closed = true;
         listener.close();
-        // Whoever still asks is done in the time that the catalog is given to answer, or cut off with the process.
+        // A thread still asking finishes within the catalog's time limit, or ends with the process.
         if (lockToAsk()) {
             try {
                 kept.discard();

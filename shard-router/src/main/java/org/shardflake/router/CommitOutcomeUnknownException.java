@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import org.shardflake.ShardflakeException;
 
 /**
- * The connection broke while a transaction was being committed: its writes are there whole, or not at all, and only
- * reading tells which.
+ * The connection broke during a commit: either all of the transaction's writes are there or none, and only reading
+ * tells which.
  *
  * <p>Never retried, since that could do the work twice.
  */

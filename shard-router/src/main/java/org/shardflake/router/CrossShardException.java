@@ -7,7 +7,7 @@ package org.shardflake.router;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** Another shard was asked for inside a shard's transaction, which cannot reach it; nothing was done there. */
+/** Work inside a transaction on one shard asked for another, which it cannot reach; nothing was done there. */
 public final class CrossShardException extends ShardflakeException {
 
     @Serial
@@ -29,7 +29,7 @@ public final class CrossShardException extends ShardflakeException {
         return shard;
     }
 
-    /** The shard that was asked for. */
+    /** The shard that the work asked for. */
     public int otherShard() {
         return otherShard;
     }

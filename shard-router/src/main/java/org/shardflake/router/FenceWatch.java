@@ -8,7 +8,7 @@ import com.zaxxer.hikari.SQLExceptionOverride;
 import java.net.SocketException;
 import java.sql.SQLException;
 
-/** Notices that a statement was refused because its shard is fenced, also on connections that no retry looks after. */
+/** Notices statements refused because their shard is fenced, also on connections without retries. */
 final class FenceWatch implements SQLExceptionOverride {
 
     private final Runnable onFence;
@@ -22,7 +22,7 @@ final class FenceWatch implements SQLExceptionOverride {
         if (SqlFailure.of(e) == SqlFailure.FENCED) {
             onFence.run();
         }
-        // A connection that we have closed ourselves, as to cancel its work, is out of the pool already, and no news.
+        // A connection that we closed ourselves, for example to cancel its work, has left the pool already.
         return "08003".equals(e.getSQLState()) || (e.getCause() instanceof SocketException closed && isByUs(closed))
                 ? Override.DO_NOT_EVICT
                 : Override.CONTINUE_EVICT;

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
-/** A data source whose first connection can be opened ahead, to see whether the server lets us in. Thread-safe. */
+/** A data source whose first connection can be opened early, to check the login. Thread-safe. */
 final class FirstLogin extends ForwardingDataSource {
 
     private final AtomicReference<@Nullable Connection> opened = new AtomicReference<>();
@@ -19,7 +19,7 @@ final class FirstLogin extends ForwardingDataSource {
         super(source);
     }
 
-    /** Connects, for whoever asks first. */
+    /** Opens the connection that the first caller gets. */
     void open() throws SQLException {
         opened.set(super.getConnection());
     }

@@ -25,8 +25,8 @@ import java.util.Properties;
 import java.util.concurrent.Executor;
 
 /**
- * A connection that hands every call on to another, for those that change a few. Written out, since Java takes tens of
- * milliseconds to make the first proxy class of a program, and a reflective call for every call.
+ * A connection that forwards every call to another, for subclasses to override a few. Written out, since the first
+ * proxy class of a program takes Java tens of milliseconds, and each call through it is reflective.
  */
 abstract class ForwardingConnection implements Connection {
 

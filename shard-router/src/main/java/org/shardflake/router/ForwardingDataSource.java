@@ -11,7 +11,7 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
-/** A data source that hands every call on to the driver's, for those that change a few; as {@link ForwardingConnection}. */
+/** A data source that forwards every call to the driver's; see {@link ForwardingConnection}. */
 abstract class ForwardingDataSource implements DataSource {
 
     private final PGSimpleDataSource source;

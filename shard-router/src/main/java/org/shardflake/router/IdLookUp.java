@@ -36,7 +36,10 @@ final class IdLookUp<T> {
                 : readPrepared(connection.connection(), sql, shards));
     }
 
-    /** Hardly the same ids again: as a prepared statement it would push a useful one out of the driver's cache. */
+    /**
+     * Runs the look-up unprepared: the same ids rarely recur, and it would evict a useful statement from the driver's
+     * cache.
+     */
     private Map<Long, T> readOnce(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             return rows(statement.executeQuery(sql));

@@ -7,7 +7,7 @@ package org.shardflake.router;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** The thread was interrupted while it waited; nothing was committed. Its interrupt flag is set, as before. */
+/** The thread was interrupted while it waited; nothing was committed. Its interrupt flag is still set. */
 public final class InterruptedWorkException extends ShardflakeException {
 
     @Serial

@@ -12,8 +12,8 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.server.ServerUrl;
 
 /**
- * One connection, kept open from use to use: while shards move the catalog is asked often, and each new connection would cost its
- * server a process. For one user at a time.
+ * One connection, kept open between uses: while shards move the catalog is asked often, and each new connection would
+ * cost its server a process. For one user at a time.
  */
 final class KeptConnection extends ForwardingDataSource {
 
@@ -23,7 +23,7 @@ final class KeptConnection extends ForwardingDataSource {
         super(source);
     }
 
-    /** The connection, opened if need be; to close it keeps it. */
+    /** The connection, opened if need be; closing it leaves it open for the next use. */
     @Override
     public Connection getConnection() throws SQLException {
         Connection connection = kept;
@@ -38,17 +38,17 @@ final class KeptConnection extends ForwardingDataSource {
         return kept != null;
     }
 
-    /** Whether it is open and leads to a standby. */
+    /** Whether the connection is open and leads to a standby. */
     boolean isStandby() {
         Connection connection = kept;
         try {
             return connection != null && !connection.isClosed() && ServerUrl.isStandby(connection);
         } catch (SQLException e) {
-            return false; // Its next use will say what is the matter.
+            return false; // The next use will report the problem.
         }
     }
 
-    /** Closes it for good; the next use opens another. */
+    /** Closes the connection; the next use opens another. */
     void discard() {
         Connection connection = kept;
         kept = null;
@@ -56,7 +56,7 @@ final class KeptConnection extends ForwardingDataSource {
             try {
                 connection.close();
             } catch (SQLException e) {
-                // It is given up in any case.
+                // The connection is given up in any case.
             }
         }
     }

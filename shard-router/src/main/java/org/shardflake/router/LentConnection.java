@@ -34,17 +34,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A pooled connection while somebody has it. It asks with the commit of a write whether the shard is still open on this server,
- * unless that is known, and goes back as it came.
+ * A pooled connection while it is lent. With the commit of a write it asks whether the shard is still open on this
+ * server, unless that is known; it is returned as it was lent.
  */
 final class LentConnection extends ForwardingConnection {
 
-    /** Belongs to no shard: its reads are of many. */
+    /** Marks a connection that reads many shards and belongs to none. */
     static final int MANY_SHARDS = -1;
 
     private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
     private static final int OID_OF_REGCLASS = 2205;
-    /** Some five seconds' worth, see {@link RunningReads#cancel}. */
+    /** About five seconds of cancels; see {@link RunningReads#cancel}. */
     private static final int MAX_CANCELS = 8;
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
@@ -67,9 +67,9 @@ final class LentConnection extends ForwardingConnection {
     }
 
     /**
-     * Cancels the statement that runs now; for another thread, which calls again as long as the connection is in use. The
-     * connection stays open until it is given back, as PostgreSQL would not end a statement whose client has gone; it is closed
-     * when the server takes no cancels.
+     * Cancels the running statement; called from another thread, repeatedly while the connection is in use. The
+     * connection stays open until it is given back, as PostgreSQL would not end a statement whose client has gone; it
+     * is closed if the server takes no cancels.
      */
     void cancel() {
         try {
@@ -90,17 +90,17 @@ final class LentConnection extends ForwardingConnection {
         }
     }
 
-    /** Whether the transaction cannot be committed any more, since a statement in it has failed. */
+    /** Whether a statement has failed, so that the transaction can no longer be committed. */
     boolean isFailed() {
         return driver.getTransactionState() == TransactionState.FAILED;
     }
 
-    /** Says that the session may not be as it was. */
+    /** Notes that the session's state may have changed. */
     void leaveTraces() {
         hasTraces = true;
     }
 
-    /** A text that is about to be run. */
+    /** Notes what the text of a statement may change in the session before it runs, and returns it. */
     String watched(String sql) {
         if (!hasTraces && SessionTexts.mayLeaveTraces(sql)) {
             hasTraces = true;
@@ -109,8 +109,9 @@ final class LentConnection extends ForwardingConnection {
     }
 
     /**
-     * Commits. What has only read or locked has met no fence so far. So the shard is to be open after the last statement: where
-     * that is not known, the server is asked in the round trip of the commit. If it answers with SF001, there is no commit.
+     * Commits. Work that only read or locked has met no fence so far, so the shard must be open after the last
+     * statement: unless that is known, the server is asked in the round trip of the commit. If it answers with SF001,
+     * nothing is committed.
      */
     @Override
     public void commit() throws SQLException {
@@ -170,7 +171,7 @@ final class LentConnection extends ForwardingConnection {
 
         @Override
         public void handleWarning(SQLWarning warning) {
-            // Nobody reads warnings of a commit.
+            // Nobody reads the warnings of a commit.
         }
     }
 
@@ -182,7 +183,7 @@ final class LentConnection extends ForwardingConnection {
         closed = true;
         try {
             boolean mayHaveChanged = hasTraces || (pooled.getAutoCommit() && !isIdle());
-            // PostgreSQL acts on a cancel some time after it was sent, so whatever came next here would be in danger.
+            // PostgreSQL acts on a cancel some time after it was sent, which could hit the next user's statement.
             if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged && !lender.reset(pooled, driver))) {
                 evict();
             }
@@ -195,7 +196,7 @@ final class LentConnection extends ForwardingConnection {
         return driver.getTransactionState() == TransactionState.IDLE;
     }
 
-    /** Also when the driver knows and the pool does not: after a FATAL answer to a commit nothing says how that ended. */
+    /** Also true if only the driver knows: after a FATAL answer to a commit nothing says how the commit ended. */
     @Override
     public boolean isClosed() throws SQLException {
         return closed || driver.isClosed() || pooled.isClosed();
@@ -304,7 +305,7 @@ final class LentConnection extends ForwardingConnection {
         super.setTransactionIsolation(level);
     }
 
-    /** Who has the driver's own connection can do anything with it. */
+    /** Assumes that a caller with the driver's own connection leaves traces, since it can do anything. */
     @Override
     public <T> T unwrap(Class<T> type) throws SQLException {
         leaveTraces();

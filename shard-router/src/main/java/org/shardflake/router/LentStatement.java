@@ -10,7 +10,7 @@ import java.sql.SQLWarning;
 import java.sql.Statement;
 
 /**
- * A statement of a lent connection, which looks at the texts that it is given, and hands every call on; written out, as
+ * A statement of a lent connection, which inspects the SQL it is given and forwards every call; written out like
  * {@link ForwardingConnection}.
  */
 final class LentStatement implements Statement {

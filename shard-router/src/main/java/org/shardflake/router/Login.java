@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * Who to log in as, on all servers and the catalog.
+ * The login for all servers and the catalog.
  *
- * @param user null for the one of each URL
+ * @param user null for the user in each URL
  */
 record Login(@Nullable String user, @Nullable String password) {
 
@@ -21,7 +21,7 @@ record Login(@Nullable String user, @Nullable String password) {
         }
     }
 
-    /** Without the password. */
+    /** Omits the password. */
     @Override
     public String toString() {
         return "Login[user=%s]".formatted(user);

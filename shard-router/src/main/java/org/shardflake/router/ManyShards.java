@@ -28,7 +28,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 
-/** Reads over many shards, with a task per server or, for a scatter, per shard. Thread-safe. */
+/** Reads many shards, with a task per server or, for a scatter, per shard. Thread-safe. */
 final class ManyShards implements AutoCloseable {
 
     private static final int PROBE_TIMEOUT_SECONDS = 5;
@@ -91,7 +91,7 @@ final class ManyShards implements AutoCloseable {
         R run(CancellableConnection connection, List<Integer> shards) throws SQLException;
     }
 
-    /** Reads shards, a task per server; those that moved meanwhile are read again where they are now. */
+    /** Reads shards, a task per server; those that moved meanwhile are read again on their new server. */
     private <R> List<R> readShards(Collection<Integer> shards, ShardQuery<?> query, ServerRead<R> read) {
         long end = System.nanoTime() + query.deadline().toNanos();
         Retry retry = router.newRetry();
@@ -150,12 +150,12 @@ final class ManyShards implements AutoCloseable {
         return moved;
     }
 
-    /** What has not ended, by the deadline or when another server failed. Nobody waits for that, as a server may not answer. */
+    /** Cancels what still runs after the deadline or a failure, without waiting for it, as a server may not answer. */
     private static void giveUp(Collection<? extends Future<?>> tasks, RunningReads reads) {
         if (tasks.stream().allMatch(Future::isDone)) {
             return;
         }
-        tasks.forEach(task -> task.cancel(true)); // One may still wait for a connection.
+        tasks.forEach(task -> task.cancel(true)); // A task may still be waiting for a connection.
         daemon(reads::cancel, "shardflake-cancel").start();
     }
 

@@ -8,11 +8,10 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How good a router's map is.
+ * The state of a router's map.
  *
  * @param version the map's version
- * @param age how long ago the catalog last said that this map is current; a router without a catalog counts from its
- *     start
- * @param problem why the catalog cannot be asked at present; the router serves from the map it has
+ * @param age how long ago the catalog last confirmed this map; a router without a catalog counts from its start
+ * @param problem why the catalog cannot be reached at present; the router keeps using its map
  */
 public record MapHealth(long version, Duration age, Optional<String> problem) {}

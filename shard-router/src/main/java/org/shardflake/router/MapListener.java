@@ -27,7 +27,7 @@ final class MapListener implements AutoCloseable {
 
     private static final int CONNECT_TIMEOUT_SECONDS = 5;
     private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(1);
-    /** How long one wait for a notification is; then the connection is checked and the wait begins anew. */
+    /** Limits one wait for a notification; after it, the connection is checked and the wait begins anew. */
     private static final int WAIT_MILLIS = 10_000;
 
     private final MapSource maps;
@@ -54,7 +54,7 @@ final class MapListener implements AutoCloseable {
         return thread;
     }
 
-    /** @param polled run after each interval in which nobody asked for a refresh; it must not throw */
+    /** @param polled runs after each interval in which nobody asked for a refresh; must not throw */
     void start(Runnable polled) {
         onPoll = polled;
         poller.start();
@@ -86,10 +86,10 @@ final class MapListener implements AutoCloseable {
         while (!closed) {
             try (Connection connection = connect()) {
                 listening = connection;
-                wake(); // What happened while nobody listened.
+                wake(); // Catches up on what happened while nobody listened.
                 waitForNotifications(connection);
             } catch (SQLException e) {
-                // The poller finds out whether the catalog is down, and says so.
+                // The poller finds and reports a catalog that is down.
                 pause();
             } finally {
                 listening = null;
@@ -102,7 +102,7 @@ final class MapListener implements AutoCloseable {
         login.on(source);
         source.setApplicationName("shardflake router, listening");
         source.setConnectTimeout(CONNECT_TIMEOUT_SECONDS);
-        source.setSocketTimeout(CONNECT_TIMEOUT_SECONDS); // The wait for notifications has its own.
+        source.setSocketTimeout(CONNECT_TIMEOUT_SECONDS); // The wait for notifications has its own timeout.
         source.setTcpKeepAlive(true);
         if (source.getServerNames().length > 1) {
             source.setTargetServerType("primary"); // A standby does not take LISTEN.
@@ -149,7 +149,7 @@ final class MapListener implements AutoCloseable {
                 // close() would wait for the lock that the blocked read holds.
                 connection.abort(Runnable::run);
             } catch (SQLException e) {
-                // It is gone, which is all we want.
+                // It is closed, which is all we want.
             }
         }
     }

@@ -7,22 +7,22 @@ package org.shardflake.router;
 import java.time.Duration;
 import org.shardflake.ShardMap;
 
-/** Where a router's map comes from, and how it hears of a newer one. Thread-safe. */
+/** The source of a router's map and of news about newer ones. Thread-safe. */
 interface MapSource extends AutoCloseable {
 
-    /** The newest map that is known. Never blocks. */
+    /** The newest known map. Never blocks. */
     ShardMap map();
 
     /**
-     * Sees to it that {@link #map()} is at least as new as the catalog was when this was called. Where the catalog cannot
-     * be asked, the map stays as it is.
+     * Makes {@link #map()} at least as new as the catalog at the time of the call. If the catalog cannot be reached,
+     * the map stays as it is.
      */
     void refresh();
 
     /** Asks for a {@link #refresh()} soon, without waiting for it. */
     void hint();
 
-    /** Waits until the map is newer than a version, or the time is over. */
+    /** Waits until the map is newer than a version, or the timeout has passed. */
     void awaitNewerThan(long version, Duration timeout) throws InterruptedException;
 
     MapHealth health();

@@ -20,16 +20,16 @@ import org.postgresql.PGStatement;
 import org.shardflake.Sharding;
 
 /**
- * The newest rows of all shards, found some shards at a time.
+ * Finds the newest rows of all shards, some shards at a time.
  *
- * <p>An id begins with its time, so the order of ids is the order of time across shards too. Once enough rows are known,
- * shards are only asked for newer ones than the oldest of those, which most have none of.
+ * <p>An id begins with its time, so the order of ids is the order of time across shards too. Once enough rows are
+ * known, shards are asked only for rows newer than the oldest of those, and most have none.
  */
 final class NewestRows<T> {
 
     /**
-     * So many shards a statement: few enough for the later statements to gain from the earlier ones, and for the planner,
-     * whose work grows with each; many enough to spare round trips.
+     * Few enough that later statements profit from earlier ones and that planning, which grows with each shard, stays
+     * cheap; enough to save round trips.
      */
     private static final int SHARDS_A_STATEMENT = 100;
 
@@ -76,14 +76,16 @@ final class NewestRows<T> {
         }
     }
 
-    /** At once, since to plan so many arms takes longer than to run them; not at all where the pool is set up not to. */
+    /**
+     * Prepares at once, since planning so many arms takes longer than running them; never if the pool is set up not to.
+     */
     private static void prepareOnServer(PGStatement statement) throws SQLException {
         if (statement.getPrepareThreshold() > 1) {
             statement.setPrepareThreshold(1);
         }
     }
 
-    /** The query's own parameters, none where it is only columns, and the bounds, for each place that has them. */
+    /** Binds the query's own parameters, if it has any, and the bounds in each place. */
     private void bind(PreparedStatement statement, int places) throws SQLException {
         long oldest = oldestNeeded();
         int position = 1;
@@ -96,16 +98,15 @@ final class NewestRows<T> {
         }
     }
 
-    /** The same text for the same shards each time, so that the server need not plan it anew. */
+    /** Returns the same text for the same shards, so that the server need not plan it again. */
     private String text(List<Integer> shards) {
         Stream<String> arms = shards.stream().map(shard -> query.sql(Sharding.schema(shard)));
         if (query.isColumnsOfATable()) {
-            // PostgreSQL hands the condition to each arm and merges the primary keys from their ends: half the cost of
-            // what is below.
+            // PostgreSQL pushes the condition into each arm and merges the primary keys from their ends: half the cost
+            // of the form below.
             return newest(arms.collect(Collectors.joining(") UNION ALL (", "(", ")")));
         }
-        // Of a join it would sort all rows, and finds the newest by the index only with an order and a limit in each
-        // arm.
+        // It would sort all rows of a join; only an order and a limit in each arm make it find the newest by the index.
         return "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %d"
                 .formatted(arms.map(this::newest).collect(Collectors.joining(") UNION ALL (", "(", ")")), limit);
     }
@@ -140,7 +141,7 @@ final class NewestRows<T> {
         }
     }
 
-    /** The newest first. */
+    /** The rows, newest first. */
     List<T> inOrder() {
         return newest.stream()
                 .sorted(Comparator.comparingLong(Row<T>::id).reversed())

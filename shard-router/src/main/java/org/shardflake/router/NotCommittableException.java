@@ -7,7 +7,7 @@ package org.shardflake.router;
 import java.io.Serial;
 import java.sql.SQLException;
 
-/** Found before the commit was sent: this transaction cannot be committed, so nothing of it is there. */
+/** The transaction cannot be committed; found before the commit was sent, so none of its writes are there. */
 final class NotCommittableException extends SQLException {
 
     @Serial

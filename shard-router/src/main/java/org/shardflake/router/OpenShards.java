@@ -10,16 +10,16 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The shards that are known to be open on one server, so that few commits have to ask. Thread-safe.
+ * The shards known to be open on one server, so that few commits have to ask. Thread-safe.
  *
- * <p>Each answer comes with the number of the server's latest fence. Who holds a lease knows that this still is the latest one: a
- * fence stops its shard, then takes a number that no fence has had, and is up no sooner than all leases of earlier numbers have
- * ended. So a shard that was open after a number had been read is open while there is a lease of that number. Nothing has to be
- * forgotten when a connection or the server is lost, since no number comes back.
+ * <p>Each answer comes with the number of the server's latest fence. A lease guarantees that this is still the latest:
+ * a fence stops its shard, then takes a number that no fence has had, and is up only after all leases of earlier
+ * numbers have ended. So a shard that was open after a number was read stays open while a lease of that number lasts.
+ * Losing a connection or the server invalidates nothing, since no number is used twice.
  */
 final class OpenShards {
 
-    /** Less than the 2 ms that a fence waits, see {@code fence_tables.sql}, as clocks do not run alike. */
+    /** Less than the 2 ms that a fence waits (see {@code fence_tables.sql}), as clocks run at different speeds. */
     private static final long LEASE_NANOS = 1_500_000;
 
     private final LongSupplier nanoTime;
@@ -28,11 +28,11 @@ final class OpenShards {
 
     /**
      * @param fence the number of the server's latest fence
-     * @param end until when that holds, in nanoseconds of the clock given
+     * @param end when that ends, in nanoseconds of the clock given
      */
     private record Lease(long fence, long end) {}
 
-    /** A question, from before it is sent. */
+    /** The state of knowledge before a question is sent. */
     static final class Question {
 
         private final int shard;
@@ -50,14 +50,14 @@ final class OpenShards {
         this.nanoTime = nanoTime;
     }
 
-    /** Whether a shard is open now, as far as is known without asking. */
+    /** Whether a shard is known to be open now, without asking. */
     boolean isKnownOpen(int shard) {
         Lease held = lease;
         Long after = openAfter.get(shard);
         return held != null && after != null && after == held.fence && nanoTime.getAsLong() - held.end < 0;
     }
 
-    /** To be called before the question is sent. */
+    /** Begins a question; call it before sending. */
     Question ask(int shard) {
         return new Question(shard, lease, nanoTime.getAsLong());
     }
@@ -65,8 +65,8 @@ final class OpenShards {
     /**
      * Notes that the shard asked about is open.
      *
-     * @param fence the number that came with the answer. It may have been read after a look at the shard, so what is known of
-     *     the shard is that it was open after the number held before was read
+     * @param fence the number that came with the answer. It may have been read after the shard was looked at, so it is
+     *     only certain that the shard was open after the number held before was read
      */
     void isOpen(Question question, long fence) {
         if (question.held != null) {

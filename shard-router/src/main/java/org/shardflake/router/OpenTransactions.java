@@ -9,15 +9,16 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which thread is inside which transaction, so that another one begun there can join it or be refused.
+ * The transaction each thread is in, so that another one begun there can join it or be refused.
  *
- * <p>Entries live as long as the work does. Unlike a {@code ThreadLocal}'s they cannot be inherited or left behind.
+ * <p>Entries live as long as the work does. Unlike those of a {@code ThreadLocal}, they cannot be inherited or left
+ * behind.
  */
 final class OpenTransactions {
 
     private final Map<Thread, ShardTransaction> byThread = new ConcurrentHashMap<>();
 
-    /** The transaction that the calling thread is inside of. */
+    /** The transaction that the calling thread is in. */
     @Nullable
     ShardTransaction current() {
         return byThread.get(Thread.currentThread());

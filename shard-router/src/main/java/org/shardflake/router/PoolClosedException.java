@@ -7,7 +7,7 @@ package org.shardflake.router;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** A pool was closed between finding it and using it, since its server left the map; route again. */
+/** A pool was closed before it could be used, since its server left the map; route again. */
 final class PoolClosedException extends ShardflakeException {
 
     @Serial

@@ -31,7 +31,7 @@ public final class PoolExhaustedException extends ShardflakeException {
         return server;
     }
 
-    /** How many connections the pool may have. */
+    /** The maximum number of connections in the pool. */
     public int size() {
         return size;
     }

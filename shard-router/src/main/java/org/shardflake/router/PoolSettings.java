@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.function.BiConsumer;
 import org.shardflake.Server;
 
-/** What all of a router's pools have in common. */
+/** The settings that all pools of a router share. */
 record PoolSettings(
         int size,
         Duration connectionTimeout,

@@ -5,12 +5,12 @@
 package org.shardflake.router;
 
 /**
- * What the pool of a server's primary is doing.
+ * The state of the pool of a server's primary.
  *
  * @param server the server's name
  * @param active connections in use
  * @param idle connections waiting for use
  * @param waiting threads waiting for a connection
- * @param size how many connections there may be
+ * @param size the maximum number of connections
  */
 public record PoolStatus(String server, int active, int idle, int waiting, int size) {}

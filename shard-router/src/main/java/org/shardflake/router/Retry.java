@@ -14,7 +14,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.router.RouterListener.RetryReason;
 
-/** The tries of one piece of work: whether there is another one, and the wait before it. For one thread. */
+/** The tries of one piece of work: decides whether there is another, and waits before it. For one thread. */
 final class Retry {
 
     private static final long FIRST_PAUSE_MILLIS = 2;
@@ -35,12 +35,12 @@ final class Retry {
     }
 
     /**
-     * Whether the work may be tried again now; waits before it says yes.
+     * Whether the work may be tried again now; waits before it returns true.
      *
-     * @param tried where the work was tried
+     * @param tried the placement where the work was tried
      * @param version the version of the map that placed it there
-     * @param isGone asks the server whether the shard is not there any more, when a table was missing
-     * @throws ShardFencedException if the server refused it to the end
+     * @param isGone asks the server, if a table was missing, whether the shard has gone
+     * @throws ShardFencedException if the server refused the work to the end
      */
     boolean again(Exception failure, ShardPlacement tried, long version, BooleanSupplier isGone) {
         if (failure instanceof PoolClosedException) {
@@ -89,9 +89,9 @@ final class Retry {
     }
 
     /**
-     * Whether a read over many shards may be tried again where some of them were not; else as {@link #again}.
+     * Whether a read over many shards may be tried again when some were missing; otherwise as {@link #again}.
      *
-     * @param gone asks the server for one of the shards that is not there any more
+     * @param gone asks the server for one of the shards that has gone
      */
     boolean againRead(Exception failure, ShardMap map, Supplier<OptionalInt> gone) {
         if (failure instanceof PoolClosedException) {
@@ -138,10 +138,13 @@ final class Retry {
         return now.epoch() != tried.epoch() || !now.server().equals(tried.server());
     }
 
-    /** Goes on at once when the shard has moved; else waits a little, since the fence may also be lifted without a move. */
+    /**
+     * Returns at once if the shard has moved; otherwise waits a little, since the fence may also be lifted without a
+     * move.
+     */
     private void awaitMove(ShardPlacement tried, long version) {
         if (!tried.equals(refused)) {
-            // A server that the map has just named opens the shard within a moment.
+            // A server that the map has just named opens the shard shortly.
             refused = tried;
             pauseMillis = FIRST_PAUSE_MILLIS;
         }

@@ -7,14 +7,15 @@ package org.shardflake.router;
 import java.time.Duration;
 
 /**
- * How long a router goes on with work that a server refused because the shard is moving.
+ * The limits on retrying work that a server refused because the shard is moving.
  *
- * <p>Between tries it waits for the new map, 2 ms at first and at most 100 ms, and at another server 2 ms at first again. Immutable.
+ * <p>Between tries the router waits for the new map, 2 ms at first and at most 100 ms, starting over with 2 ms at
+ * another server. Immutable.
  *
- * @param maxTries how often the work is run at most, the first time included: 1 or more
- * @param deadline how long after the first try another one may begin
- * @param serializationFailures whether work that lost against another transaction (SQLSTATE 40001 or 40P01) is run again
- *     too
+ * @param maxTries the maximum number of runs, including the first: 1 or more
+ * @param deadline how long after the first try another may begin
+ * @param serializationFailures whether to also run work again that lost to another transaction (SQLSTATE 40001 or
+ *     40P01)
  */
 public record RetryPolicy(int maxTries, Duration deadline, boolean serializationFailures) {
 
@@ -38,7 +39,7 @@ public record RetryPolicy(int maxTries, Duration deadline, boolean serialization
         return new RetryPolicy(maxTries, duration, serializationFailures);
     }
 
-    /** Runs work again also after serialization failures and deadlocks. */
+    /** The same policy, but work is also run again after serialization failures and deadlocks. */
     public RetryPolicy withSerializationFailures() {
         return new RetryPolicy(maxTries, deadline, true);
     }

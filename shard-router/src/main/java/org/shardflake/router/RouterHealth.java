@@ -7,10 +7,10 @@ package org.shardflake.router;
 import java.util.List;
 
 /**
- * How a router's map and servers are.
+ * The health of a router's map and servers.
  *
- * @param map the map and the catalog it comes from
- * @param servers every server of the map
+ * @param map the state of the map and of its catalog
+ * @param servers the health of every server of the map
  */
 public record RouterHealth(MapHealth map, List<ServerHealth> servers) {
 

@@ -9,13 +9,13 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 
 /**
- * Hears what a router does, for metrics and logs.
+ * Receives the events of a router, for metrics and logs.
  *
  * <p>Called on the threads that do the work, so it must be quick, thread-safe, and not throw.
  */
 public interface RouterListener {
 
-    /** Why work was run again. */
+    /** The reason why work was run again. */
     enum RetryReason {
         /** The shard is moving or has moved. */
         SHARD_MOVED,

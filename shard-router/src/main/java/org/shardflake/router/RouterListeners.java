@@ -12,7 +12,7 @@ import org.shardflake.ShardMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Tells all listeners. */
+/** Passes each event on to all listeners. */
 final class RouterListeners implements RouterListener {
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
@@ -44,7 +44,7 @@ final class RouterListeners implements RouterListener {
         tell(listener -> listener.retried(server, reason));
     }
 
-    /** What a listener throws must not hide how the work ended. */
+    /** Logs what a listener throws, which must not hide how the work ended. */
     private void tell(Consumer<RouterListener> event) {
         for (RouterListener listener : listeners) {
             try {

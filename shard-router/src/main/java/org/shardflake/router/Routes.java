@@ -37,7 +37,7 @@ final class Routes {
         return new Routes(map, pools);
     }
 
-    /** The routes of a newer map, which keep the pools of servers that are still where they were. */
+    /** The routes of a newer map, which keep the pools of servers that have not changed. */
     Routes next(ShardMap newer, Function<Server, ServerPool> newPool) {
         Map<String, ServerPool> pools = new LinkedHashMap<>();
         for (Server server : newer.servers()) {
@@ -47,7 +47,7 @@ final class Routes {
         return new Routes(newer, pools);
     }
 
-    /** The pools that these routes have and the others have not. */
+    /** The pools of these routes that the others lack. */
     List<ServerPool> without(Routes others) {
         Map<String, ServerPool> gone = new HashMap<>(poolByServer);
         gone.values().removeAll(others.poolByServer.values());

@@ -8,7 +8,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 
 /**
- * Makes a value of the row that a result is at.
+ * Makes a value from the current row of a result.
  *
  * @param <T> the value
  */

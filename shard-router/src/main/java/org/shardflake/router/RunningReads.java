@@ -36,8 +36,8 @@ final class RunningReads {
     /**
      * Runs a read.
      *
-     * @param cancel what cancels it, in another thread
-     * @throws CancellationException if all were cancelled before
+     * @param cancel cancels the read, in another thread
+     * @throws CancellationException if all reads have been cancelled already
      */
     <T extends @Nullable Object, X extends Exception> T run(Runnable cancel, Read<T, X> read) throws X {
         enter(cancel);
@@ -60,7 +60,7 @@ final class RunningReads {
         }
     }
 
-    /** Waits for a cancel that is being sent, so that it cannot reach whoever uses the connection next. */
+    /** Waits for a cancel that is being sent, so that it cannot hit the connection's next user. */
     private void leave(Runnable cancel) {
         lock.lock();
         try {
@@ -72,8 +72,8 @@ final class RunningReads {
     }
 
     /**
-     * Cancels all. PostgreSQL ignores a cancel that comes before its statement, so it is sent again until nothing runs any more;
-     * only the first time makes the caller wait.
+     * Cancels all reads. PostgreSQL ignores a cancel that comes before its statement, so it is sent again until no read
+     * runs any more; the caller waits only for the first.
      */
     void cancel() {
         lock.lock();
@@ -108,7 +108,7 @@ final class RunningReads {
         }
     }
 
-    /** All at once: a server that does not answer keeps each waiting. */
+    /** Sends all cancels at once, since each would wait for a server that does not answer. */
     private void cancelAll() {
         List<Thread> cancelling = running.stream()
                 .map(cancel -> ManyShards.daemon(cancel, "shardflake-cancel"))

@@ -9,9 +9,9 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 
 /**
- * How {@link ShardRouter#scatter} goes about reading many shards. Immutable.
+ * The settings of {@link ShardRouter#scatter}. Immutable.
  *
- * <p>Unless said otherwise it runs 8 reads at a time, for 30 seconds at most, and fails as soon as one shard fails.
+ * <p>By default it runs 8 reads at a time, for 30 seconds at most, and fails as soon as one shard fails.
  */
 public final class Scatter {
 
@@ -29,17 +29,17 @@ public final class Scatter {
         this.collectsFailures = collectsFailures;
     }
 
-    /** Over all shards. */
+    /** Reads all shards. */
     public static Scatter allShards() {
         return new Scatter(null, DEFAULT_PARALLELISM, Duration.ofSeconds(30), false);
     }
 
-    /** Over some shards. */
+    /** Reads some shards. */
     public static Scatter over(ShardSet shards) {
         return new Scatter(shards, DEFAULT_PARALLELISM, Duration.ofSeconds(30), false);
     }
 
-    /** How many shards are read at a time, over all servers; each takes a connection. */
+    /** Sets how many shards are read at a time, over all servers; each takes a connection. */
     public Scatter parallelism(int reads) {
         if (reads < 1) {
             throw new IllegalArgumentException("parallelism is %d, allowed: 1 or more".formatted(reads));
@@ -47,12 +47,12 @@ public final class Scatter {
         return new Scatter(shards, reads, deadline, collectsFailures);
     }
 
-    /** When to give up: shards that have no result by then have failed, and what still runs is cancelled. */
+    /** Sets the time limit: shards without a result by then have failed, and reads still running are cancelled. */
     public Scatter deadline(Duration duration) {
         return new Scatter(shards, parallelism, duration, collectsFailures);
     }
 
-    /** Goes on when a shard fails, with a {@link ShardResult.Failure} among the results. */
+    /** Continues when a shard fails, with a {@link ShardResult.Failure} among the results. */
     public Scatter collectFailures() {
         return new Scatter(shards, parallelism, deadline, true);
     }

@@ -9,7 +9,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
-/** A read over many shards failed on one of them, or was not done by its deadline. */
+/** A read over many shards failed on one of them, or missed its deadline. */
 public final class ScatterException extends ShardflakeException {
 
     @Serial

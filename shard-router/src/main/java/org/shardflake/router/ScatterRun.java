@@ -25,11 +25,11 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     private final Scatter scatter;
     private final ShardWork<T, X> work;
     private final WaitingShards waiting;
-    /** Shards whose result was not handed out yet; of the thread that reads the stream. */
+    /** Shards whose result has not been handed out; used only by the thread that reads the stream. */
     private final Set<Integer> outstanding;
 
     private final BlockingQueue<ShardResult<T>> results;
-    /** Servers that could not be reached: waiting for them again would use the time of the others. */
+    /** Servers that could not be reached: waiting for them again would cost the others' time. */
     private final Map<String, ShardflakeException> unavailable = new ConcurrentHashMap<>();
 
     private final RunningReads running = new RunningReads();
@@ -42,7 +42,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
         this.work = work;
         this.waiting = new WaitingShards(router.map(), scatter.shards());
         this.outstanding = waiting.all();
-        // Workers wait for a slow reader rather than filling the memory.
+        // Workers wait for a slow reader instead of filling the memory.
         this.results = new LinkedBlockingQueue<>(2 * scatter.parallelism());
         this.end = System.nanoTime() + scatter.deadline().toNanos();
     }
@@ -66,7 +66,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
             while (taken != null && !running.isCancelled()) {
                 ShardResult<T> result = read(taken.shard());
                 while (!running.isCancelled() && !results.offer(result, 100, TimeUnit.MILLISECONDS)) {
-                    // The reader is slow, or has gone; the deadline ends the wait in any case.
+                    // The reader is slow or has gone; the deadline ends the wait in any case.
                     if (System.nanoTime() - end > 0) {
                         return;
                     }
@@ -110,7 +110,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
         }
         ShardResult<T> result = next();
         while (!outstanding.remove(result.shard())) {
-            result = next(); // It was given up as late, and came in after all.
+            result = next(); // This shard was given up as late, but its result came in after all.
         }
         if (result instanceof ShardResult.Failure<T> failure && !scatter.collectsFailures()) {
             running.cancel();

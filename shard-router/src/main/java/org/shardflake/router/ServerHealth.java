@@ -11,7 +11,7 @@ import java.util.Optional;
  * Whether a server answers.
  *
  * @param server the server's name
- * @param latency how long it took to get a connection and an answer, or to fail
- * @param problem why it does not answer
+ * @param latency the time to get a connection and an answer, or to fail
+ * @param problem why the server does not answer
  */
 public record ServerHealth(String server, Duration latency, Optional<String> problem) {}

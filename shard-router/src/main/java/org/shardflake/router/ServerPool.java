@@ -36,7 +36,7 @@ final class ServerPool {
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
     private static final long DRAIN_CHECK_MILLIS = 20;
     private static final int CANCEL_TIMEOUT_SECONDS = 1;
-    /** How much longer than for the server's own limit the driver waits. */
+    /** The driver waits this much longer than the server's own limit. */
     private static final int ANSWER_SECONDS = 10;
 
     private final Server server;
@@ -58,7 +58,7 @@ final class ServerPool {
         return server;
     }
 
-    /** Begins to connect to the primary, in the background. What is in the way, its first user is told. */
+    /** Starts connecting to the primary in the background. A failure is reported to the first user. */
     void open() {
         try {
             pool(Access.WRITE, false);
@@ -67,7 +67,7 @@ final class ServerPool {
         }
     }
 
-    /** Whether connections made for one of these servers are good for the other. */
+    /** Whether this pool's connections can serve another server too. */
     boolean serves(Server other) {
         return server.name().equals(other.name()) && server.url().equals(other.url());
     }
@@ -133,7 +133,7 @@ final class ServerPool {
         return new SessionPool(server.name(), new HikariDataSource(config), source, watch);
     }
 
-    /** The pool would try again and again, until the time to wait is over. */
+    /** Tries the first login before the pool, which would retry until its timeout. */
     private void logIn(FirstLogin login, PGSimpleDataSource source) {
         try {
             source.setLoginTimeout(
@@ -157,13 +157,13 @@ final class ServerPool {
         config.setDataSource(source);
         config.setMaximumPoolSize(settings.size());
         config.setConnectionTimeout(settings.connectionTimeout().toMillis());
-        // The server may be down now; other servers' shards are none the worse for it.
+        // The server may be down now, which must not affect shards on other servers.
         config.setInitializationFailTimeout(-1);
         config.setExceptionOverride(watch);
         config.setValidationTimeout(Math.min(
                 config.getValidationTimeout(), settings.connectionTimeout().toMillis()));
         settings.customizer().accept(server, config);
-        // HikariCP would set them only on a data source that it makes itself.
+        // HikariCP sets them only on a data source that it makes itself.
         for (String property : config.getDataSourceProperties().stringPropertyNames()) {
             setProperty(source, property, config.getDataSourceProperties().getProperty(property));
         }
@@ -189,7 +189,8 @@ final class ServerPool {
         limit(source);
         source.setTcpKeepAlive(true);
         source.setCancelSignalTimeout(CANCEL_TIMEOUT_SECONDS);
-        // Every statement is there once a shard, so the driver's default of 256 would never see one again.
+        // Each shard has its own copy of every statement, so the driver's default of 256 would evict each before its
+        // reuse.
         if (source.getPreparedStatementCacheQueries()
                 == Integer.parseInt(String.valueOf(PGProperty.PREPARED_STATEMENT_CACHE_QUERIES.getDefaultValue()))) {
             source.setPreparedStatementCacheQueries(settings.cachedStatements());
@@ -198,7 +199,7 @@ final class ServerPool {
         return source;
     }
 
-    /** The server ends statements that take too long; should it not answer at all, the driver gives it up some time later. */
+    /** Has the server end statements that take too long, and the driver give up a silent server some time later. */
     private void limit(PGSimpleDataSource source) {
         Duration limit = settings.statementTimeout();
         if (limit.isZero()) {
@@ -236,7 +237,7 @@ final class ServerPool {
                 : new ServerUnavailableException(server.name(), server.url(), reason);
     }
 
-    /** One of these shards for which the server says that it has no schema, if there is one and it says so. */
+    /** One of these shards whose schema the server says it lacks, if any. */
     OptionalInt lacks(List<Integer> shards) {
         try (Connection connection = connection(Access.READ, LentConnection.MANY_SHARDS);
                 PreparedStatement look = connection.prepareStatement("""
@@ -254,7 +255,7 @@ final class ServerPool {
         }
     }
 
-    /** What the primary's pool is doing; zeros when it was not needed yet. */
+    /** The state of the primary's pool; zeros if it has not been used yet. */
     PoolStatus status() {
         SessionPool pool = primary;
         HikariPoolMXBean state = pool == null ? null : pool.hikari().getHikariPoolMXBean();
@@ -268,7 +269,7 @@ final class ServerPool {
                         settings.size());
     }
 
-    /** Closes the pools once their connections were given back, or after the time given. Blocks until then. */
+    /** Closes the pools once their connections are back, or after the timeout. Blocks until then. */
     void drain(Duration timeout) {
         List<HikariDataSource> pools = takePools();
         long start = System.nanoTime();
@@ -308,7 +309,7 @@ final class ServerPool {
         }
     }
 
-    /** Whether connections are lent, or waited for. */
+    /** Whether connections are lent or waited for. */
     boolean isBusy() {
         SessionPool ofPrimary = primary;
         SessionPool ofReplicas = replicas;

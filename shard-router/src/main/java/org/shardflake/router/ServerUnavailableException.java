@@ -7,7 +7,7 @@ package org.shardflake.router;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** A server could not be connected to, so nothing was done there. Shards on other servers are not affected. */
+/** The router could not connect to a server, so nothing was done there. Shards on other servers are not affected. */
 public final class ServerUnavailableException extends ShardflakeException {
 
     @Serial

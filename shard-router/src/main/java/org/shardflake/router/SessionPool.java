@@ -23,10 +23,10 @@ import org.slf4j.LoggerFactory;
 final class SessionPool {
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
-    /** How often a server that has an older function library is looked at again. */
+    /** The interval at which a server with an older function library is checked again. */
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
-    /** What a new session of the pool is like: the driver and the pool's own statements have set something already. */
+    /** Reads the state of a new session, in which the driver and the pool have already set something. */
     private static final String LOOK = """
             SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
                             WHERE n.nspname = 'shardflake' AND p.proname = 'require_open' AND p.prorettype = 'bigint'::pg_catalog.regtype
@@ -46,9 +46,9 @@ final class SessionPool {
     private volatile @Nullable Session session;
 
     /**
-     * What every session of the pool has in common.
+     * The properties that all sessions of the pool share.
      *
-     * @param asks whether the server's function library can be asked if a shard is open
+     * @param asks whether the server's function library can tell if a shard is open
      * @param looked when that was found
      * @param reset the statements that make a session like a new one
      */
@@ -106,33 +106,33 @@ final class SessionPool {
     }
 
     private static String reset(String settings) {
-        // What was prepared by SQL cannot be told from the driver's own by DEALLOCATE, hence the look.
+        // DEALLOCATE cannot tell statements prepared by SQL from the driver's own, hence the query.
         return "SET SESSION AUTHORIZATION DEFAULT; RESET ALL; CLOSE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES;"
                 + " SELECT EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE from_sql), pg_catalog.pg_advisory_unlock_all()"
                 + (settings.isEmpty() ? "" : ", " + settings);
     }
 
-    /** Whether the server can be asked, with a commit, if the shard is open. */
+    /** Whether a commit can ask the server if the shard is open. */
     boolean asksWithCommit() {
         Session known = session;
         return known != null && known.asks;
     }
 
-    /** What the server has said to be open. */
+    /** The shards that the server has said are open. */
     OpenShards openShards() {
         return openShards;
     }
 
-    /** Whether statements may be kept prepared; a pooler between us and the server may not bear it. */
+    /** Whether statements may be kept prepared; a pooler before the server may not support it. */
     boolean prepares() {
         return source.getPrepareThreshold() != 0;
     }
 
-    /** Hears of a statement that failed and did not go by the pool's own way. */
+    /** Reports a failed statement that the pool has not seen itself. */
     void failed(SQLException e) {
         watch.adjudicate(e);
         if ("42883".equals(e.getSQLState())) {
-            session = null; // An older library was deployed meanwhile.
+            session = null; // An older library has been deployed since.
         }
     }
 
@@ -141,7 +141,7 @@ final class SessionPool {
         pool.evictConnection(pooled);
     }
 
-    /** Makes a session like a new one; false if that cannot be. */
+    /** Resets a session to its initial state; false if that fails. */
     boolean reset(Connection pooled, BaseConnection driver) {
         try {
             if (!pooled.getAutoCommit()) {
@@ -163,11 +163,11 @@ final class SessionPool {
         }
     }
 
-    /** Whether nothing has stayed. */
+    /** Resets the session; returns whether nothing was left behind. */
     private boolean resetSession(BaseConnection driver) throws SQLException {
         try (Statement statement = driver.createStatement()) {
             if (driver.getTransactionState() != TransactionState.IDLE) {
-                statement.execute("ROLLBACK"); // Begun by a statement's text.
+                statement.execute("ROLLBACK"); // The text of a statement began a transaction.
             }
             boolean hasRows = statement.execute(Objects.requireNonNull(session).reset);
             boolean stays = false;

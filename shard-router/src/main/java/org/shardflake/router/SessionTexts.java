@@ -13,14 +13,14 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Tells texts of statements that leave their session as it was from those that may not.
+ * Tells SQL that leaves its session unchanged from SQL that may not.
  *
- * <p>No parser: it knows the statements and functions of everyday work, and takes whatever else it meets for one that leaves
- * something. A wrong yes costs a round trip. What triggers, views and policies call it does not see.
+ * <p>Not a parser: it knows everyday statements and functions, and assumes that any other leaves traces. A wrong yes
+ * costs a round trip. It does not see calls by triggers, views and policies.
  */
 final class SessionTexts {
 
-    /** Of some hundred bytes each, once a shard. */
+    /** Some hundred bytes each, one text per shard. */
     private static final int MOST = 20_000;
 
     private static final Map<String, Boolean> KNOWN = new ConcurrentHashMap<>();
@@ -29,10 +29,10 @@ final class SessionTexts {
             "SELECT INSERT UPDATE DELETE MERGE WITH VALUES TABLE SHOW EXPLAIN SAVEPOINT RELEASE ROLLBACK COMMIT END ABORT LOCK COPY",
             "NOTIFY TRUNCATE ANALYZE VACUUM FETCH MOVE CLOSE");
 
-    /** What makes a SET end with its transaction, or be of nothing else. */
+    /** Words after SET that limit it to its transaction. */
     private static final Set<String> SET_IN_TRANSACTION = words("LOCAL TRANSACTION CONSTRAINTS");
 
-    /** Words that no statement without a trace needs. */
+    /** Words that only statements that leave traces need. */
     private static final Set<String> TRACES = words("TEMP TEMPORARY PG_TEMP PG_SETTINGS CHAIN");
 
     /** After these a parenthesis opens a list of columns: INTO photo (id), AS photo (id), WITH photo (id). */
@@ -88,7 +88,7 @@ final class SessionTexts {
         return Stream.of(lines).flatMap(line -> Arrays.stream(line.split(" "))).collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Whether the session may be another one after the statements of this text. */
+    /** Whether the statements of this text may change the session. */
     static boolean mayLeaveTraces(String sql) {
         Boolean known = KNOWN.get(sql);
         if (known != null) {
@@ -111,7 +111,7 @@ final class SessionTexts {
         return !isSet;
     }
 
-    /** Goes on behind the next token; false if it says that there may be traces. */
+    /** Moves past the next token; false if that means there may be traces. */
     private boolean next(char c) {
         if (Character.isWhitespace(c)) {
             at++;
@@ -163,13 +163,13 @@ final class SessionTexts {
         isName = false;
     }
 
-    /** Behind the next occurrence of an end, or behind everything. */
+    /** The position after the next occurrence of {@code end}, or the end of the text. */
     private int endOf(String end) {
         int found = sql.indexOf(end, at);
         return found < 0 ? sql.length() : found + end.length();
     }
 
-    /** Comments may be nested, and we do not count. */
+    /** Skips a comment; false if comments may be nested, since nesting is not counted. */
     private boolean skipComment() {
         int begin = at + 2;
         at = begin;
@@ -222,7 +222,7 @@ final class SessionTexts {
         while (at < sql.length() && sql.charAt(at) != '\'') {
             if (sql.charAt(at) == '\\') {
                 if (!hasEscapes) {
-                    return false; // It depends on standard_conforming_strings.
+                    return false; // The meaning depends on standard_conforming_strings.
                 }
                 at++;
             }

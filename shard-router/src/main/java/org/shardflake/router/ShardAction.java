@@ -7,11 +7,11 @@ package org.shardflake.router;
 /**
  * {@link ShardWork} that returns nothing.
  *
- * @param <X> what it may throw; left to inference, that is what its statements throw
+ * @param <X> the exception it may throw; if inferred, that of its statements
  */
 @FunctionalInterface
 public interface ShardAction<X extends Exception> {
 
-    /** Does the work. To return commits; to throw rolls back. */
+    /** Does the work. Returning commits; throwing rolls back. */
     void run(ShardTransaction tx) throws X;
 }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 
-/** Connects to the shard of a sharding key. For one thread, as JDBC has it. */
+/** Connects to the shard of a sharding key. For one thread, as JDBC specifies. */
 final class ShardConnectionBuilder implements ConnectionBuilder {
 
     private final ShardRouter router;
@@ -67,7 +67,7 @@ final class ShardConnectionBuilder implements ConnectionBuilder {
         try {
             return router.connection(shardKey);
         } catch (ShardflakeException | IllegalStateException e) {
-            // Frameworks expect of a data source what JDBC declares.
+            // Frameworks expect the exceptions that JDBC declares.
             throw new SQLException(e.getMessage(), "08001", e);
         }
     }

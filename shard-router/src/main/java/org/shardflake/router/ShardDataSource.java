@@ -14,7 +14,7 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** The router as JDBC 4.3 sees it: connections by sharding key. */
+/** The router as a JDBC 4.3 data source: connections by sharding key. */
 final class ShardDataSource implements DataSource {
 
     private final ShardRouter router;

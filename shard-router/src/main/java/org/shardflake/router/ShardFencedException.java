@@ -10,11 +10,11 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeException;
 
 /**
- * A server went on refusing work on a shard that the map places there, or had not got the shard at all, until tries or time ran
- * out. None of the work was done.
+ * A server refused work on a shard that the map places there, or lacked the shard, until tries or time ran out. None of
+ * the work was done.
  *
- * <p>Either the shard is being moved and the move is stuck, or this router's map is older than the move and the catalog cannot
- * be reached to get the new one.
+ * <p>Either the shard is being moved and the move is stuck, or this router's map is older than the move and the catalog
+ * cannot be reached for the new one.
  */
 public final class ShardFencedException extends ShardflakeException {
 
@@ -48,7 +48,7 @@ public final class ShardFencedException extends ShardflakeException {
         return shard;
     }
 
-    /** The server that refused. */
+    /** The server that refused the work. */
     public String server() {
         return server;
     }

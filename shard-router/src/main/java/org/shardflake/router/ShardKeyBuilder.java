@@ -14,7 +14,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 
-/** Makes a {@link ShardKey} of a uid the way JDBC makes sharding keys. For one thread, as JDBC has it. */
+/** Builds a {@link ShardKey} from a uid through JDBC's API for sharding keys. For one thread, as JDBC specifies. */
 final class ShardKeyBuilder implements ShardingKeyBuilder {
 
     private final List<@Nullable Object> subkeys = new ArrayList<>();

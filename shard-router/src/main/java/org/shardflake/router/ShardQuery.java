@@ -12,24 +12,24 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A SELECT to be run in many shards by {@link ShardRouter#fetch} and {@link ShardRouter#newest}.
+ * A SELECT that {@link ShardRouter#fetch} and {@link ShardRouter#newest} run in many shards.
  *
  * <pre>{@code
  * ShardQuery<Photo> photos = ShardQuery.of(
  *         "SELECT id, uid, title FROM ${shard.schema}.photo", row -> new Photo(row.getLong("id"), ...));
  * }</pre>
  *
- * <p>The router puts the shard's schema in place of <code>${shard.schema}</code>, and adds the condition on the id and the
- * order around it, so the SELECT must have a column of the name {@code id} that is an id, one row for each, and no ORDER
+ * <p>The router puts the shard's schema in place of <code>${shard.schema}</code>, and adds the condition on the id and
+ * the order around it, so the SELECT must have a column {@code id} of Shardflake ids, one row for each id, and no ORDER
  * BY or LIMIT of its own. Immutable.
  *
- * @param <T> what a row becomes
+ * @param <T> the type that a row is mapped to
  */
 public final class ShardQuery<T> {
 
     private static final String NAME = "(?:\\w+|\"\\w+\")";
     private static final String COLUMN = "(?:(?:\\$\\{shard\\.schema}\\.)?" + NAME + "\\.)?" + NAME;
-    /** Columns of one table, none renamed, and nothing after it: a WHERE can follow that means those columns. */
+    /** Columns of one table, none renamed, and nothing after it: an appended WHERE can refer to them. */
     private static final Pattern COLUMNS_OF_A_TABLE = Pattern.compile(
             "\\s*SELECT\\s+%1$s(?:\\s*,\\s*%1$s)*+\\s+FROM\\s+\\$\\{shard\\.schema}\\.%2$s\\s*".formatted(COLUMN, NAME),
             Pattern.CASE_INSENSITIVE);
@@ -86,12 +86,15 @@ public final class ShardQuery<T> {
                 access);
     }
 
-    /** The query with another deadline: after it, {@link ScatterException} is thrown and what still runs is cancelled. */
+    /**
+     * The query with another deadline, after which {@link ScatterException} is thrown and running statements are
+     * cancelled.
+     */
     public ShardQuery<T> deadline(Duration duration) {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, duration, access);
     }
 
-    /** The query run on replicas, which may be a little behind, where servers have them. */
+    /** The query run on replicas where servers have them; these may lag a little. */
     public ShardQuery<T> onReplicas() {
         return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, Access.REPLICA_READ);
     }
@@ -105,14 +108,17 @@ public final class ShardQuery<T> {
         return sql.replace(ShardTransaction.SCHEMA_PLACEHOLDER, schema);
     }
 
-    /** The query in a shard, to which a condition on the column {@code id} can be added after {@code WHERE}. */
+    /** The query in a shard, ready for {@code WHERE} and a condition on the column {@code id}. */
     String openSql(String schema) {
         String inShard = sql(schema);
-        // PostgreSQL plans an arm without a subquery in less time, and to look up ids takes little but planning.
+        // PostgreSQL plans an arm without a subquery faster, and looking up ids takes little but planning.
         return columnsOfATable ? inShard : "SELECT * FROM (" + inShard + ") AS rows";
     }
 
-    /** Whether this is known to be nothing but columns of one table: then it has no question mark either, be it parameter or operator. */
+    /**
+     * Whether the query is known to select only columns of one table, and so has no question mark, be it parameter or
+     * operator.
+     */
     boolean isColumnsOfATable() {
         return columnsOfATable && parameters.isEmpty();
     }

@@ -5,22 +5,22 @@
 package org.shardflake.router;
 
 /**
- * What came of a read on one of many shards.
+ * The outcome of a read on one of many shards.
  *
- * @param <T> what the read returned
+ * @param <T> the type that the read returns
  */
 public sealed interface ShardResult<T> {
 
     /** The shard. */
     int shard();
 
-    /** What the read returned, or a {@link ScatterException} if it failed. */
+    /** Returns the result of the read, or throws the {@link ScatterException} if it failed. */
     T get();
 
     /**
-     * A read that went well.
+     * A read that succeeded.
      *
-     * @param value what it returned
+     * @param value the result of the read
      */
     record Value<T>(int shard, T value) implements ShardResult<T> {
 
@@ -33,7 +33,7 @@ public sealed interface ShardResult<T> {
     /**
      * A read that failed.
      *
-     * @param cause why
+     * @param cause the reason
      */
     record Failure<T>(int shard, ScatterException cause) implements ShardResult<T> {
 

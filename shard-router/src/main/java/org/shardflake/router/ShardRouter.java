@@ -38,20 +38,19 @@ import org.shardflake.Sharding;
  * }
  * }</pre>
  *
- * <p>One for an application; thread-safe, also for virtual threads. It keeps a pool of connections per server, made on
- * first use or else some seconds after the server has come into the map, and follows the catalog's shard map; when the
- * catalog is down it goes on with the map it has. Whoever built it closes it.
+ * <p>Use one per application; thread-safe, also for virtual threads. It keeps a pool of connections per server, made on
+ * first use or some seconds after the server joined the map, and follows the catalog's shard map; while the catalog is
+ * down it keeps its map. The code that builds it closes it.
  *
- * <p>When a shard moves, its old server refuses writes. Work given to {@link #write} is then run again on the new one, so
- * the application does not notice. So is work that only reads or locks: the server is asked with its commit. A {@link #read} sees
- * the map's server: until this router has heard of a move, which takes milliseconds or, if the catalog's notification was lost,
- * the poll interval, it may read rows as they were at the move.
+ * <p>When a shard moves, its old server refuses writes. Work given to {@link #write} is then run again on the new one,
+ * so the application does not notice. This includes work that only reads or locks, since its commit asks the server. A
+ * {@link #read} goes to the server in the map: until this router learns of a move, which takes milliseconds or, if the
+ * catalog's notification was lost, the poll interval, it may read rows as they were at the move.
  *
- * <p>Connections go from one piece of work to the next as they were: settings, roles, locks and temporary tables of statements do
- * not.
+ * <p>Connections are reset between pieces of work: settings, roles, locks and temporary tables do not carry over.
  *
- * <p>A transaction belongs to one shard. What begins inside the work of another joins that one's transaction if it is
- * of the same shard, and is refused with {@link CrossShardException} otherwise.
+ * <p>A transaction belongs to one shard. Work begun inside other work joins its transaction if it is for the same
+ * shard, and is refused with {@link CrossShardException} otherwise.
  */
 public final class ShardRouter implements AutoCloseable {
 
@@ -69,9 +68,9 @@ public final class ShardRouter implements AutoCloseable {
     private final ManyShards manyShards;
     private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
     private volatile Routes routes;
-    /** Takes no more work. */
+    /** Set once the router takes no more work. */
     private volatile boolean closed;
-    /** Has closed its connections, under work that was not done in time. */
+    /** Set once its connections were closed under work that did not finish in time. */
     private volatile boolean cut;
 
     ShardRouter(
@@ -92,7 +91,7 @@ public final class ShardRouter implements AutoCloseable {
         this.manyShards = new ManyShards(this, executor);
     }
 
-    /** Begins a router. */
+    /** Starts building a router. */
     public static ShardRouterBuilder builder() {
         return new ShardRouterBuilder();
     }
@@ -101,13 +100,13 @@ public final class ShardRouter implements AutoCloseable {
         return new ServerPool(server, poolSettings, maps::hint);
     }
 
-    /** The map that this router routes by now. */
+    /** The map that this router currently uses. */
     public ShardMap map() {
         return routes.map();
     }
 
     /**
-     * Where the shard of a key is now.
+     * The current placement of a key's shard.
      *
      * @throws org.shardflake.ShardOutOfRangeException if there is no such shard
      */
@@ -116,7 +115,7 @@ public final class ShardRouter implements AutoCloseable {
         return map.placement(map.shard(key));
     }
 
-    /** The schema of the shard of a key, to qualify tables with: {@code shard_0007}. */
+    /** The schema of a key's shard, for qualifying tables: {@code shard_0007}. */
     public String schema(ShardKey key) {
         return Sharding.schema(map().shard(key));
     }
@@ -124,37 +123,44 @@ public final class ShardRouter implements AutoCloseable {
     /**
      * Runs work in a transaction on the shard of a uid, and returns what it returns.
      *
-     * <p>When it returns, the transaction commits; when it throws, that is rolled back and thrown on. When the shard is
-     * moving or has moved, also if the work only read or locked, or the connection is lost before the commit, the work is run
-     * again.
+     * <p>If the work returns, the transaction commits; if it throws, the transaction is rolled back and the exception
+     * passed on. If the shard is moving or has moved, even for work that only read or locked, or the connection is lost
+     * before the commit, the work is run again.
      *
-     * @throws X what the work throws, after which nothing of it is left
-     * @throws ShardFencedException if the shard's server refused the work, or had not got the shard, until tries or time ran out
+     * @throws X what the work throws; its transaction is rolled back
+     * @throws ShardFencedException if the shard's server refused the work, or lacked the shard, until tries or time ran
+     *     out
      * @throws CrossShardException inside a transaction of another shard
-     * @throws ServerUnavailableException if the server cannot be connected to
+     * @throws ServerUnavailableException if the router cannot connect to the server
      * @throws AuthenticationFailedException if the server refuses the login
-     * @throws InterruptedWorkException if the thread is interrupted while it waits for a connection or for another try
+     * @throws InterruptedWorkException if the thread is interrupted while waiting for a connection or another try
      * @throws IllegalStateException if the router is closed
-     * @throws PoolExhaustedException if no connection to it became free in time
-     * @throws ShardSqlException if the server refused to commit, as for a deferred constraint
-     * @throws CommitOutcomeUnknownException if the connection broke while committing; the only case in which the work may
-     *     have been done although this throws
+     * @throws PoolExhaustedException if no connection to the server became free in time
+     * @throws ShardSqlException if the server refused to commit, for example because of a deferred constraint
+     * @throws CommitOutcomeUnknownException if the connection broke during the commit; the only case in which the work
+     *     may have been done although this throws
      */
     public <T extends @Nullable Object, X extends Exception> T write(long uid, ShardWork<T, X> work) throws X {
         return admitted(map().shardOfUid(uid), Access.WRITE, work);
     }
 
-    /** Runs work in a transaction on the shard of a key; else as {@link #write(long, ShardWork)}. */
+    /** Runs work in a transaction on the shard of a key; otherwise as {@link #write(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T write(ShardKey key, ShardWork<T, X> work) throws X {
         return admitted(map().shard(key), Access.WRITE, work);
     }
 
-    /** Runs work that returns nothing in a transaction on the shard of a uid; else as {@link #write(long, ShardWork)}. */
+    /**
+     * Runs work that returns nothing in a transaction on the shard of a uid; otherwise as
+     * {@link #write(long, ShardWork)}.
+     */
     public <X extends Exception> void run(long uid, ShardAction<X> action) throws X {
         run(ShardKey.uid(uid), action);
     }
 
-    /** Runs work that returns nothing in a transaction on the shard of a key; else as {@link #write(long, ShardWork)}. */
+    /**
+     * Runs work that returns nothing in a transaction on the shard of a key; otherwise as
+     * {@link #write(long, ShardWork)}.
+     */
     public <X extends Exception> void run(ShardKey key, ShardAction<X> action) throws X {
         this.<Boolean, X>write(key, tx -> {
             action.run(tx);
@@ -163,22 +169,22 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
-     * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what {@link
-     * #write(long, ShardWork)} throws. When the connection is lost, the work is run again. What it reads may be of before a move that
-     * this router has not heard of.
+     * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what
+     * {@link #write(long, ShardWork)} throws. If the connection is lost, the work is run again. It may read rows from
+     * before a move that this router has not learned of.
      */
     public <T extends @Nullable Object, X extends Exception> T read(long uid, ShardWork<T, X> work) throws X {
         return admitted(map().shardOfUid(uid), Access.READ, work);
     }
 
-    /** Runs work in a read-only transaction on the shard of a key; else as {@link #read(long, ShardWork)}. */
+    /** Runs work in a read-only transaction on the shard of a key; otherwise as {@link #read(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T read(ShardKey key, ShardWork<T, X> work) throws X {
         return admitted(map().shard(key), Access.READ, work);
     }
 
     /**
-     * Runs work in a read-only transaction that may be a little behind: on a replica if the server's URL names several
-     * hosts and one of them is a replica, else on the primary.
+     * Runs work in a read-only transaction that may lag a little: on a replica if the server's URL names several hosts
+     * and one of them is a replica, otherwise on the primary.
      */
     public <T extends @Nullable Object, X extends Exception> T readReplica(ShardKey key, ShardWork<T, X> work)
             throws X {
@@ -199,7 +205,7 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    /** Lets work in that {@link #close} waits for, until {@link #leave}. */
+    /** Admits work, which {@link #close} waits for until {@link #leave}. */
     void enter() {
         running.increment();
         if (closed) {
@@ -322,7 +328,7 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    /** Whether the server itself refused to commit, and the connection has survived it. */
+    /** Whether the server itself refused to commit and the connection survived. */
     private static boolean isAnswer(Connection connection, SQLException e) {
         try {
             return e instanceof NotCommittableException || (SqlFailure.isAnswer(e) && !connection.isClosed());
@@ -335,17 +341,17 @@ public final class ShardRouter implements AutoCloseable {
         try {
             connection.close();
         } catch (SQLException e) {
-            // The pool has dropped it; what the work did is decided by now.
+            // The pool has dropped the connection; the outcome of the work is decided by now.
         }
     }
 
     /**
      * A pooled connection to the server of a key's shard, in auto-commit mode. The caller closes it.
      *
-     * <p>For code that cannot be given as a lambda: when the shard moves, its statements fail with SQLSTATE {@code SF001}
-     * and are for the caller to repeat on a new connection. So does the commit of a transaction that only read, unless the connection
-     * is read-only; in auto-commit mode, what reads may be of before a move. Tables need the shard's {@link #schema schema}. Inside a
-     * transaction of the same shard it is that one's connection.
+     * <p>For code that cannot be a lambda. When the shard moves, its statements fail with SQLSTATE {@code SF001} and
+     * the caller must repeat them on a new connection. So does the commit of a transaction that only read, unless the
+     * connection is read-only; in auto-commit mode, reads may see rows from before a move. Tables need the shard's
+     * {@link #schema schema}. Inside a transaction of the same shard, this is the connection of that transaction.
      *
      * @throws CrossShardException inside a transaction of another shard
      */
@@ -371,8 +377,8 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
-     * A data source whose connections are asked for with a {@link ShardKey} as JDBC's sharding key, for frameworks such as
-     * Spring's {@code ShardingKeyDataSourceAdapter}. Without a key it refuses.
+     * A data source that takes a {@link ShardKey} as JDBC's sharding key, for frameworks such as Spring's
+     * {@code ShardingKeyDataSourceAdapter}. It refuses requests without a key.
      */
     public DataSource dataSource() {
         return new ShardDataSource(this);
@@ -388,7 +394,7 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
-     * Reads the newest rows of all shards: those with the highest ids, the newest first.
+     * Reads the newest rows of all shards: those with the highest ids, newest first.
      *
      * @param limit how many: 1 or more
      */
@@ -404,7 +410,7 @@ public final class ShardRouter implements AutoCloseable {
     /**
      * Runs a read on many shards at once, each in a transaction of its own.
      *
-     * @return the results as they come in, in no order; to close it before its end stops what still runs
+     * @return the results in order of arrival; closing the stream before its end stops the reads still running
      */
     public <T, X extends Exception> Stream<ShardResult<T>> scatter(Scatter scatter, ShardWork<T, X> work) {
         return overMany(() -> manyShards.scatter(scatter, work));
@@ -429,13 +435,13 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    /** Asks the catalog for a newer map now, and returns the map. Where the catalog is down, that is the one in use. */
+    /** Asks the catalog for a newer map now, and returns the map, which is the one in use if the catalog is down. */
     public ShardMap refresh() {
         maps.refresh();
         return map();
     }
 
-    /** Connects to every server, and says how they and the map are. Takes as long as the slowest server. */
+    /** Connects to every server, and reports their health and the map's. Takes as long as the slowest server. */
     public RouterHealth health() {
         enter();
         try {
@@ -445,12 +451,12 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    /** How good the map is, without connecting to anything. */
+    /** The state of the map, without connecting to anything. */
     public MapHealth mapHealth() {
         return maps.health();
     }
 
-    /** What the pools are doing, without connecting to anything. */
+    /** The state of the pools, without connecting to anything. */
     public List<PoolStatus> pools() {
         return routes.pools().stream().map(ServerPool::status).toList();
     }
@@ -467,7 +473,7 @@ public final class ShardRouter implements AutoCloseable {
         return new Retry(retryPolicy, maps, listener);
     }
 
-    /** Routes by a new map, and lets go of servers that it lacks once their work is done. */
+    /** Routes by a new map, and drops servers that it lacks once their work is done. */
     void mapChanged(ShardMap map) {
         changingRoutes.lock();
         try {
@@ -484,7 +490,9 @@ public final class ShardRouter implements AutoCloseable {
         listener.mapChanged(map);
     }
 
-    /** So that the first writers of a server, as after a cutover, do not wait for connections. */
+    /**
+     * Opens pools early, so that a server's first writers, for example after a cutover, do not wait for connections.
+     */
     void openPools() {
         routes.pools().forEach(ServerPool::open);
     }
@@ -508,8 +516,8 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
-     * Takes no more work, waits for what runs, {@linkplain ShardRouterBuilder#closeTimeout for some time}, and closes all connections;
-     * work that still runs then fails. New work gets an {@code IllegalStateException}: the router is closed.
+     * Stops taking work, waits {@linkplain ShardRouterBuilder#closeTimeout for some time} for running work, and closes
+     * all connections, so that work still running then fails. New work gets an {@code IllegalStateException}.
      */
     @Override
     public void close() {
@@ -534,7 +542,7 @@ public final class ShardRouter implements AutoCloseable {
                 Thread.sleep(LOOK_FOR_WORK_MILLIS);
             }
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // Whoever interrupts does not want to wait.
+            Thread.currentThread().interrupt(); // An interrupt means that the caller does not want to wait.
         }
     }
 

@@ -20,7 +20,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.server.ServerUrl;
 
-/** What a {@link ShardRouter} is made of. Only a catalog, a file or a map must be given; not thread-safe. */
+/** Builds a {@link ShardRouter}. Only a catalog, a file or a map is required. Not thread-safe. */
 public final class ShardRouterBuilder {
 
     private @Nullable ServerUrl catalog;
@@ -41,21 +41,21 @@ public final class ShardRouterBuilder {
 
     ShardRouterBuilder() {}
 
-    /** The database with the catalog, as {@code postgresql://user@host/database}, to follow its shard map. */
+    /** Follows the shard map of the catalog in this database, given as {@code postgresql://user@host/database}. */
     public ShardRouterBuilder catalog(String url) {
         return catalog(ServerUrl.parse(url));
     }
 
-    /** The database with the catalog, to follow its shard map. */
+    /** Follows the shard map of the catalog in this database. */
     public ShardRouterBuilder catalog(ServerUrl url) {
         this.catalog = url;
         return this;
     }
 
     /**
-     * A map that never changes, instead of a catalog's.
+     * Uses a map that never changes, instead of a catalog's.
      *
-     * <p>Moved shards are then out of reach: writes to them fail with {@link ShardFencedException}.
+     * <p>Shards that move are then out of reach: writes to them fail with {@link ShardFencedException}.
      */
     public ShardRouterBuilder map(ShardMap map) {
         this.staticMap = map;
@@ -63,7 +63,7 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * A map that never changes, read from a file that {@link ShardMapFile} describes.
+     * Uses a map that never changes, read from a file in the format of {@link ShardMapFile}.
      *
      * @throws IllegalArgumentException if it is not a shard map
      */
@@ -76,39 +76,41 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * Where to keep a copy of the catalog's map, to start with when the catalog is down. None is kept unless this is
-     * called.
+     * Sets where to keep a copy of the catalog's map, for starting while the catalog is down. By default none is kept.
      */
     public ShardRouterBuilder cacheFile(Path file) {
         this.cacheFile = file;
         return this;
     }
 
-    /** How often to ask the catalog for its version, besides being notified; 5 seconds if not said. */
+    /** Sets how often to ask the catalog for its version, besides being notified; 5 seconds by default. */
     public ShardRouterBuilder pollInterval(Duration interval) {
         this.pollInterval = positive("poll interval", interval);
         return this;
     }
 
-    /** How long to wait for work on a server that has left the map before its connections are cut; 30 seconds if not said. */
+    /**
+     * Sets how long work may go on at a server that has left the map before its connections are cut; 30 seconds by
+     * default.
+     */
     public ShardRouterBuilder drainTimeout(Duration timeout) {
         this.drainTimeout = positive("drain timeout", timeout);
         return this;
     }
 
-    /** How long to go on with work on a shard that is moving; {@link RetryPolicy#DEFAULT} if not said. */
+    /** Sets the limits on retrying work on a shard that is moving; {@link RetryPolicy#DEFAULT} by default. */
     public ShardRouterBuilder retryPolicy(RetryPolicy policy) {
         this.retryPolicy = policy;
         return this;
     }
 
-    /** How many connections to a server at most; 10 if not said. */
+    /** Sets the maximum number of connections to a server; 10 by default. */
     public ShardRouterBuilder poolSize(int size) {
         this.poolSize = positive("pool size", size);
         return this;
     }
 
-    /** How long to wait for a connection; 5 seconds if not said, at least 250 ms. */
+    /** Sets how long to wait for a connection: at least 250 ms, 5 seconds by default. */
     public ShardRouterBuilder connectionTimeout(Duration timeout) {
         if (timeout.toMillis() < 250) {
             throw new IllegalArgumentException("connection timeout is %s, allowed: 250 ms or more".formatted(timeout));
@@ -118,11 +120,11 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * How long a statement may take before its server ends it; 60 seconds if not said, zero for no limit.
+     * Sets how long a statement may take before its server ends it; 60 seconds by default, zero for no limit.
      *
-     * <p>A server that does not answer at all is given up 10 seconds later: the connection is lost then. A {@code
-     * statement_timeout} in the options of a server's URL, and its {@code socketTimeout}, go first. Work that needs longer says {@code
-     * SET LOCAL statement_timeout}, up to those 10 seconds.
+     * <p>If a server does not answer at all, its connection is dropped 10 seconds later. A {@code statement_timeout} in
+     * the options of a server's URL, and its {@code socketTimeout}, take precedence. Work that needs longer can
+     * {@code SET LOCAL statement_timeout}, up to those 10 seconds.
      */
     public ShardRouterBuilder statementTimeout(Duration timeout) {
         if (timeout.isNegative() || (!timeout.isZero() && timeout.toMillis() == 0)) {
@@ -133,7 +135,10 @@ public final class ShardRouterBuilder {
         return this;
     }
 
-    /** How long {@link ShardRouter#close} waits for work that runs, before it cuts the connections; 30 seconds if not said. */
+    /**
+     * Sets how long {@link ShardRouter#close} waits for running work before it cuts the connections; 30 seconds by
+     * default.
+     */
     public ShardRouterBuilder closeTimeout(Duration timeout) {
         if (timeout.isNegative()) {
             throw new IllegalArgumentException("close timeout is %s, allowed: 0 or more".formatted(timeout));
@@ -143,10 +148,10 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * How many prepared statements the driver keeps per connection; 1000 if not said.
+     * Sets how many prepared statements the driver keeps per connection; 1000 by default.
      *
-     * <p>A statement is there once for every shard of the server that is used. Those used five times are kept by the server
-     * too, some 10 to 100 kB each.
+     * <p>Each statement counts once for every shard of the server that uses it. The server also keeps those used five
+     * times, some 10 to 100 kB each.
      */
     public ShardRouterBuilder cachedStatements(int statements) {
         this.cachedStatements = positive("cached statements", statements);
@@ -154,29 +159,29 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * Who to log in as on all servers and the catalog, instead of the user in their URLs; a password may also be in {@code
-     * ~/.pgpass}.
+     * Sets the login for all servers and the catalog, instead of the user in their URLs; a password may also be in
+     * {@code ~/.pgpass}.
      */
     public ShardRouterBuilder credentials(String user, @Nullable String password) {
         this.login = new Login(user, password);
         return this;
     }
 
-    /** Changes a server's pool before it is made, for whatever has no method here. */
+    /** Changes a server's pool before it is made, for settings without a method here. */
     public ShardRouterBuilder customizePools(BiConsumer<Server, HikariConfig> customizer) {
         this.poolCustomizer = customizer;
         return this;
     }
 
-    /** Adds somebody who hears what the router does. */
+    /** Adds a listener to the router's events. */
     public ShardRouterBuilder listener(RouterListener listener) {
         listeners.add(listener);
         return this;
     }
 
     /**
-     * What runs reads over many shards, instead of threads of the router's own; the caller closes it. {@code
-     * Executors.newVirtualThreadPerTaskExecutor()} will do.
+     * Runs reads over many shards on an executor instead of the router's own threads; the caller closes it.
+     * {@code Executors.newVirtualThreadPerTaskExecutor()} will do.
      */
     public ShardRouterBuilder executor(ExecutorService executor) {
         this.executor = executor;
@@ -184,7 +189,7 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * Loads the map and makes the router; connections to servers are opened when needed.
+     * Loads the map and creates the router, which connects to servers when needed.
      *
      * @throws IllegalStateException if not exactly one of catalog and map was given
      * @throws org.shardflake.catalog.CatalogUnavailableException if the catalog cannot be reached and there is no cached

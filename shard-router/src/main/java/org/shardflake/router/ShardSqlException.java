@@ -10,10 +10,10 @@ import java.util.Objects;
 import org.shardflake.ShardflakeException;
 
 /**
- * A server refused something that the router itself asked of it: to begin or commit a transaction, or a read over many
- * shards. The transaction was rolled back.
+ * A server refused a request of the router itself: to begin or commit a transaction, or a read over many shards. The
+ * transaction was rolled back.
  *
- * <p>What statements of the application's own throw reaches it as it is.
+ * <p>Exceptions of the application's own statements reach it unchanged.
  */
 public final class ShardSqlException extends ShardflakeException {
 

@@ -12,14 +12,13 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.Sharding;
 
 /**
- * A transaction on one shard, for as long as the work given to {@link ShardRouter#write} or {@link ShardRouter#read}
- * runs.
+ * A transaction on one shard, valid while the work given to {@link ShardRouter#write} or {@link ShardRouter#read} runs.
  *
- * <p>Not thread-safe: it is one connection. The router begins it, commits it and gives the connection back.
+ * <p>Not thread-safe, since it uses one connection. The router begins it, commits it and returns the connection.
  */
 public final class ShardTransaction {
 
-    /** What stands for the shard's schema in SQL given to {@link #sql}. */
+    /** The placeholder for the shard's schema in SQL given to {@link #sql}. */
     static final String SCHEMA_PLACEHOLDER = "${shard.schema}";
 
     private final ShardMap map;
@@ -42,12 +41,12 @@ public final class ShardTransaction {
         return shard;
     }
 
-    /** The PostgreSQL schema that is this shard, to qualify tables with: {@code shard_0007}. */
+    /** The shard's PostgreSQL schema, for qualifying tables: {@code shard_0007}. */
     public String schema() {
         return Sharding.schema(shard);
     }
 
-    /** Where the shard is, as the map had it when the transaction began. */
+    /** The shard's placement in the map when the transaction began. */
     public ShardPlacement placement() {
         return map.placement(shard);
     }
@@ -58,7 +57,7 @@ public final class ShardTransaction {
     }
 
     /**
-     * The connection of this transaction. It refuses to commit, to roll back and to leave the transaction; closing it does
+     * The connection of this transaction. It refuses to commit, roll back or leave the transaction; closing it does
      * nothing.
      */
     public Connection connection() {
@@ -71,10 +70,10 @@ public final class ShardTransaction {
     }
 
     /**
-     * Returns when the key is in this transaction's shard.
+     * Checks that the key is in this transaction's shard.
      *
-     * @throws CrossShardException if it is in another shard, so that a statement about it would find nothing here, or
-     *     write a row where nobody looks for it
+     * @throws CrossShardException if it is in another shard, where a statement here would find nothing, or write a row
+     *     that nobody finds
      */
     public void require(ShardKey key) {
         requireShard(map.shard(key), key);
@@ -86,14 +85,14 @@ public final class ShardTransaction {
         }
     }
 
-    /** Work inside this transaction has failed, so that whoever goes on regardless cannot keep the rest. */
+    /** Notes that work inside this transaction has failed, so that it cannot commit the rest. */
     void failed() {
         failed = true;
     }
 
     /**
-     * Returns when COMMIT would commit. PostgreSQL answers it with ROLLBACK, and the driver is silent about that, when a
-     * statement has failed and the work went on.
+     * Checks that COMMIT would commit. After a failed statement PostgreSQL answers it with ROLLBACK, which the driver
+     * does not report.
      */
     void checkCommittable() throws SQLException {
         if (failed) {
@@ -104,13 +103,13 @@ public final class ShardTransaction {
         }
         if (lent.isFailed()) {
             throw new NotCommittableException(
-                    "a statement has failed and the work went on, but PostgreSQL has given the transaction up; let the"
+                    "a statement has failed and the work went on, but PostgreSQL has aborted the transaction; let the"
                             + " exception through, or use a savepoint around what may fail",
                     "25P02");
         }
     }
 
-    /** Cancels the statement that runs now; for another thread. The connection is not used again. */
+    /** Cancels the running statement; called from another thread. The connection is not used again. */
     void cancel() {
         lent.cancel();
     }

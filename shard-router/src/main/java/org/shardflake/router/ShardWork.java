@@ -7,17 +7,17 @@ package org.shardflake.router;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work in one transaction on one shard, run again from the start when the shard moved under it.
+ * Work in one transaction on one shard, run again from the start if the shard moves meanwhile.
  *
- * <p>So it must not leave traces outside the transaction that a second run would repeat: no message sent, no counter
- * increased.
+ * <p>It must therefore have no effects outside the transaction that a second run would repeat: send no message,
+ * increase no counter.
  *
- * @param <T> what it returns
- * @param <X> what it may throw; left to inference, that is what its statements throw
+ * @param <T> the type of the result
+ * @param <X> the exception it may throw; if inferred, that of its statements
  */
 @FunctionalInterface
 public interface ShardWork<T extends @Nullable Object, X extends Exception> {
 
-    /** Does the work. To return commits; to throw rolls back. */
+    /** Does the work. Returning commits; throwing rolls back. */
     T run(ShardTransaction tx) throws X;
 }

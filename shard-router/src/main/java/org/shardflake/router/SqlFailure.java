@@ -10,24 +10,24 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.postgresql.util.PSQLException;
 
-/** What a failure says about the shard, however deep the {@code SQLException} is wrapped. */
+/** The meaning of a failure for the shard, however deeply the {@code SQLException} is wrapped. */
 enum SqlFailure {
     /** The server refuses writes to the shard: SF001. */
     FENCED,
-    /** The shard's schema or table is not there, as after a move when the old copy is gone. */
+    /** The shard's schema or table is missing, for example after a move whose old copy is gone. */
     MISSING,
-    /** The transaction lost against another one. */
+    /** The transaction lost to another. */
     SERIALIZATION,
-    /** The connection was lost before a commit was begun, so nothing is there. */
+    /** The connection was lost before a commit began, so nothing was written. */
     LOST,
-    /** Anything else, which another try would meet again. */
+    /** Any other failure, which would happen again on another try. */
     OTHER;
 
     private static final int MAX_DEPTH = 30;
     private static final Set<String> MISSING_STATES = Set.of("42P01", "3F000", "42883");
     private static final Set<String> SERIALIZATION_STATES = Set.of("40001", "40P01");
 
-    /** By PostgreSQL, as it is shut down, or the session ended by an administrator. */
+    /** The states of a shutdown, and of a session ended by an administrator. */
     private static final Set<String> SHUTDOWN_STATES = Set.of("57P01", "57P02");
 
     static SqlFailure of(Throwable failure) {
@@ -46,7 +46,7 @@ enum SqlFailure {
         return isLost(failure) ? LOST : OTHER;
     }
 
-    /** Whether a server refused a login: PostgreSQL's class 28, and the driver's own when it has no password to give. */
+    /** Whether a server refused a login: PostgreSQL's class 28, or the driver's own error for a missing password. */
     static boolean isLoginRefused(Throwable failure) {
         return anyState(failure, state -> state.startsWith("28") || state.equals("08004"));
     }
@@ -63,8 +63,8 @@ enum SqlFailure {
     }
 
     /**
-     * Whether the server answered with an error of its own, rather than going away. After FATAL, as from
-     * pg_terminate_backend, it answers too and then closes the connection, and a commit may or may not be on disk.
+     * Whether the server answered with an error instead of going away. With FATAL, for example from
+     * pg_terminate_backend, it also answers but then closes the connection, and a commit may or may not be on disk.
      */
     static boolean isAnswer(SQLException failure) {
         String state = Objects.requireNonNullElse(failure.getSQLState(), "");
@@ -80,7 +80,7 @@ enum SqlFailure {
             if (!(cause instanceof SQLException sql)) {
                 return false;
             }
-            // A batch chains what its statements threw here.
+            // A batch chains the exceptions of its statements here.
             for (SQLException next = sql; next != null; next = next.getNextException()) {
                 if (wanted.test(Objects.requireNonNullElse(next.getSQLState(), ""))) {
                     return true;

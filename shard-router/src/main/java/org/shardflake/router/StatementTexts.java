@@ -10,22 +10,22 @@ import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
-/** Texts of statements over many shards, kept since to write one takes a tenth of the time to run it. Thread-safe. */
+/** A cache of statements over many shards, since building one takes a tenth of the time to run it. Thread-safe. */
 final class StatementTexts {
 
     /** Several kilobytes each. With 8,192 shards a query of the newest rows has 82. */
     private static final int MOST = 500;
 
     private final ReentrantLock lock = new ReentrantLock();
-    /** Those last asked for come last. */
+    /** The most recently used come last. */
     private final Map<Key, String> texts = new LinkedHashMap<>(16, 0.75f, true);
 
     /**
-     * What a text depends on.
+     * The values that a text depends on.
      *
-     * @param sql of the query, with the placeholder for the schema
-     * @param columnsOfATable whether that is only columns of one table
-     * @param limit of rows
+     * @param sql the SQL of the query, with the placeholder for the schema
+     * @param columnsOfATable whether it selects only columns of one table
+     * @param limit the maximum number of rows
      */
     record Key(String sql, boolean columnsOfATable, int limit, List<Integer> shards) {
 

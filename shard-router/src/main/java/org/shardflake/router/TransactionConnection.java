@@ -9,10 +9,10 @@ import java.sql.SQLException;
 import java.util.concurrent.Executor;
 
 /**
- * A connection that cannot end the transaction it is in.
+ * A connection that cannot end its transaction.
  *
- * <p>Work that committed halfway could not be run again from the start. Frameworks close their connection and restore its
- * auto-commit mode as a matter of course, so those calls are taken and ignored.
+ * <p>Work that committed halfway could not be run again from the start. Frameworks routinely close their connection and
+ * restore its auto-commit mode, so those calls are ignored.
  */
 final class TransactionConnection extends ForwardingConnection {
 

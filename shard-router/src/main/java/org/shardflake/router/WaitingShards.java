@@ -18,8 +18,8 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 
 /**
- * The shards that a read over many has still to read. The next one is of the server on which the fewest are being read, so all
- * servers have work, and one that does not answer holds no more than its part of the readers. Thread-safe.
+ * The shards still to be read by a read over many. The next one is on the server where the fewest are being read, so
+ * all servers have work, and one that does not answer ties up only its share of the readers. Thread-safe.
  */
 final class WaitingShards {
 
@@ -48,12 +48,12 @@ final class WaitingShards {
         });
     }
 
-    /** All of them, also those that were taken. */
+    /** All shards, including those taken. */
     Set<Integer> all() {
         return new TreeSet<>(all);
     }
 
-    /** The next one, or null if none is left. */
+    /** The next shard, or null if none is left. */
     @Nullable
     Taken take() {
         lock.lock();

@@ -1,5 +1,5 @@
 /**
- * The router: from a uid, an id or a shard to a connection on the right server.
+ * The router: finds a connection to the right server for a uid, an id or a shard.
  *
  * <p>Begin with {@link org.shardflake.router.ShardRouter}.
  */

@@ -12,8 +12,8 @@ import org.postgresql.Driver;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * Asks PostgreSQL's driver for connections, and not {@code DriverManager}, which first looks for every driver on the class
- * path, in each of its archives.
+ * Asks PostgreSQL's driver directly for connections; {@code DriverManager} would first search every archive on the
+ * class path for drivers.
  */
 final class DirectDataSource extends PGSimpleDataSource {
 

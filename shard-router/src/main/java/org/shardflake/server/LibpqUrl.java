@@ -74,7 +74,7 @@ final class LibpqUrl {
         ports = String.join(",", numbers);
     }
 
-    /** Before the rest, which goes before what the service file says. */
+    /** Reads the service first: other parameters override the service file. */
     private void readService(String query) {
         for (String parameter : query.split("&", -1)) {
             if (parameter.startsWith("service=")) {
@@ -104,7 +104,7 @@ final class LibpqUrl {
     private void readParameter(String name, String value) {
         switch (name) {
             case "service" -> {
-                // Read before.
+                // Read already.
             }
             case "host" -> hosts = value;
             case "port" -> ports = value;
@@ -173,7 +173,7 @@ final class LibpqUrl {
         if (text.isEmpty()) {
             return DEFAULT_PORT;
         }
-        // What stands here may be part of a password with an unescaped / in it, so the message does not repeat it.
+        // The text may be part of a password with an unescaped /, so the message does not repeat it.
         if (!text.matches("[0-9]{1,5}") || Integer.parseInt(text) < 1 || Integer.parseInt(text) > 65535) {
             throw ServerUrl.malformed(
                     "the port is not a number in 1..65535; in a user or password write / as %2F, @ as %40, : as %3A");
@@ -183,7 +183,7 @@ final class LibpqUrl {
 
     private static String decode(String text) {
         try {
-            return URLDecoder.decode(text.replace("+", "%2B"), UTF_8); // Here a plus sign is one, not a space.
+            return URLDecoder.decode(text.replace("+", "%2B"), UTF_8); // A plus sign means a plus here, not a space.
         } catch (IllegalArgumentException e) {
             throw ServerUrl.malformed("a % must be followed by two hexadecimal digits; write % itself as %25");
         }

@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 
-/** A server kept its connection open and did not answer any more, not even a new one. */
+/** A server kept its connection open but stopped answering, even on a new connection. */
 public final class NoAnswerException extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -18,7 +18,7 @@ public final class NoAnswerException extends IOException {
         super("server %s has not answered for %d s".formatted(server, limit.toSeconds()));
     }
 
-    /** What is said of a failure that comes from this, with this instead of the driver's words for it. */
+    /** Replaces the driver's messages by this exception's in the text of a failure that it caused. */
     public String explain(String text, Throwable failure) {
         String explained = text;
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
@@ -29,7 +29,7 @@ public final class NoAnswerException extends IOException {
         return explained;
     }
 
-    /** The one that a failure comes from, if it does. */
+    /** The exception of this type that caused a failure, if any. */
     public static Optional<NoAnswerException> in(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
             if (cause instanceof NoAnswerException found) {

@@ -24,21 +24,21 @@ import org.postgresql.PGProperty;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * The URL of a PostgreSQL server, as psql or as JDBC write it.
+ * The URL of a PostgreSQL server, in the form of psql or of JDBC.
  *
- * <p>The driver reads neither libpq's URLs nor {@code PGUSER} and {@code PGPASSWORD}, so that happens here; {@code
- * ~/.pgpass} and {@code PGPASSFILE} it reads by itself. The password is never part of a message, nor is any piece of
- * an URL that could not be taken apart. Immutable.
+ * <p>Reads libpq's URLs, {@code PGUSER} and {@code PGPASSWORD}, which the driver does not; the driver reads
+ * {@code ~/.pgpass} and {@code PGPASSFILE} by itself. Messages never contain the password, nor any part of a URL that
+ * could not be parsed. Immutable.
  */
 public final class ServerUrl {
 
-    /** What it says comes as exceptions too; in its warnings about URLs are pieces of passwords. */
+    /** The driver's logger. It only repeats exceptions, and its warnings about URLs contain parts of passwords. */
     private static final Logger DRIVER_LOG = Logger.getLogger("org.postgresql");
 
     private final String url;
     private final Map<String, String> environment;
     private final PGSimpleDataSource source;
-    /** What to do when a standby is connected to; nothing where only the primary will do. */
+    /** Runs after connecting to a standby; null if only the primary will do. */
     private final @Nullable Runnable onStandby;
 
     private ServerUrl(String url, Map<String, String> environment, @Nullable Runnable onStandby) {
@@ -49,7 +49,7 @@ public final class ServerUrl {
     }
 
     /**
-     * Reads an URL.
+     * Reads a URL.
      *
      * @throws IllegalArgumentException if it is neither a libpq nor a JDBC URL of PostgreSQL
      */
@@ -58,7 +58,7 @@ public final class ServerUrl {
     }
 
     /**
-     * Reads an URL, with what it leaves out taken from {@code PGUSER} and {@code PGPASSWORD} of this environment.
+     * Reads a URL, taking what it omits from {@code PGUSER} and {@code PGPASSWORD} of this environment.
      *
      * @throws IllegalArgumentException if it is neither a libpq nor a JDBC URL of PostgreSQL
      */
@@ -68,17 +68,17 @@ public final class ServerUrl {
     }
 
     /**
-     * The same for uses that only read: {@link #connect} takes a standby where the primary cannot be reached.
+     * This URL for read-only use: {@link #connect} takes a standby if the primary cannot be reached.
      *
-     * @param told run whenever it did, since what is read may be old
+     * @param told runs whenever it did, since the data read may be old
      */
     public ServerUrl toRead(Runnable told) {
         return new ServerUrl(url, environment, told);
     }
 
     /**
-     * A new data source that opens a connection a call, to be configured further. Of several hosts it takes the primary,
-     * unless the URL says otherwise.
+     * A new data source that opens a connection per call, to be configured further. Of several hosts it takes the
+     * primary, unless the URL says otherwise.
      */
     public PGSimpleDataSource dataSource() {
         PGSimpleDataSource fresh = new DirectDataSource();
@@ -109,10 +109,10 @@ public final class ServerUrl {
     /**
      * Connects to the primary, in auto-commit mode; the caller closes the connection.
      *
-     * <p>Nothing waits for ever: a host has {@code connect_timeout} to let us in, 10 seconds if the URL does not say, and a
-     * statement fails when the server has stopped answering, however long statements themselves may take.
+     * <p>Nothing waits forever: a host has {@code connect_timeout} to complete the login, 10 seconds by default, and a
+     * statement fails if the server stops answering, however long statements themselves may take.
      *
-     * @param applicationName what the server shows of it in {@code pg_stat_activity}
+     * @param applicationName the name that the server shows in {@code pg_stat_activity}
      * @throws StandbyException if there are only standbys, and this is not {@link #toRead}
      */
     public Connection connect(String applicationName) throws SQLException {
@@ -120,9 +120,9 @@ public final class ServerUrl {
     }
 
     /**
-     * Connects as {@link #connect(String)} does, in another way.
+     * Connects like {@link #connect(String)}, with other properties of the driver.
      *
-     * @param way sets properties of the driver
+     * @param way sets those properties
      */
     public Connection connect(String applicationName, Consumer<PGSimpleDataSource> way) throws SQLException {
         PGSimpleDataSource named = limited(applicationName);
@@ -135,7 +135,7 @@ public final class ServerUrl {
                 }
                 onStandby.run();
             }
-            // What was the limit for letting us in would now be one for statements.
+            // The limit for the login would now apply to statements.
             connection.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
             return connection;
         } catch (SQLException | RuntimeException e) {
@@ -163,7 +163,7 @@ public final class ServerUrl {
             if (isOneHost() || !String.valueOf(e.getSQLState()).startsWith("08")) {
                 throw e;
             }
-            // The driver remembers for a while which host was the primary; and a standby is to be told from nobody.
+            // The driver caches which host was the primary, and a standby must be told from no answer at all.
             primary.setTargetServerType("preferPrimary");
             primary.setHostRecheckSeconds(0);
             return primary.getConnection();
@@ -174,13 +174,13 @@ public final class ServerUrl {
         return source.getServerNames().length == 1;
     }
 
-    /** Whether a connection leads to a server in recovery, as far as it has been told, which costs nothing. */
+    /** Whether a connection leads to a server in recovery; costs nothing if the server has reported it. */
     public static boolean isStandby(Connection connection) throws SQLException {
         String told = connection.unwrap(PGConnection.class).getParameterStatus("in_hot_standby");
         if (told != null) {
             return told.equals("on");
         }
-        // A pooler may not have passed it on.
+        // A pooler may not have passed the report on.
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("SELECT pg_is_in_recovery()")) {
             return row.next() && row.getBoolean(1);
@@ -214,8 +214,8 @@ public final class ServerUrl {
     }
 
     /**
-     * What another PostgreSQL server needs to connect to this one, in libpq's {@code name='value'} form: for subscriptions,
-     * whose slots are on the primary, wherever that is by then. Holds the password, if there is one.
+     * The connection string for other PostgreSQL servers, in libpq's {@code name='value'} form: for subscriptions,
+     * whose slots are on whichever host is then the primary. Contains the password, if there is one.
      */
     public String conninfo() {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();

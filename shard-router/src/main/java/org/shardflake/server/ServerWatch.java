@@ -24,18 +24,17 @@ import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
- * Tells statements that take long from servers that hang, which TCP cannot: the kernel of a frozen server goes on
- * acknowledging.
+ * Tells long statements from servers that hang, which TCP cannot: the kernel of a frozen server keeps acknowledging.
  *
- * <p>A thread looks at the sockets. One that has been silent for a while in the middle of a read or write has its server asked
- * by a connection of its own, as {@code pg_isready} would; when that gets no answer either, again and again, the socket is closed
- * and the statement fails. Nothing is asked of servers that answer sooner.
+ * <p>A thread checks the sockets. If one has been silent for a while in the middle of a read or write, the thread asks
+ * its server on another connection, as {@code pg_isready} would; if that repeatedly gets no answer either, the socket
+ * is closed and the statement fails. Servers that answer sooner are not asked.
  */
 final class ServerWatch {
 
     private static final ServerWatch COMMANDS = new ServerWatch(Duration.ofSeconds(20), Duration.ofSeconds(60));
 
-    /** What begins a session with TLS; the server says S or N, or nothing if it hangs. */
+    /** The request that begins a TLS session; the server answers S or N, or nothing if it hangs. */
     private static final byte[] SSL_REQUEST =
             ByteBuffer.allocate(8).putInt(8).putInt(80877103).array();
 
@@ -45,22 +44,22 @@ final class ServerWatch {
     private @Nullable Thread watching;
 
     /**
-     * @param silence how long a server may be silent before it is asked, and has to answer
-     * @param limit after how long without any answer its sockets are closed
+     * @param silence how long a server may be silent before it is asked, and then has to answer
+     * @param limit how long a server may give no answer before its sockets are closed
      */
     ServerWatch(Duration silence, Duration limit) {
         this.silence = silence;
         this.limit = limit;
     }
 
-    /** Has the connections of a source watched, unless it has a way of its own to make sockets. */
+    /** Watches the connections of a source, unless it has a socket factory of its own. */
     static void over(PGSimpleDataSource source) {
         if (source.getSocketFactory() == null) {
             source.setSocketFactory(Sockets.class.getName());
         }
     }
 
-    /** What the driver makes its sockets with; it takes the class by its name. */
+    /** The driver's socket factory, which it loads by class name. */
     public static final class Sockets extends SocketFactory {
 
         @Override
@@ -128,7 +127,7 @@ final class ServerWatch {
         return watching != null;
     }
 
-    /** Each of them once, however many sockets lead there. */
+    /** Asks each server once, however many sockets lead there. */
     private void askServers() {
         Map<SocketAddress, Boolean> answers = new HashMap<>();
         for (WatchedSocket socket : sockets) {
@@ -162,7 +161,7 @@ final class ServerWatch {
                 : String.valueOf(address);
     }
 
-    /** Knows since when a read or a write waits. TLS goes over it as over any other socket. */
+    /** Tracks since when a read or a write has been waiting. Carries TLS like any other socket. */
     private final class WatchedSocket extends Socket {
 
         private static final long NOT_WAITING = Long.MIN_VALUE;
@@ -184,7 +183,7 @@ final class ServerWatch {
             super.close();
         }
 
-        /** How long the server has not been heard of, in nanoseconds, while somebody waits for it. */
+        /** The time without an answer while a read or write waits for the server, in nanoseconds. */
         long waited() {
             return Math.max(waitedSince(readingSince), waitedSince(writingSince));
         }
@@ -203,7 +202,7 @@ final class ServerWatch {
             try {
                 close();
             } catch (IOException e) {
-                // It is given up in any case.
+                // The socket is given up in any case.
             }
         }
 

@@ -1,6 +1,4 @@
-/**
- * How servers are addressed. Start with {@link org.shardflake.server.ServerUrl}.
- */
+/** The addresses of servers and connections to them. Start with {@link org.shardflake.server.ServerUrl}. */
 @NullMarked
 package org.shardflake.server;
 

@@ -20,16 +20,16 @@ public final class YamlFile {
     private YamlFile() {}
 
     /**
-     * Writes the file whole or not at all: a reader never sees half of it.
+     * Writes the file atomically: a reader never sees half of it.
      *
-     * @param what what the text is, such as "a shard map"
+     * @param what a name for the text, such as "a shard map"
      */
     public static void write(String text, String what, Path file) throws IOException {
         Path name = file.toAbsolutePath().getFileName();
         if (name == null || Files.isDirectory(file)) {
             throw new IOException("%s is a directory, not a file to write %s to".formatted(file, what));
         }
-        // Not createTempFile, whose files nobody else may read.
+        // Not createTempFile, whose files only their owner may read.
         Path written = file.resolveSibling(
                 ".%s.%08x".formatted(name, ThreadLocalRandom.current().nextInt()));
         try {
@@ -43,7 +43,7 @@ public final class YamlFile {
     /**
      * Reads a file.
      *
-     * @throws IllegalArgumentException if the parser throws one, with the file's name before its message
+     * @throws IllegalArgumentException if the parser throws one; the file's name precedes its message
      */
     public static <T> T read(Path file, Function<String, T> parser) throws IOException {
         try {

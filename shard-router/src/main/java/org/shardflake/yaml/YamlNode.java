@@ -13,7 +13,7 @@ import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
-/** A mapping in a file, and what messages call it. Whatever is not as it should be is an {@link IllegalArgumentException}. */
+/** A mapping in a file, with its name in messages. Anything invalid raises an {@link IllegalArgumentException}. */
 public final class YamlNode {
 
     private final String name;
@@ -30,7 +30,7 @@ public final class YamlNode {
     /**
      * Reads the text of a file.
      *
-     * @param label what YAML's own messages call it
+     * @param label the text's name in YAML's own messages
      */
     public static YamlNode parse(String yaml, String label) {
         try {
@@ -41,12 +41,12 @@ public final class YamlNode {
         }
     }
 
-    /** What messages call it. */
+    /** The mapping's name in messages. */
     public String name() {
         return name;
     }
 
-    /** Refuses properties that are not among these. */
+    /** Refuses properties other than these. */
     public void allow(String... known) {
         for (String property : properties.keySet()) {
             if (!List.of(known).contains(property)) {
@@ -78,7 +78,7 @@ public final class YamlNode {
         return new YamlNode(property, required(property));
     }
 
-    /** The mappings of a list, called by what one of them is and its number from 1. */
+    /** The mappings of a list, each named {@code each} and its number from 1. */
     public List<YamlNode> children(String property, String each) {
         if (!(required(property) instanceof List<?> list)) {
             throw new IllegalArgumentException("%s of %s must be a list".formatted(property, name));
@@ -102,12 +102,12 @@ public final class YamlNode {
         return texts;
     }
 
-    /** A number from 0 on. */
+    /** A property that is a number from 0 to {@code max}. */
     public long number(String property, long max) {
         return number(property + " of " + name, text(property), max);
     }
 
-    /** The same, of a text that is no property. */
+    /** Reads a number from 0 to {@code max} from a text that is not a property. */
     public static long number(String what, String text, long max) {
         try {
             long value = Long.parseLong(text);
@@ -115,7 +115,7 @@ public final class YamlNode {
                 return value;
             }
         } catch (NumberFormatException e) {
-            // Said below, as for a number out of range.
+            // Reported below, as for a number out of range.
         }
         throw new IllegalArgumentException("%s is %s, not a number in 0..%d".formatted(what, text, max));
     }

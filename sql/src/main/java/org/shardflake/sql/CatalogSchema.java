@@ -25,7 +25,7 @@ public final class CatalogSchema {
 
     private static final String SCHEMA = "shardflake_catalog";
 
-    /** What the last changesets make, and without which the rules of the map do not hold. */
+    /** Tests for what the last changesets create, without which the map's rules are not enforced. */
     private static final String COMPLETE = """
             SELECT to_regprocedure('shardflake_catalog.grant_read(name)') IS NOT NULL
                AND (SELECT count(*) FROM pg_trigger t
@@ -36,11 +36,11 @@ public final class CatalogSchema {
     private CatalogSchema() {}
 
     /**
-     * Deploys the schema; the shard map is still to be written.
+     * Deploys the schema; does not write the shard map.
      *
-     * @param connection a connection of the role that shall own the catalog, with no transaction open; left open, in the
-     *     auto-commit mode it came in
-     * @throws NewerVersionException if the database has a newer version of it
+     * @param connection a connection of the role that will own the catalog, with no transaction open; left open, with
+     *     its auto-commit mode unchanged
+     * @throws NewerVersionException if the database has a newer version of the schema
      * @throws DeploymentException if the schema could not be deployed
      */
     public static void deploy(Connection connection) throws SQLException {
@@ -72,7 +72,7 @@ public final class CatalogSchema {
         try (Statement statement = connection.createStatement();
                 ResultSet complete = statement.executeQuery(COMPLETE)) {
             if (!complete.next() || !complete.getBoolean(1)) {
-                throw new DeploymentException("schema shardflake_catalog is not what was deployed, though Liquibase"
+                throw new DeploymentException("schema shardflake_catalog is not as deployed, though Liquibase"
                         + " reported success: look at shardflake_catalog.databasechangelog and at disabled triggers");
             }
         }

@@ -11,11 +11,11 @@ import java.sql.SQLException;
 import java.sql.Statement;
 
 /**
- * Makes deployments to a database wait for each other. That is also what makes a Liquibase lock left by a killed process
- * recognisable: whoever holds this one is alone.
+ * Makes deployments to a database wait for each other. Its holder is alone, so a Liquibase lock it finds was left by a
+ * killed process.
  *
- * <p>Meanwhile names mean those of {@code pg_catalog}, whatever others may have put into the schemas of the deployer's
- * {@code search_path}: what is bound then runs with the rights of the library's owner for ever.
+ * <p>Meanwhile names resolve to {@code pg_catalog}, whatever others may have put into the schemas of the deployer's
+ * {@code search_path}: anything bound then runs with the rights of the library's owner forever.
  */
 record DeployLock(Connection connection, boolean autoCommit, String searchPath) implements AutoCloseable {
 
@@ -49,7 +49,7 @@ record DeployLock(Connection connection, boolean autoCommit, String searchPath) 
         }
     }
 
-    /** Gives the lock back, and the connection its mode, also after Liquibase failed in a transaction. */
+    /** Releases the lock and restores the connection's mode, even if Liquibase failed in a transaction. */
     @Override
     public void close() throws SQLException {
         if (!connection.getAutoCommit()) {

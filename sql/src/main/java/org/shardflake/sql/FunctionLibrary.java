@@ -30,12 +30,15 @@ public final class FunctionLibrary {
     /** The changelog, on the class path. Its one parameter is {@code shardflake.epoch}, in UTC milliseconds. */
     public static final String CHANGELOG = "shardflake/server.changelog.xml";
 
-    /** Where the time of an id begins unless another epoch is chosen: 2025-01-01T00:00:00Z, in UTC milliseconds. */
+    /** The epoch unless another is chosen: 2025-01-01T00:00:00Z, in UTC milliseconds. */
     public static final long DEFAULT_EPOCH_MILLIS = 1_735_689_600_000L;
 
     private static final String LAST_FUNCTION = "shardflake.next_id(integer, regclass)";
 
-    /** Histories that Liquibase has found to be those of this version, one server of many at a time, which takes it half a second. */
+    /**
+     * Histories that Liquibase has found to be of this version. Finding out takes half a second, so servers share the
+     * result.
+     */
     private static final Set<String> CURRENT = ConcurrentHashMap.newKeySet();
 
     private static final ClassLoaderResourceAccessor RESOURCES =
@@ -44,10 +47,10 @@ public final class FunctionLibrary {
     private FunctionLibrary() {}
 
     /**
-     * Deploys the library with the epoch that the database has recorded, or else {@link #DEFAULT_EPOCH_MILLIS}.
+     * Deploys the library with the epoch recorded in the database, or else {@link #DEFAULT_EPOCH_MILLIS}.
      *
-     * @param connection a connection of the role that shall own the library, with no transaction open; left open, in
-     *     the auto-commit mode it came in
+     * @param connection a connection of the role that will own the library, with no transaction open; left open, with
+     *     its auto-commit mode unchanged
      * @throws NewerVersionException if the database has a newer version of the library
      * @throws DeploymentException if the library could not be deployed
      */
@@ -56,11 +59,11 @@ public final class FunctionLibrary {
     }
 
     /**
-     * Deploys the library with an epoch, which the database then keeps for good.
+     * Deploys the library with an epoch, which the database keeps permanently.
      *
-     * @param connection a connection of the role that shall own the library, with no transaction open; left open, in
-     *     the auto-commit mode it came in
-     * @param epochMillis where the time of an id begins, in UTC milliseconds since 1970
+     * @param connection a connection of the role that will own the library, with no transaction open; left open, with
+     *     its auto-commit mode unchanged
+     * @param epochMillis the epoch, in UTC milliseconds since 1970
      * @throws NewerVersionException if the database has a newer version of the library
      * @throws DeploymentException if the database has recorded another epoch, or the library could not be deployed
      */
@@ -98,13 +101,13 @@ public final class FunctionLibrary {
         return SqlVersion.LIBRARY.own();
     }
 
-    /** The version of the library that a database has: 0 without one, or with one from before versions were counted. */
+    /** The version of the library in a database: 0 if there is none, or one from before versions were counted. */
     public static int version(Connection connection) throws SQLException {
         return SqlVersion.LIBRARY.deployed(connection);
     }
 
     /**
-     * Whether a database has the library as this version of Shardflake deploys it.
+     * Whether the library in a database is the one that this version of Shardflake deploys.
      *
      * @param connection a connection with no transaction open; left open, in auto-commit mode
      */
@@ -125,7 +128,7 @@ public final class FunctionLibrary {
         return isCurrent;
     }
 
-    /** What Liquibase goes by: equal histories are all current, or none is. */
+    /** The changesets Liquibase has recorded: of equal histories, all are current or none is. */
     private static String history(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try (ResultSet found =
@@ -180,7 +183,7 @@ public final class FunctionLibrary {
             statement.setString(1, LAST_FUNCTION);
             try (ResultSet found = statement.executeQuery()) {
                 if (!found.next() || !found.getBoolean(1) || found.getLong(2) != epoch || found.getLong(3) != epoch) {
-                    throw new DeploymentException("the function library is not what was deployed, though Liquibase"
+                    throw new DeploymentException("the function library is not as deployed, though Liquibase"
                             + " reported success: look at shardflake.databasechangelog and shardflake.layout");
                 }
             }

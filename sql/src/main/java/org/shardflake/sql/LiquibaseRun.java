@@ -33,8 +33,8 @@ import liquibase.resource.ResourceAccessor;
 import liquibase.ui.LoggerUIService;
 
 /**
- * Liquibase as a quiet guest: nothing on stdout, no analytics, warnings only in the log, and one run at a time, since
- * its scopes and caches are shared by the whole JVM.
+ * Runs Liquibase quietly: nothing on stdout, no analytics, only warnings in the log, and one run at a time, since the
+ * whole JVM shares its scopes and caches.
  */
 public final class LiquibaseRun {
 
@@ -43,10 +43,10 @@ public final class LiquibaseRun {
     private LiquibaseRun() {}
 
     /**
-     * Applies what a changelog has that the history in {@code historySchema} has not. The caller sees to it that no
-     * other run works on that history: a lock found there is taken to be left by a dead process.
+     * Applies the changesets that the history in {@code historySchema} lacks. The caller ensures that no other run uses
+     * that history: a lock found there is assumed to be left by a dead process.
      *
-     * @param connection left open, in the auto-commit mode that Liquibase chose
+     * @param connection a connection, left open in the auto-commit mode that Liquibase chose
      * @throws DeploymentException if a changeset failed; those before it are committed
      */
     public static void update(
@@ -58,7 +58,7 @@ public final class LiquibaseRun {
         ONE_AT_A_TIME.lock();
         try {
             Scope.child(quiet(resources), () -> {
-                // Not closed: that would close the connection, which is the caller's.
+                // Not closed, since that would close the caller's connection.
                 Database database = new PostgresDatabase();
                 database.setConnection(new JdbcConnection(connection));
                 database.setLiquibaseSchemaName(historySchema);
@@ -83,7 +83,7 @@ public final class LiquibaseRun {
         }
     }
 
-    /** Whether the history in {@code historySchema} lacks nothing of a changelog, in the form that the changelog has now. */
+    /** Whether the history in {@code historySchema} has everything of a changelog in its current form. */
     static boolean isCurrent(
             Connection connection,
             ResourceAccessor resources,
@@ -93,7 +93,7 @@ public final class LiquibaseRun {
             throws SQLException {
         try {
             return quietly(resources, () -> {
-                // Not closed: that would close the connection, which is the caller's.
+                // Not closed, since that would close the caller's connection.
                 Database database = new PostgresDatabase();
                 database.setConnection(new JdbcConnection(connection));
                 database.setLiquibaseSchemaName(historySchema);
@@ -110,7 +110,7 @@ public final class LiquibaseRun {
         }
     }
 
-    /** Work with Liquibase that is no update, under the same conditions. */
+    /** Does work with Liquibase other than an update, under the same conditions. */
     public static <T> T quietly(ResourceAccessor resources, Callable<T> work) throws Exception {
         ONE_AT_A_TIME.lock();
         try {

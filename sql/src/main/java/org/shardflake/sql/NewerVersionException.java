@@ -18,7 +18,7 @@ public final class NewerVersionException extends DeploymentException {
         this.own = own;
     }
 
-    /** The version that is there. */
+    /** The version that is deployed. */
     public int deployed() {
         return deployed;
     }

@@ -14,15 +14,15 @@ import java.sql.SQLException;
 import java.util.Objects;
 import java.util.Properties;
 
-/** The version of a part of our SQL, as this program brings it and as a database has it. */
+/** The versions of our SQL, in this program and in a database. */
 enum SqlVersion {
     LIBRARY("the function library", "shardflake.library.version", "shardflake.library_version()"),
     CATALOG("the catalog", "shardflake.catalog.version", "shardflake_catalog.catalog_version()");
 
-    /** On the class path; the changelogs read it too. */
+    /** The file of versions on the class path, which the changelogs read too. */
     static final String FILE = "shardflake/versions.properties";
 
-    /** Without calling the function, which may be missing. */
+    /** Reads the version without calling the function, which may be missing. */
     private static final String DEPLOYED =
             "SELECT COALESCE(substring(pg_get_function_sqlbody(to_regprocedure(?)) FROM '[0-9]+')::integer, 0)";
 
@@ -36,7 +36,7 @@ enum SqlVersion {
         this.function = function;
     }
 
-    /** The version that this program brings. */
+    /** The version in this program. */
     int own() {
         try (InputStream file = SqlVersion.class.getClassLoader().getResourceAsStream(FILE)) {
             Properties versions = new Properties();
@@ -47,7 +47,7 @@ enum SqlVersion {
         }
     }
 
-    /** The version that a database has; 0 if it has none, or one from before they were counted. */
+    /** The version in a database; 0 if it has none, or one from before versions were counted. */
     int deployed(Connection connection) throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(DEPLOYED)) {
             statement.setString(1, function);

@@ -7,7 +7,7 @@ package org.shardflake;
 /**
  * Douglas Crockford's base32, at a fixed width: 13 digits of 5 bits, the first of which has 4.
  *
- * <p>Neither his check symbol, since the width is known, nor hyphens, which would make an id of any length.
+ * <p>It has no check symbol, since the width is known, and no hyphens, which would allow ids of any length.
  */
 final class Base32 {
 
@@ -17,7 +17,7 @@ final class Base32 {
     private static final int BITS = 5;
     private static final int MASK = (1 << BITS) - 1;
 
-    /** The value of each character that can stand for a digit, and of the others -1. */
+    /** The value of each character that stands for a digit; -1 for all others. */
     private static final byte[] VALUES = values();
 
     private Base32() {}

@@ -23,7 +23,7 @@ public final class DeployedLayout {
     private DeployedLayout() {}
 
     /**
-     * Reads the layout that the database makes its ids in.
+     * Reads the layout of the ids that the database makes.
      *
      * @throws LibraryNotDeployedException if the function library is not deployed there
      * @throws LayoutMismatchException if its layout version is unknown, or its functions disagree with its record
@@ -36,7 +36,7 @@ public final class DeployedLayout {
      * Reads the layout, and refuses a database whose layout is not {@code expected}.
      *
      * @throws LibraryNotDeployedException if the function library is not deployed there
-     * @throws LayoutMismatchException if its layout is another one
+     * @throws LayoutMismatchException if its layout is a different one
      */
     public static void require(Connection connection, IdLayout expected) throws SQLException {
         String database = connection.getCatalog();

@@ -18,9 +18,9 @@ import javax.crypto.spec.SecretKeySpec;
  * FF1 of NIST SP 800-38G for radix 2, 63 digits and no tweak: a permutation of the numbers 0..2<sup>63</sup>-1.
  *
  * <p>Ten rounds of a Feistel network over the upper 31 and the lower 32 bits; each adds to one half, modulo its size, a
- * number that AES makes of the other. In the standard's words (algorithms 7 and 8) u = 31, v = 32, b = 4 and d = 8, so that
- * P and Q have one block each and S is the first half of R. All of Q but its last five bytes is zero, and P is always the
- * same: its encryption is computed once.
+ * number that AES derives from the other. In the standard's words (algorithms 7 and 8) u = 31, v = 32, b = 4 and d = 8,
+ * so that P and Q have one block each and S is the first half of R. All of Q but its last five bytes is zero, and P is
+ * always the same: its encryption is computed once.
  *
  * <p>Thread-safe.
  */
@@ -40,10 +40,10 @@ final class Ff1 {
     private final long highP;
     private final long lowP;
 
-    /** Ciphers not in use: one serves one thread at a time, and making one costs more than the ten rounds. */
+    /** Idle ciphers: each serves one thread at a time, and making one costs more than the ten rounds. */
     private final Queue<Cipher> idle = new ConcurrentLinkedQueue<>();
 
-    /** With an AES key of 16, 24 or 32 bytes, which is copied. */
+    /** Uses an AES key of 16, 24 or 32 bytes, which is copied. */
     Ff1(byte[] key) {
         this.key = new SecretKeySpec(key, "AES");
         Cipher cipher = newCipher();
@@ -82,12 +82,12 @@ final class Ff1 {
         return a << 32 | b;
     }
 
-    /** The halves take turns, the upper one first. */
+    /** The mask of the half that a round changes: they take turns, the upper one first. */
     private static long mask(int round) {
         return round % 2 == 0 ? UPPER : LOWER;
     }
 
-    /** What a round adds, NUM(S): the first half of the second block of CBC-MAC over P and Q. */
+    /** The number that a round adds, NUM(S): the first half of the second block of CBC-MAC over P and Q. */
     private long number(Cipher cipher, byte[] block, int round, long half) {
         LONGS.set(block, 0, highP);
         LONGS.set(block, Long.BYTES, lowP ^ ((long) round << 32 | half));

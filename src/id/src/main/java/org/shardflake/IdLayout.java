@@ -7,7 +7,7 @@ package org.shardflake;
 import java.time.Instant;
 
 /**
- * The bits of an id, and the moment its time counts from.
+ * The layout of an id's bits, and the epoch that its time counts from.
  *
  * <pre>
  * 63      62                              23 22          10 9         0
@@ -21,7 +21,7 @@ import java.time.Instant;
  *
  * <p>Immutable. An installation chooses its epoch once; {@link DeployedLayout} reads it from a database.
  *
- * @param epochMillis the moment the time in an id counts from, in UTC milliseconds since 1970
+ * @param epochMillis the epoch that the time in an id counts from, in UTC milliseconds since 1970
  */
 public record IdLayout(long epochMillis) {
 
@@ -41,10 +41,10 @@ public record IdLayout(long epochMillis) {
     public static final IdLayout DEFAULT = new IdLayout(1_735_689_600_000L);
 
     private static final int TIME_SHIFT = SHARD_BITS + SEQUENCE_BITS;
-    /** The last epoch that a database takes: the end of a day in 2243. */
+    /** The last epoch that a database accepts: the end of a day in 2243. */
     private static final long MAX_EPOCH_MILLIS = 8_639_999_999_999L;
 
-    /** Refuses an epoch that no database takes: before 1970, or in the far future. */
+    /** Refuses an epoch that no database accepts: before 1970, or in the far future. */
     public IdLayout {
         if (epochMillis < 0 || epochMillis > MAX_EPOCH_MILLIS) {
             throw new IllegalArgumentException("epoch %d is out of range 0..%d, UTC milliseconds (%s..%s)"
@@ -52,7 +52,7 @@ public record IdLayout(long epochMillis) {
         }
     }
 
-    /** The milliseconds between the epoch and the making of the id: 0..2<sup>41</sup>-1. */
+    /** The milliseconds from the epoch to the creation of the id: 0..2<sup>41</sup>-1. */
     public static long elapsedMillis(long id) {
         return id >>> TIME_SHIFT;
     }
@@ -62,12 +62,12 @@ public record IdLayout(long epochMillis) {
         return (int) (id >>> SEQUENCE_BITS) & MAX_SHARD;
     }
 
-    /** What tells ids of the same millisecond and shard apart: 0..1023. */
+    /** The sequence number that distinguishes ids of the same millisecond and shard: 0..1023. */
     public static int sequence(long id) {
         return (int) id & MAX_SEQUENCE;
     }
 
-    /** The moment the time in an id counts from. */
+    /** The epoch that the time in an id counts from. */
     public Instant epoch() {
         return Instant.ofEpochMilli(epochMillis);
     }
@@ -77,21 +77,21 @@ public record IdLayout(long epochMillis) {
         return Instant.ofEpochMilli(epochMillis + MAX_ELAPSED_MILLIS);
     }
 
-    /** When the id was made, in UTC milliseconds since 1970. */
+    /** The time the id was made, in UTC milliseconds since 1970. */
     public long timeMillis(long id) {
         return epochMillis + elapsedMillis(id);
     }
 
-    /** When the id was made. */
+    /** The time the id was made. */
     public Instant time(long id) {
         return Instant.ofEpochMilli(timeMillis(id));
     }
 
     /**
-     * The id of these three fields.
+     * Makes an id from these three fields.
      *
      * @param timeMillis UTC milliseconds since 1970
-     * @throws IllegalArgumentException if a field does not fit, naming the range it has
+     * @throws IllegalArgumentException if a field is out of range, naming the range
      */
     public long encode(long timeMillis, int shard, int sequence) {
         checkRange("shard", shard, MAX_SHARD);
@@ -104,8 +104,8 @@ public record IdLayout(long epochMillis) {
      * The smallest id that any shard can make in the millisecond of {@code time}.
      *
      * <p>With {@link #maxId} it selects by time through the primary key: {@code WHERE id BETWEEN min AND max}, both
-     * ends included, each standing for a whole millisecond. As in the database's functions of these names, any
-     * time will do: one before the epoch or after {@link #expires()} gives the bound of that end.
+     * ends included, each standing for a whole millisecond. Like the database's functions of these names, it accepts
+     * any time: one before the epoch or after {@link #expires()} gives the bound at that end.
      */
     public long minId(Instant time) {
         return nearestElapsed(time) << TIME_SHIFT;

@@ -6,13 +6,13 @@ package org.shardflake;
 
 import java.io.Serial;
 
-/** A database makes ids of another layout than expected, so reading or making its ids here would give wrong times. */
+/** A database makes ids of an unexpected layout, so reading or making its ids here would give wrong times. */
 public final class LayoutMismatchException extends ShardflakeException {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** What differs. */
+    /** The property that differs. */
     public enum Property {
         /** The epoch this program was told to expect, against the one recorded in the database. */
         EPOCH,
@@ -44,12 +44,12 @@ public final class LayoutMismatchException extends ShardflakeException {
         return property;
     }
 
-    /** The value that would have been right: UTC milliseconds for an epoch, else a layout version. */
+    /** The expected value: UTC milliseconds for an epoch, otherwise a layout version. */
     public long expected() {
         return expected;
     }
 
-    /** The value that was there. */
+    /** The value found. */
     public long found() {
         return found;
     }

@@ -5,8 +5,8 @@
 package org.shardflake;
 
 /**
- * Ids as strangers may see them, in addresses for instance: 13 characters that say neither when a row was made nor in which
- * shard nor how many there are, and which the key turns back into the id.
+ * Ids in a form safe to show to strangers, in URLs for instance: 13 characters that reveal neither a row's time nor its
+ * shard nor the number of rows, and that the key turns back into the id.
  *
  * <pre>{@code
  * PublicIds publicIds = new PublicIds(key);              // 16, 24 or 32 secret bytes
@@ -14,13 +14,13 @@ package org.shardflake;
  * ShardflakeId again = publicIds.decode(text);
  * }</pre>
  *
- * <p>The form is a permutation of the ids 0..2<sup>63</sup>-1, so that no two ids have the same, and each always has the same.
- * It is the format-preserving encryption FF1 with AES of NIST SP 800-38G, for radix 2, 63 digits and an empty tweak, written
- * as {@linkplain ShardflakeId#toBase32() base32}. The database has the same as {@code shardflake.id_to_public} and
+ * <p>The form is a permutation of the ids 0..2<sup>63</sup>-1, so it is unique to each id and never changes. It is the
+ * format-preserving encryption FF1 with AES of NIST SP 800-38G, for radix 2, 63 digits and an empty tweak, written as
+ * {@linkplain ShardflakeId#toBase32() base32}. The database offers the same in {@code shardflake.id_to_public} and
  * {@code public_to_id}.
  *
- * <p>It hides, and proves nothing: every well-formed text decodes to some id. Whether there is such a row, and who may see
- * it, is still to be looked up. Who has the key reads all ids; who loses it can read none.
+ * <p>It hides ids and proves nothing: every well-formed text decodes to some id. The application must still check that
+ * the row exists and who may see it. Anyone with the key can read all ids; without it, nobody can read any.
  *
  * <p>Thread-safe. Make one for a key and keep it.
  */
@@ -32,7 +32,7 @@ public final class PublicIds {
     private final Ff1 permutation;
 
     /**
-     * Public ids under a key.
+     * Creates public ids under a key.
      *
      * @param key 16, 24 or 32 random bytes, for AES-128, AES-192 or AES-256; they are copied
      * @throws IllegalArgumentException if the key has another length
@@ -47,7 +47,7 @@ public final class PublicIds {
     /**
      * The public form of an id: 13 characters, the first of them 0..7, the others 0-9 and A-Z without I, L, O and U.
      *
-     * @throws IllegalArgumentException if the id is negative, which none of Shardflake's is
+     * @throws IllegalArgumentException if the id is negative, which no Shardflake id is
      */
     public String encode(ShardflakeId id) {
         if (id.value() < 0) {
@@ -58,7 +58,7 @@ public final class PublicIds {
     }
 
     /**
-     * The id whose public form this is. Takes lower case too, and reads I and L as 1, and O as 0.
+     * The id with this public form. Accepts lower case too, and reads I and L as 1, and O as 0.
      *
      * @throws NumberFormatException if the text cannot be a public id, saying what is wrong with it
      */

@@ -16,15 +16,15 @@ import java.util.TreeMap;
 import java.util.regex.Pattern;
 
 /**
- * A PostgreSQL server that shards can be placed on, as the shard map knows it.
+ * A PostgreSQL server in the shard map, on which shards can be placed.
  *
- * <p>The URL is libpq's, {@code postgresql://app@db1.example:5432/app?sslmode=verify-full}, and never holds a password:
- * the map is read by many. It may name a primary and its replicas, separated by commas; writes go to whichever of them
- * is the primary.
+ * <p>The URL is libpq's, {@code postgresql://app@db1.example:5432/app?sslmode=verify-full}, and never holds a password,
+ * since many read the map. It may name a primary and its replicas, separated by commas; writes go to the current
+ * primary.
  *
  * @param name 1 to 63 lower-case letters, digits, {@code _ . -}, such as {@code db1}
- * @param url where it is, without secrets
- * @param labels whatever its operators want to remember of it, such as its zone
+ * @param url the server's address, without secrets
+ * @param labels the operators' notes about it, such as its zone
  */
 public record Server(String name, String url, Map<String, String> labels) {
 

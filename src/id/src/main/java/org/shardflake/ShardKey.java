@@ -13,10 +13,10 @@ import java.sql.ShardingKey;
 import java.util.UUID;
 
 /**
- * What leads to a shard: a uid, an id, or the shard's own number.
+ * A key that selects a shard: a uid, an id, or the shard's own number.
  *
- * <p>A uid and an id are both a {@code long} and lead to different shards, so a key says which it is. Immutable. It is a
- * JDBC {@link ShardingKey} too, for frameworks that route by those.
+ * <p>A uid and an id are both a {@code long} but lead to different shards, so a key says which it is. Immutable. Also a
+ * JDBC {@link ShardingKey}, for frameworks that route by those.
  */
 public final class ShardKey implements ShardingKey {
 
@@ -34,7 +34,7 @@ public final class ShardKey implements ShardingKey {
         this.value = value;
     }
 
-    /** The shard that rows of this uid live in: {@code floorMod(uid, shardCount)}. */
+    /** The shard that holds rows of this uid: {@code floorMod(uid, shardCount)}. */
     public static ShardKey uid(long uid) {
         return new ShardKey(Kind.UID, uid);
     }
@@ -60,9 +60,9 @@ public final class ShardKey implements ShardingKey {
     }
 
     /**
-     * The uid that a text stands for: the first 8 bytes of the SHA-256 of its UTF-8 form, big-endian.
+     * The uid derived from a text: the first 8 bytes of the SHA-256 of its UTF-8 form, big-endian.
      *
-     * <p>It will never change, and {@code shardflake.key_hash(text)} computes the same in PostgreSQL. {@code "alice"}
+     * <p>This never changes, and {@code shardflake.key_hash(text)} computes the same in PostgreSQL. {@code "alice"}
      * gives 3159282601090220207.
      */
     public static long hash(String key) {
@@ -70,9 +70,9 @@ public final class ShardKey implements ShardingKey {
     }
 
     /**
-     * The uid that a UUID stands for: the first 8 bytes of the SHA-256 of its 16 bytes, big-endian.
+     * The uid derived from a UUID: the first 8 bytes of the SHA-256 of its 16 bytes, big-endian.
      *
-     * <p>It will never change, and {@code shardflake.key_hash(uuid)} computes the same in PostgreSQL.
+     * <p>This never changes, and {@code shardflake.key_hash(uuid)} computes the same in PostgreSQL.
      */
     public static long hash(UUID key) {
         return firstEightBytes(ByteBuffer.allocate(16)
@@ -108,7 +108,7 @@ public final class ShardKey implements ShardingKey {
         return 31 * kind.hashCode() + Long.hashCode(value);
     }
 
-    /** Such as {@code uid 42} or {@code shard 7}. */
+    /** The key for messages, such as {@code uid 42} or {@code shard 7}. */
     @Override
     public String toString() {
         return switch (kind) {

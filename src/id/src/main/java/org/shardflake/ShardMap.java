@@ -13,10 +13,10 @@ import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
- * Which server every shard is on, at one moment.
+ * The server of every shard, at one moment.
  *
  * <p>Immutable, so a look-up needs no lock and sees one version whole. Looking up a uid or an id allocates nothing.
- * Every shard has exactly one server; a map that lacks one cannot be made.
+ * Every shard has exactly one server; no map can be made without it.
  */
 public final class ShardMap {
 
@@ -43,9 +43,9 @@ public final class ShardMap {
     }
 
     /**
-     * The first map of an installation: all shards laid out over the servers, in the order given.
+     * The first map of an installation: all shards laid out over the servers in the given order.
      *
-     * @throws IllegalArgumentException if there is no server, or two have one name
+     * @throws IllegalArgumentException if there is no server, or two have the same name
      */
     public static ShardMap initial(Sharding sharding, IdLayout layout, List<Server> servers, Spread spread) {
         if (servers.isEmpty()) {
@@ -63,9 +63,9 @@ public final class ShardMap {
     /**
      * A map of given placements.
      *
-     * @param version which change made it; a higher one is newer
+     * @param version the number of the change that made the map; a higher one is newer
      * @param placement gives the placement of each shard from 0 to the shard count - 1
-     * @throws IllegalArgumentException if two servers have one name or one URL
+     * @throws IllegalArgumentException if two servers have the same name or the same URL
      * @throws UnknownServerException if a shard is placed on a server that is not among {@code servers}
      */
     public static ShardMap of(
@@ -108,22 +108,22 @@ public final class ShardMap {
         return byName;
     }
 
-    /** Which change made this map; a higher version is newer. */
+    /** The number of the change that made this map; a higher version is newer. */
     public long version() {
         return version;
     }
 
-    /** How uids spread over the shards. */
+    /** The mapping of uids to shards. */
     public Sharding sharding() {
         return sharding;
     }
 
-    /** What the time in this installation's ids counts from. */
+    /** The layout, with the epoch, of this installation's ids. */
     public IdLayout layout() {
         return layout;
     }
 
-    /** All servers by name, also those without shards. */
+    /** All servers by name, including those without shards. */
     public List<Server> servers() {
         return servers;
     }
@@ -141,7 +141,7 @@ public final class ShardMap {
                         name, servers.stream().map(Server::name).toList()));
     }
 
-    /** The shard that rows of this uid live in. */
+    /** The shard that holds rows of this uid. */
     public int shardOfUid(long uid) {
         return sharding.shard(uid);
     }
@@ -178,7 +178,7 @@ public final class ShardMap {
     }
 
     /**
-     * The home of a shard.
+     * The placement of a shard.
      *
      * @throws ShardOutOfRangeException if this installation has no such shard
      */
@@ -186,14 +186,14 @@ public final class ShardMap {
         return new ShardPlacement(shard, server(shard), epochOfShard[shard]);
     }
 
-    /** The shards of a server, none if it is not in the map. */
+    /** The shards of a server; empty if it is not in the map. */
     public ShardSet shards(Server server) {
         return ShardSet.of(IntStream.range(0, serverOfShard.length)
                 .filter(shard -> serverOfShard[shard].equals(server))
                 .toArray());
     }
 
-    /** The shard, if there is one of this number. */
+    /** Returns the shard number if this installation has it. */
     int checkShard(int shard) {
         if (shard < 0 || shard >= serverOfShard.length) {
             throw ShardOutOfRangeException.ofShard(shard, serverOfShard.length);

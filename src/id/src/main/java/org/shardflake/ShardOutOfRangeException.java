@@ -6,7 +6,7 @@ package org.shardflake;
 
 import java.io.Serial;
 
-/** A shard that this installation does not have, asked for by number or by an id made elsewhere. */
+/** A request for a shard that this installation lacks, by number or by an id made elsewhere. */
 public final class ShardOutOfRangeException extends ShardflakeException {
 
     @Serial
@@ -39,7 +39,7 @@ public final class ShardOutOfRangeException extends ShardflakeException {
         return shard;
     }
 
-    /** How many shards there are. */
+    /** The number of shards. */
     public int shardCount() {
         return shardCount;
     }

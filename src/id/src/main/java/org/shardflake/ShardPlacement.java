@@ -5,15 +5,16 @@
 package org.shardflake;
 
 /**
- * A shard's home, as one version of the shard map has it.
+ * A shard's server in one version of the shard map.
  *
  * @param shard the logical shard: 0..8191
- * @param server the server that the shard's rows are on
- * @param epoch how often the shard was placed, counted from 1; the higher one of two placements is the newer
+ * @param server the server that holds the shard's rows
+ * @param epoch the number of times the shard has been placed, from 1; of two placements, the one with the higher epoch
+ *     is newer
  */
 public record ShardPlacement(int shard, Server server, long epoch) {
 
-    /** The PostgreSQL schema that is this shard: {@code shard_0007}. */
+    /** The shard's PostgreSQL schema: {@code shard_0007}. */
     public String schema() {
         return Sharding.schema(shard);
     }

@@ -13,9 +13,9 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /**
- * Some of the logical shards, as people write them: {@code 0-99,1341} or, every second one, {@code 0-1998/2}.
+ * A set of logical shards, in a form that people write: {@code 0-99,1341} or, every second one, {@code 0-1998/2}.
  *
- * <p>Immutable. In order and without duplicates, however it was made.
+ * <p>Immutable. Always in order and without duplicates.
  */
 public final class ShardSet {
 
@@ -29,7 +29,7 @@ public final class ShardSet {
         this.shards = shards;
     }
 
-    /** These shards, each 0..8191. */
+    /** The set of these shards, each 0..8191. */
     public static ShardSet of(int... shards) {
         BitSet set = new BitSet();
         for (int shard : shards) {
@@ -38,7 +38,7 @@ public final class ShardSet {
         return new ShardSet(set);
     }
 
-    /** These shards, each 0..8191. */
+    /** The set of these shards, each 0..8191. */
     public static ShardSet of(Collection<Integer> shards) {
         return of(shards.stream().mapToInt(Integer::intValue).toArray());
     }
@@ -52,7 +52,7 @@ public final class ShardSet {
      * Reads a list of shards {@code 7}, ranges {@code 0-99} and ranges with a step {@code 0-1998/2}, separated by
      * commas.
      *
-     * @throws IllegalArgumentException if the text is no such list, naming the part that is wrong
+     * @throws IllegalArgumentException if the text is not such a list, naming the part that is wrong
      */
     public static ShardSet parse(String text) {
         BitSet set = new BitSet();
@@ -85,7 +85,7 @@ public final class ShardSet {
         return shard >= 0 && shards.get(shard);
     }
 
-    /** How many shards these are. */
+    /** The number of shards. */
     public int size() {
         return shards.cardinality();
     }
@@ -109,7 +109,7 @@ public final class ShardSet {
         return shards.hashCode();
     }
 
-    /** The shortest text that {@link #parse} reads back to this set, or nearly so; empty for no shards. */
+    /** The shortest text, or nearly, that {@link #parse} reads back to this set; empty for no shards. */
     @Override
     public String toString() {
         int[] sorted = shards.stream().toArray();
@@ -127,7 +127,7 @@ public final class ShardSet {
         return String.join(",", parts);
     }
 
-    /** How many shards from {@code start} on are the same distance apart. */
+    /** The number of shards from {@code start} on that are the same distance apart. */
     private static int runLength(int[] sorted, int start) {
         if (start + 1 >= sorted.length) {
             return 1;

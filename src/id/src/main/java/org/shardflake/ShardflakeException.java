@@ -9,28 +9,28 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Something about the state of servers, shards or the catalog kept Shardflake from doing what was asked.
+ * A failure caused by the state of servers, shards or the catalog.
  *
  * <p>The root of Shardflake's own exceptions. Each subclass is named for what happened and carries its facts as
- * accessors, so nobody has to parse messages. An argument that can never be right is an {@link
- * IllegalArgumentException} instead, as everywhere in Java.
+ * accessors, so nobody has to parse messages. An argument that can never be valid raises an
+ * {@link IllegalArgumentException} instead, as everywhere in Java.
  */
 public class ShardflakeException extends RuntimeException {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** What a failure means to whoever asked. Each is an exit code of the command line. */
+    /** The meaning of a failure to the caller. Each has an exit code of the command line. */
     public enum Kind {
         /** Something failed. */
         FAILURE,
-        /** What was asked for does not exist here, or can never be done. */
+        /** The request names something that does not exist here, or can never be done. */
         USAGE,
-        /** Some of it was done. */
+        /** Part of the work was done. */
         PARTLY_DONE,
         /** A precondition is not met, so nothing was changed. */
         PRECONDITION,
-        /** Rows or schemas are not what they should be. */
+        /** Rows or schemas are not as they should be. */
         VERIFICATION
     }
 
@@ -45,7 +45,7 @@ public class ShardflakeException extends RuntimeException {
         this(Kind.FAILURE, message, null, cause);
     }
 
-    /** @param hint what to do next */
+    /** @param hint the next step */
     public ShardflakeException(Kind kind, String message, @Nullable String hint, @Nullable Throwable cause) {
         super(message, cause);
         this.kind = kind;
@@ -56,7 +56,7 @@ public class ShardflakeException extends RuntimeException {
         return kind;
     }
 
-    /** What to do next, where the message does not say it. */
+    /** The next step, if the message does not name it. */
     public Optional<String> hint() {
         return Optional.ofNullable(hint);
     }

@@ -7,17 +7,17 @@ package org.shardflake;
 import java.time.Instant;
 
 /**
- * One id: when it was made, in which shard, and what sets it apart from others of that millisecond.
+ * An id: the time and shard it was made in, and a sequence number within that millisecond.
  *
  * <p>Immutable and free of I/O; every {@code long} is an id. The time needs the {@link IdLayout} of the installation
  * that made it, since the id itself only counts milliseconds since that installation's epoch. Code that handles ids
  * by the million reads the same fields from a plain {@code long} with {@link IdLayout#shard(long)} and its siblings.
  *
  * <p>As text an id is a decimal number, and in JSON a string, since it exceeds the 2<sup>53</sup> that JavaScript
- * counts to. Shorter forms are {@linkplain #toBase32() base32} and the {@linkplain #toShortcode() shortcode}; for ids that
- * strangers see there are {@link PublicIds}.
+ * counts to. Shorter forms are {@linkplain #toBase32() base32} and the {@linkplain #toShortcode() shortcode}; for ids
+ * shown to strangers, use {@link PublicIds}.
  *
- * @param value the 64 bits, as PostgreSQL keeps them in a {@code bigint}
+ * @param value the 64 bits, as PostgreSQL stores them in a {@code bigint}
  */
 public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
 
@@ -30,12 +30,12 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     }
 
     /**
-     * The id that a decimal number names.
+     * Reads an id from a decimal number.
      *
-     * <p>Takes all of -2<sup>63</sup>..2<sup>64</sup>-1: a foreign id with its top bit set is read from either its
-     * unsigned or its {@code bigint} form, to the same 64 bits.
+     * <p>Accepts all of -2<sup>63</sup>..2<sup>64</sup>-1: a foreign id with its top bit set has the same 64 bits in
+     * its unsigned and its {@code bigint} form.
      *
-     * @throws NumberFormatException if the text is no such number, saying what is wrong with it
+     * @throws NumberFormatException if the text is not such a number, saying what is wrong with it
      */
     public static ShardflakeId parse(CharSequence text) {
         int length = text.length();
@@ -68,20 +68,21 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     }
 
     /**
-     * The id that 13 digits of Crockford's base32 stand for, the reverse of {@link #toBase32}.
+     * Reads an id from 13 digits of Crockford's base32, the reverse of {@link #toBase32}.
      *
-     * <p>Takes lower case too, and reads I and L as 1, and O as 0. Takes neither hyphens nor a check symbol.
+     * <p>Accepts lower case too, and reads I and L as 1, and O as 0. Accepts neither hyphens nor a check symbol.
      *
-     * @throws NumberFormatException if the text is no such number, saying what is wrong with it
+     * @throws NumberFormatException if the text is not such a number, saying what is wrong with it
      */
     public static ShardflakeId parseBase32(CharSequence text) {
         return new ShardflakeId(Base32.decode(text, "an id in base32", MAX_FIRST_IN_BASE32));
     }
 
     /**
-     * The id that a shortcode stands for, the reverse of {@link #toShortcode}.
+     * Reads an id from a shortcode, the reverse of {@link #toShortcode}.
      *
-     * @throws NumberFormatException if the text is no shortcode of an id, or has leading zeros, saying what is wrong with it
+     * @throws NumberFormatException if the text is not a shortcode of an id, or has leading zeros, saying what is wrong
+     *     with it
      */
     public static ShardflakeId parseShortcode(CharSequence text) {
         return new ShardflakeId(Shortcode.decode(text));
@@ -92,17 +93,17 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
         return IdLayout.shard(value);
     }
 
-    /** What tells ids of the same millisecond and shard apart: 0..1023. */
+    /** The sequence number that distinguishes ids of the same millisecond and shard: 0..1023. */
     public int sequence() {
         return IdLayout.sequence(value);
     }
 
-    /** The milliseconds between the epoch of the id's installation and the making of the id. */
+    /** The milliseconds from the epoch of the id's installation to the creation of the id. */
     public long elapsedMillis() {
         return IdLayout.elapsedMillis(value);
     }
 
-    /** When the id was made, in an installation of this layout. */
+    /** The time the id was made, in an installation of this layout. */
     public Instant time(IdLayout layout) {
         return layout.time(value);
     }
@@ -110,8 +111,8 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     /**
      * Orders ids as PostgreSQL's {@code bigint} does, signed, so that sorting in Java and {@code ORDER BY id} agree.
      *
-     * <p>Ids that Shardflake makes are positive, for which this is the order of their times. Among foreign ids those
-     * with the top bit set come first, as they do in the database.
+     * <p>Shardflake's ids are positive, so this is the order of their times. Among foreign ids those with the top bit
+     * set come first, as they do in the database.
      */
     @Override
     public int compareTo(ShardflakeId other) {
@@ -127,8 +128,8 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     /**
      * The id in Crockford's base32: always 13 characters, in upper case.
      *
-     * <p>Sorted as text, ids in this form are in the order of their unsigned numbers, which for Shardflake's own ids is the
-     * order of {@link #compareTo}. Instead of I, L, O and U it has digits that cannot be mistaken for others.
+     * <p>As text, ids in this form sort like their unsigned numbers, which for Shardflake's own ids is the order of
+     * {@link #compareTo}. The form avoids I, L, O and U, which can be mistaken for other characters.
      *
      * @see <a href="https://www.crockford.com/base32.html">Douglas Crockford, Base 32</a>
      */
@@ -137,8 +138,8 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
     }
 
     /**
-     * The id as Instagram writes it in addresses: its digits of 6 bits, the highest first, in the alphabet of base64url,
-     * without leading zeros. 1 to 11 characters, upper and lower case being different ones.
+     * The id in the form of Instagram's URLs: its digits of 6 bits, the highest first, in the alphabet of base64url,
+     * without leading zeros. 1 to 11 characters, case-sensitive.
      */
     public String toShortcode() {
         return Shortcode.encode(value);

@@ -5,12 +5,12 @@
 package org.shardflake;
 
 /**
- * How sharding keys spread over logical shards: {@code shard = floorMod(uid, shardCount)}.
+ * The mapping of sharding keys to logical shards: {@code shard = floorMod(uid, shardCount)}.
  *
  * <p>Immutable. The shard count is chosen once for an installation and then fixed, since changing it would send
  * existing rows' uids elsewhere.
  *
- * @param shardCount how many logical shards there are: 1..8192
+ * @param shardCount the number of logical shards: 1..8192
  */
 public record Sharding(int shardCount) {
 
@@ -24,12 +24,12 @@ public record Sharding(int shardCount) {
         }
     }
 
-    /** The shard that rows of this uid live in; a negative uid has one too. */
+    /** The shard that holds rows of this uid; a negative uid has one too. */
     public int shard(long uid) {
         return Math.floorMod(uid, shardCount);
     }
 
-    /** The PostgreSQL schema that is this shard: {@code shard_0007}. */
+    /** The shard's PostgreSQL schema: {@code shard_0007}. */
     public static String schema(int shard) {
         // Not String.format: decoding calls this for every id.
         String digits = Integer.toString(IdLayout.checkRange("shard", shard, IdLayout.MAX_SHARD));

@@ -4,7 +4,7 @@
  */
 package org.shardflake;
 
-/** How shards are laid out over servers to begin with. */
+/** The initial layout of shards over servers. */
 public enum Spread {
 
     /** Neighbouring shards together: with 2000 shards on two servers, 0 to 999 on the first and the rest on the second. */
@@ -15,7 +15,7 @@ public enum Spread {
         }
     },
 
-    /** In turn: with two servers, even shards on the first and odd ones on the second. */
+    /** Shards on servers in turn: with two servers, even shards on the first and odd ones on the second. */
     ROUND_ROBIN {
         @Override
         int server(int shard, int shards, int servers) {

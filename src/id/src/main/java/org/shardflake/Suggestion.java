@@ -9,22 +9,22 @@ import java.util.Comparator;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What somebody may have meant who wrote a name that does not exist. */
+/** The existing name probably meant by a mistyped one. */
 final class Suggestion {
 
-    /** How many letters may be wrong. */
+    /** The number of letters that may be wrong. */
     private static final int TYPOS = 2;
 
     private Suggestion() {}
 
-    /** The name most like what was written, if one is like it at all. */
+    /** The name most similar to the text, if one is similar enough. */
     static Optional<String> find(String written, Collection<String> names) {
         return names.stream()
                 .filter(name -> distance(written, name) <= Math.min(TYPOS, name.length() - 1))
                 .min(Comparator.comparingInt(name -> distance(written, name)));
     }
 
-    /** Levenshtein's: how many letters to put in, take out or exchange, whatever their case. */
+    /** The Levenshtein distance: the number of letters to insert, remove or replace, ignoring case. */
     private static int distance(String one, String other) {
         String from = one.toLowerCase(Locale.ROOT);
         String to = other.toLowerCase(Locale.ROOT);

@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.util.Collection;
 import java.util.List;
 
-/** A name that no server of the shard map has. */
+/** A name that no server in the shard map has. */
 public final class UnknownServerException extends ShardflakeException {
 
     @Serial
@@ -32,12 +32,12 @@ public final class UnknownServerException extends ShardflakeException {
         this.known = known.stream().sorted().toList();
     }
 
-    /** The names of the servers that there are, in order. */
+    /** The names of the existing servers, in order. */
     public List<String> known() {
         return known;
     }
 
-    /** The name. */
+    /** The unknown name. */
     public String server() {
         return server;
     }

@@ -10,7 +10,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** Takes the best provider this machine offers, and says once on stderr which and why. */
+/** Chooses the best provider this machine offers, and reports once on stderr which and why. */
 final class AutoProvider {
     private static final AtomicBoolean said = new AtomicBoolean();
     private static @Nullable String dockerProblem;
@@ -41,7 +41,7 @@ final class AutoProvider {
         return PostgresCluster.start(new EmbeddedProvider(version, settings, Map.of()), servers);
     }
 
-    /** Asked until it fails: an engine that could not be used is not waited for again. */
+    /** The problem with Docker, or null. The first failure is kept, so as not to wait for an unusable engine again. */
     private static synchronized @Nullable String dockerProblem(String image) {
         if (dockerProblem == null) {
             dockerProblem = DockerEngine.problem(image);

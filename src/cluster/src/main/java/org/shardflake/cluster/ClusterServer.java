@@ -12,7 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Properties;
 
-/** A server as its cluster sees it: something to start first and to close last. */
+/** A server as its cluster manages it: started first and closed last. */
 abstract class ClusterServer implements PostgresServer {
     private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
 
@@ -27,10 +27,10 @@ abstract class ClusterServer implements PostgresServer {
 
     abstract int port();
 
-    /** Makes the server ready for use, for the first time. */
+    /** Makes the server ready for its first use. */
     abstract void open();
 
-    /** Stops the server if it is the cluster's own, and forgets its data. Idempotent; no start succeeds after it. */
+    /** Stops the server if it is the cluster's own, and discards its data. Idempotent; later starts fail. */
     abstract void close();
 
     @Override
@@ -114,7 +114,7 @@ abstract class ClusterServer implements PostgresServer {
         }
     }
 
-    /** Whether it is worth waiting for. */
+    /** Whether the server runs, so that waiting for it makes sense. */
     boolean isRunning() {
         return true;
     }

@@ -18,7 +18,7 @@ final class Command {
     private Command() {}
 
     /**
-     * @param environment what the program finds in its environment besides ours
+     * @param environment variables to add to this process's environment
      * @throws PostgresClusterException with the program's output if it fails or takes longer than the timeout
      */
     static void run(List<String> command, Map<String, String> environment, Path output, Duration timeout) {

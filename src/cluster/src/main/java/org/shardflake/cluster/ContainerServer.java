@@ -147,7 +147,7 @@ final class ContainerServer extends ClusterServer {
         return container.getDockerClient();
     }
 
-    /** Publishes no port itself: it is in the network of a container that does. */
+    /** Publishes no port itself, since it is in the network of a container that does. */
     private static final class Container extends PostgreSQLContainer {
         private final int port;
 

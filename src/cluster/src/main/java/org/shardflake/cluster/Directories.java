@@ -16,7 +16,7 @@ final class Directories {
 
     private Directories() {}
 
-    /** Removes the directory if it is there; failing to is worth a warning, but no reason to stop cleaning up. */
+    /** Removes the directory if it exists; failure is worth a warning, but no reason to stop cleaning up. */
     static void delete(Path directory) {
         try {
             FileUtils.deleteDirectory(directory.toFile());

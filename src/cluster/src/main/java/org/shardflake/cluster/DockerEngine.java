@@ -17,7 +17,7 @@ import org.testcontainers.dockerclient.DockerClientProviderStrategy;
 import org.testcontainers.utility.DockerImageName;
 import org.testcontainers.utility.ImageNameSubstitutor;
 
-/** Finds out whether there is a Docker engine to use, without waiting for long. */
+/** Finds out whether there is a usable Docker engine, without waiting long. */
 final class DockerEngine {
     private static final Duration TIMEOUT = Duration.ofSeconds(8);
     private static final String RYUK = "testcontainers/ryuk";
@@ -27,8 +27,8 @@ final class DockerEngine {
     /**
      * Returns what keeps containers of the image from starting at once, or null if nothing does.
      *
-     * <p>The engine is asked in a thread of its own, because no step of it is sure to end soon. Images are not pulled,
-     * nor is Testcontainers left to pull its own: where no registry answers, it would go on trying for minutes.
+     * <p>The engine is asked in a separate thread, because any step may take long. Images are not pulled, not even by
+     * Testcontainers, which would retry for minutes if no registry answers.
      */
     static @Nullable String problem(String image) {
         FutureTask<@Nullable String> check = new FutureTask<>(() -> check(image));
@@ -38,7 +38,7 @@ final class DockerEngine {
         try {
             return check.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
-            // Any Throwable: besides its own exceptions, Testcontainers lets through errors of class initialisation.
+            // Any Throwable: besides its own exceptions, Testcontainers throws errors of class initialisation.
             return "no Docker engine can be used: " + reason(e);
         } catch (TimeoutException e) {
             return "the Docker engine did not answer within " + TIMEOUT.toSeconds() + " s";
@@ -50,7 +50,7 @@ final class DockerEngine {
         }
     }
 
-    /** The innermost message, in one line: the outer ones only say that a container did not start. */
+    /** The innermost message, in one line, since the outer ones only say that a container did not start. */
     static String reason(Throwable failure) {
         Throwable innermost = failure;
         while (innermost.getCause() != null) {

@@ -24,10 +24,10 @@ import org.tukaani.xz.XZInputStream;
 /**
  * The PostgreSQL programs that Zonky publishes as jars, unpacked once and kept.
  *
- * <p>They are kept on purpose, in {@code ${user.home}/.cache/shardflake} or the directory that the system property
+ * <p>They are kept in {@code ${user.home}/.cache/shardflake}, or the directory that the system property
  * {@code shardflake.cache} names, since unpacking takes longer than starting a server. Only the binaries and the
- * handling of root come from Zonky. Its own starter fixes fsync off, cannot crash and restart a server, and takes as
- * long to notice a server that failed to start as it would wait for one that is slow.
+ * handling of root come from Zonky. Its own starter fixes fsync off, cannot crash and restart a server, and waits as
+ * long for a server that failed to start as for a slow one.
  */
 final class EmbeddedBinaries {
     private final Path directory;
@@ -36,7 +36,7 @@ final class EmbeddedBinaries {
         this.directory = directory;
     }
 
-    /** The binaries for this operating system, unpacked if no earlier JVM did so. */
+    /** The binaries for this operating system, unpacked unless an earlier JVM did so. */
     static synchronized EmbeddedBinaries unpack() {
         byte[] archive = archive();
         Path cache = Path.of(System.getProperty(
@@ -47,7 +47,7 @@ final class EmbeddedBinaries {
         if (!Files.isDirectory(directory)) {
             try {
                 Files.createDirectories(cache);
-                // Unpacked beside its place and renamed, so that other JVMs see all of it or nothing.
+                // Unpacked beside the final directory and renamed, so that other JVMs see all of it or nothing.
                 Path unpacking = Files.createTempDirectory(cache, "unpacking-");
                 try {
                     extract(archive, unpacking);
@@ -69,7 +69,7 @@ final class EmbeddedBinaries {
         return new EmbeddedBinaries(directory);
     }
 
-    /** The command line of a program, as a user PostgreSQL accepts: it refuses root, whatever the machine. */
+    /** The command line of a program, run as a user other than root, which PostgreSQL always refuses. */
     List<String> command(String program, String... arguments) {
         List<String> command = new ArrayList<>();
         if (LinuxUtils.isUnshareAvailable()) {

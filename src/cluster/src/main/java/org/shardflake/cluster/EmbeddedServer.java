@@ -14,7 +14,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** A server of this machine, controlled through {@code pg_ctl}: a daemon that a Ctrl-C in the terminal cannot reach. */
+/**
+ * A server on this machine, controlled through {@code pg_ctl}: a daemon that a Ctrl-C in the terminal does not reach.
+ */
 class EmbeddedServer extends ClusterServer {
     private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
@@ -60,7 +62,7 @@ class EmbeddedServer extends ClusterServer {
         return port;
     }
 
-    /** Where all its files are. */
+    /** The directory of all its files. */
     Path directory() {
         return directory;
     }
@@ -69,7 +71,7 @@ class EmbeddedServer extends ClusterServer {
         return data;
     }
 
-    /** A standby of this server, which is not there yet; of the same binaries. */
+    /** A standby of this server, not created yet, with the same binaries. */
     EmbeddedStandby newStandby(String standbyName) {
         return new EmbeddedStandby(
                 standbyName, this, binaries, directory.resolveSibling(standbyName), Ports.free(), version, environment);
@@ -130,7 +132,7 @@ class EmbeddedServer extends ClusterServer {
         }
     }
 
-    /** To the postmaster first, so that it starts no more processes. */
+    /** Signals the postmaster first, so that it starts no more processes. */
     private void signal(String signal) {
         ProcessHandle postmaster =
                 postmaster(data).orElseThrow(() -> new PostgresClusterException(this + " does not run"));
@@ -148,7 +150,7 @@ class EmbeddedServer extends ClusterServer {
         }
     }
 
-    /** Immediate, since nobody will read the data again and a fast shutdown waits for subscribers. */
+    /** Stops in mode immediate, since nobody will read the data again and a fast shutdown waits for subscribers. */
     @Override
     synchronized void close() {
         closed = true;
@@ -166,7 +168,7 @@ class EmbeddedServer extends ClusterServer {
         return isRunning(directory);
     }
 
-    /** Whether the server with its files in a directory runs. */
+    /** Whether the server in a directory is running. */
     static boolean isRunning(Path directory) {
         return postmaster(directory.resolve("data")).isPresent();
     }
@@ -188,7 +190,7 @@ class EmbeddedServer extends ClusterServer {
         Command.run(command, environment, output, TIMEOUT);
     }
 
-    /** Makes the data directory. */
+    /** Creates the data directory. */
     void initialize() {
         try {
             Files.createDirectories(directory);
@@ -230,7 +232,7 @@ class EmbeddedServer extends ClusterServer {
             return lines.findFirst()
                     .map(Long::valueOf)
                     .flatMap(ProcessHandle::of)
-                    // After kill -9 the file names a process that is gone, or has been somebody else since.
+                    // After kill -9 the file names a process that is gone, or whose number another process now has.
                     .filter(process -> process.info()
                             .command()
                             .filter(command -> command.contains("postgres"))

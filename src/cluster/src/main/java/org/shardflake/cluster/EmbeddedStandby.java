@@ -23,12 +23,12 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.Set;
 
-/** A standby made by a copy of its primary's files, since the bundled binaries have no {@code pg_basebackup}. */
+/** A standby made by copying its primary's files, since the bundled binaries lack {@code pg_basebackup}. */
 final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
 
     private static final Duration REPLAY_TIMEOUT = Duration.ofSeconds(60);
 
-    /** What a base backup leaves out; WAL comes by the slot. */
+    /** The directories whose contents a base backup leaves out; WAL comes through the slot. */
     private static final Set<String> WITHOUT_CONTENTS = Set.of(
             "pg_wal",
             "pg_replslot",
@@ -100,7 +100,7 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
     public void awaitReplay() throws SQLException {
         String written;
         try (Connection connection = primary.connect()) {
-            // What commits without waiting for the disk is inserted first, and written a moment later.
+            // A commit that does not wait for the disk is inserted first, and written a moment later.
             written = text(connection, "SELECT pg_current_wal_insert_lsn()");
         }
         try (Connection connection = connect()) {
@@ -157,7 +157,7 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
                     throws IOException {
                 Path copy = to.resolve(from.relativize(directory));
                 Files.createDirectories(copy.getParent());
-                // With its permissions, which PostgreSQL insists on, and without what is in it.
+                // Copied with its permissions, which PostgreSQL insists on, but without its contents.
                 Files.copy(directory, copy, StandardCopyOption.COPY_ATTRIBUTES);
                 boolean isEmptied = from.equals(directory.getParent())
                         && WITHOUT_CONTENTS.contains(directory.getFileName().toString());
@@ -170,7 +170,7 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
                     try {
                         Files.copy(file, to.resolve(from.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
                     } catch (NoSuchFileException e) {
-                        // Dropped meanwhile, as the WAL will say.
+                        // The file was dropped meanwhile, which the WAL will repeat.
                     }
                 }
                 return FileVisitResult.CONTINUE;

@@ -6,7 +6,7 @@ package org.shardflake.cluster;
 
 import java.util.List;
 
-/** Hands out servers somebody else runs. */
+/** Provides servers that are run elsewhere. */
 final class ExternalProvider implements ServerProvider {
     private final List<PostgresUrl> urls;
     private int used;

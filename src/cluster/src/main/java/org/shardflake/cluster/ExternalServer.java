@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.stream.Collectors;
 
-/** A server somebody else runs. */
+/** A server that is run elsewhere. */
 final class ExternalServer extends ClusterServer {
     private final PostgresUrl url;
 
@@ -19,7 +19,7 @@ final class ExternalServer extends ClusterServer {
         this.url = url;
     }
 
-    /** Checks what cannot be changed from here. */
+    /** Checks the settings that cannot be changed from here. */
     @Override
     void open() {
         try (Connection connection = connect();

@@ -23,8 +23,8 @@ import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
 
 /**
- * Embedded servers that last: in a directory, on the same ports, with what was written to them, until the directory is removed.
- * They run on when this JVM ends. Not thread-safe; two processes that start or stop the same cluster wait for each other.
+ * Embedded servers that persist in a directory, with their ports and data, until the directory is removed. They keep
+ * running when this JVM ends. Not thread-safe; two processes that start or stop the same cluster wait for each other.
  */
 public final class LocalCluster {
 
@@ -38,17 +38,17 @@ public final class LocalCluster {
         this.ports = directory.resolve("ports.properties");
     }
 
-    /** The cluster in a directory, which need not be there yet. */
+    /** The cluster in a directory, which need not exist yet. */
     public static LocalCluster in(Path directory) {
         return new LocalCluster(directory.toAbsolutePath().normalize());
     }
 
-    /** Where its files are. */
+    /** The directory of its files. */
     public Path directory() {
         return directory;
     }
 
-    /** Whether it was ever started. */
+    /** Whether the cluster was ever started. */
     public boolean exists() {
         return Files.isRegularFile(ports);
     }
@@ -63,10 +63,10 @@ public final class LocalCluster {
     }
 
     /**
-     * Starts the servers, and creates those that are not there yet.
+     * Starts the servers, and creates those that do not exist yet.
      *
-     * @param count how many servers there shall be at least, 1..16
-     * @throws PostgresClusterException if one does not start; those that did go on running
+     * @param count the minimum number of servers, 1..16
+     * @throws PostgresClusterException if one does not start; those that did keep running
      */
     public void start(int count) {
         if (count < 1 || count > MAX_SERVERS) {
@@ -82,7 +82,7 @@ public final class LocalCluster {
         });
     }
 
-    /** Stops all servers; what they have stays. */
+    /** Stops all servers; their data stays. */
     public void stop() {
         if (exists()) {
             locked(() -> each(readPorts(), EmbeddedServer::stop));
@@ -93,7 +93,7 @@ public final class LocalCluster {
         void run(EmbeddedServer server);
     }
 
-    /** At the same time, since a server that stops waits for those that follow it. */
+    /** Runs the action on all servers at the same time, since a stopping server waits for its followers. */
     private void each(Map<String, Integer> servers, Action action) {
         EmbeddedBinaries binaries = EmbeddedBinaries.unpack();
         List<CompletableFuture<Void>> running = servers.entrySet().stream()

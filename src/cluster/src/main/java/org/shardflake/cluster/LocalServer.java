@@ -7,9 +7,9 @@ package org.shardflake.cluster;
 /**
  * A server of a {@link LocalCluster}.
  *
- * @param name such as db1
- * @param port on localhost; the server keeps it
- * @param isRunning whether it ran when it was asked for
+ * @param name the name, such as db1
+ * @param port the port on localhost, which the server keeps
+ * @param isRunning whether the server was running when it was listed
  */
 public record LocalServer(String name, int port, boolean isRunning) {
 

@@ -12,9 +12,9 @@ import java.util.concurrent.ThreadLocalRandom;
 /**
  * Picks ports for servers.
  *
- * <p>They lie below the range operating systems take outgoing connections' ports from. In that range, a client that
- * keeps trying to reach a stopped server would now and then get the server's port as its own, and the server could not
- * start again.
+ * <p>They lie below the range that operating systems use for outgoing connections. Within it, a client that keeps
+ * trying to reach a stopped server would now and then get the server's port as its own, and the server could not start
+ * again.
  */
 final class Ports {
     private static final int FIRST = 15_000;

@@ -17,7 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.stream.Stream;
 
 /**
- * Several PostgreSQL servers with {@code wal_level=logical}, started together and stopped together.
+ * Several PostgreSQL servers with {@code wal_level=logical}, started and stopped together.
  *
  * <pre>{@code
  * try (PostgresCluster cluster = PostgresCluster.start(2);
@@ -26,11 +26,10 @@ import java.util.stream.Stream;
  * }
  * }</pre>
  *
- * <p>Where the servers come from is decided by the system properties {@code postgres.provider} (a
- * {@link PostgresProvider}), {@code postgres.version} (15 to 18) and {@code postgres.urls} (for servers that are there
- * already), or by the {@link Builder}.
+ * <p>The system properties {@code postgres.provider} (a {@link PostgresProvider}), {@code postgres.version} (15 to 18)
+ * and {@code postgres.urls} (for existing servers), or the {@link Builder}, decide where the servers come from.
  *
- * <p>Thread-safe. Whoever starts a cluster closes it. Should the JVM end first, by itself, by Ctrl-C or by SIGTERM, a
+ * <p>Thread-safe. The code that starts a cluster closes it. If the JVM ends first, normally, by Ctrl-C or by SIGTERM, a
  * shutdown hook closes it; only {@code kill -9} of the JVM leaves servers behind. Closing stops the servers and removes
  * their data.
  */
@@ -45,12 +44,12 @@ public final class PostgresCluster implements AutoCloseable {
         this.provider = provider;
     }
 
-    /** Starts servers as the system properties say. */
+    /** Starts servers as configured by the system properties. */
     public static PostgresCluster start(int servers) {
         return builder().servers(servers).start();
     }
 
-    /** A builder that starts with what the system properties say. */
+    /** A builder with the settings of the system properties. */
     public static Builder builder() {
         return new Builder();
     }
@@ -72,7 +71,7 @@ public final class PostgresCluster implements AutoCloseable {
         }
     }
 
-    /** The servers, first {@code db1}. */
+    /** The servers, beginning with {@code db1}. */
     public List<PostgresServer> servers() {
         return List.copyOf(servers);
     }
@@ -105,7 +104,7 @@ public final class PostgresCluster implements AutoCloseable {
         return standby;
     }
 
-    /** Starts more servers until there are {@code size}; if one fails, those it started are gone again. */
+    /** Starts servers until there are {@code size}; if one fails, removes those it started. */
     synchronized void grow(int size) {
         if (closed) {
             throw new PostgresClusterException("the cluster has been closed");
@@ -130,12 +129,12 @@ public final class PostgresCluster implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(shutdownHook);
         } catch (IllegalStateException e) {
-            // The JVM is ending, and the hook either waits for us below or is done.
+            // The JVM is ending, and the hook either waits for this method below or is done.
         }
         stopEverything();
     }
 
-    /** Waits for a start under way, which the lock makes sure of, so that nothing starts after this. */
+    /** Stops everything; the lock makes it wait for a start under way, so that nothing starts afterwards. */
     private synchronized void stopEverything() {
         if (closed) {
             return;
@@ -149,7 +148,7 @@ public final class PostgresCluster implements AutoCloseable {
         });
     }
 
-    /** Starts servers side by side and waits for all of them, also when one fails. */
+    /** Starts servers in parallel and waits for all of them, even if one fails. */
     private static void startAll(List<ClusterServer> servers) {
         ExecutorService executor = Executors.newFixedThreadPool(4);
         try {
@@ -186,7 +185,7 @@ public final class PostgresCluster implements AutoCloseable {
         return e.getCause() == null ? e : e.getCause();
     }
 
-    /** Says which servers to start; the system properties give its defaults. Not thread-safe. */
+    /** Configures the servers to start; the system properties give the defaults. Not thread-safe. */
     public static final class Builder {
         private final Map<String, String> settings = new LinkedHashMap<>();
         private final Map<String, String> environment = new LinkedHashMap<>();
@@ -198,7 +197,7 @@ public final class PostgresCluster implements AutoCloseable {
 
         private Builder() {}
 
-        /** How many servers, 2 if not said. */
+        /** Sets the number of servers, 2 by default. */
         public Builder servers(int servers) {
             if (servers < 1) {
                 throw new IllegalArgumentException("servers is " + servers + ", allowed: 1 or more");
@@ -207,47 +206,50 @@ public final class PostgresCluster implements AutoCloseable {
             return this;
         }
 
-        /** Where the servers come from, instead of {@code postgres.provider}. */
+        /** Sets where the servers come from, instead of {@code postgres.provider}. */
         public Builder provider(PostgresProvider provider) {
             this.provider = provider;
             return this;
         }
 
         /**
-         * The PostgreSQL major version, instead of {@code postgres.version}. If neither says one, embedded servers are of
-         * the version that is on the class path, and containers of version 18. Servers given by URL may differ.
+         * Sets the PostgreSQL major version, instead of {@code postgres.version}. By default, embedded servers have the
+         * version on the class path, and containers version 18. Servers given by URL may differ.
          */
         public Builder version(int version) {
             this.version = OptionalInt.of(SystemProperties.checkVersion(Integer.toString(version)));
             return this;
         }
 
-        /** JDBC or libpq URLs of running servers, instead of {@code postgres.urls}. */
+        /** Sets JDBC or libpq URLs of running servers, instead of {@code postgres.urls}. */
         public Builder urls(List<String> urls) {
             this.urls = List.copyOf(urls);
             return this;
         }
 
-        /** A setting as in {@code postgresql.conf}, for all servers; servers given by URL keep their own. */
+        /** Adds a setting as in {@code postgresql.conf}, for all servers; servers given by URL keep their own. */
         public Builder setting(String name, String value) {
             settings.put(name, value);
             return this;
         }
 
-        /** An environment variable of all servers, for embedded ones only. */
+        /** Adds an environment variable for all servers, if they are embedded ones. */
         public Builder environment(String name, String value) {
             environment.put(name, value);
             return this;
         }
 
-        /** Whether commits survive a crash of the operating system too (fsync), at the price of speed; false if not said. */
+        /**
+         * Sets whether commits also survive a crash of the operating system (fsync), at the price of speed; false by
+         * default.
+         */
         public Builder durable(boolean durable) {
             this.durable = durable;
             return this;
         }
 
         /**
-         * Starts the servers, and returns when all of them accept connections.
+         * Starts the servers, and returns when all accept connections.
          *
          * @throws PostgresClusterException if one cannot be started; those already started are stopped and removed
          */

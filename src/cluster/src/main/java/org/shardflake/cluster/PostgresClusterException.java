@@ -6,7 +6,7 @@ package org.shardflake.cluster;
 
 import org.jspecify.annotations.Nullable;
 
-/** Says why PostgreSQL servers could not be started, stopped or reached. */
+/** Thrown when PostgreSQL servers could not be started, stopped or reached; the message says why. */
 public class PostgresClusterException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 

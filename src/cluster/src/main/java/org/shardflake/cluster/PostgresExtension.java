@@ -32,8 +32,8 @@ import org.junit.jupiter.api.extension.ExtensionContext;
  * }</pre>
  *
  * <p>All test classes of a JVM share one cluster, started when the first needs it and closed at the end of the launcher
- * session. A server that an earlier class left stopped is started again. The databases are dropped after the class, with whatever
- * still uses them; roles, which belong to the server, stay.
+ * session. A server that an earlier class left stopped is started again. The databases are dropped after the class,
+ * even if still in use; roles, which belong to the server, stay.
  *
  * <p>Register it in a static field. Thread-safe; test classes may run in parallel if each has its own extension.
  */
@@ -49,7 +49,7 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         this.preparation = preparation;
     }
 
-    /** A fresh database on each of so many servers. */
+    /** Creates an extension with a fresh database on each of this many servers. */
     public static PostgresExtension servers(int servers) {
         if (servers < 1) {
             throw new IllegalArgumentException("servers is " + servers + ", allowed: 1 or more");
@@ -57,7 +57,7 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         return new PostgresExtension(servers, connection -> {});
     }
 
-    /** The same, with each fresh database prepared over a superuser's connection, which is closed afterwards. */
+    /** Prepares each fresh database over a superuser's connection, which is closed afterwards. */
     public PostgresExtension prepare(Preparation preparation) {
         return new PostgresExtension(servers, preparation);
     }
@@ -74,8 +74,8 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
     }
 
     /**
-     * Remembers the databases as they are now, which {@link #restore} brings back: cheaper than to make them so again for
-     * each test. Ends the connections to them.
+     * Saves the databases as they are now, for {@link #restore} to bring back: cheaper than preparing them for each
+     * test. Ends the connections to them.
      */
     public synchronized void save(String state) throws SQLException {
         TestDatabase first = database(0);
@@ -87,10 +87,9 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
     }
 
     /**
-     * Makes the databases what they were when they were saved as this state, whatever has been done to them and whoever
-     * still uses them.
+     * Restores the databases to this saved state, whatever has been done to them and even if still in use.
      *
-     * @return false if there is no such state, and then the databases are as they were
+     * @return false if there is no such state; the databases are then unchanged
      */
     public synchronized boolean restore(String state) throws SQLException {
         String copy = saved.get(state);
@@ -103,7 +102,7 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
 
     @Override
     public synchronized void beforeAll(ExtensionContext context) throws Exception {
-        // Nested classes come here too, and use the databases of the class around them.
+        // Nested classes get here too, and use the databases of their enclosing class.
         if (depth++ > 0) {
             return;
         }
@@ -148,20 +147,23 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         return simpleName.substring(0, Math.min(simpleName.length(), 50)) + "_" + unique;
     }
 
-    /** What makes a fresh database ready for a test class. */
+    /** Prepares a fresh database for a test class. */
     @FunctionalInterface
     public interface Preparation {
         /** Prepares the database that the connection leads to. */
         void prepare(Connection connection) throws Exception;
     }
 
-    /** The cluster of all test classes; JUnit closes it with its session, which may run each class as a test plan of its own. */
+    /**
+     * The cluster of all test classes; JUnit closes it with its session, which may run each class as a separate test
+     * plan.
+     */
     private static final class SharedCluster implements AutoCloseable {
         private @Nullable PostgresCluster cluster;
 
         synchronized PostgresCluster withServers(int servers) {
             if (cluster == null) {
-                // A worker that failed, or whose table is copied next, is not started for 5 s otherwise.
+                // By default, a worker that failed, or whose table is copied next, only starts after 5 s.
                 cluster = PostgresCluster.builder()
                         .servers(servers)
                         .setting("wal_retrieve_retry_interval", "200ms")

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** Where the servers of a {@link PostgresCluster} come from. */
+/** The origin of the servers of a {@link PostgresCluster}. */
 public enum PostgresProvider {
     /** External when URLs are given, else Testcontainers where a Docker engine has the images, else embedded. */
     AUTO,

@@ -10,9 +10,9 @@ import java.sql.SQLException;
 /**
  * One PostgreSQL server of a {@link PostgresCluster}.
  *
- * <p>Thread-safe. The cluster owns it and stops it; connections belong to whoever opened them. Its URLs stay the same
- * through {@link #crash()}, {@link #stop()} and {@link #start()}, and work from this machine as well as from the other
- * servers of the cluster, so that one server can subscribe to another.
+ * <p>Thread-safe. The cluster owns it and stops it; connections belong to the code that opens them. Its URLs stay the
+ * same through {@link #crash()}, {@link #stop()} and {@link #start()}, and work from this machine as well as from the
+ * other servers of the cluster, so that one server can subscribe to another.
  */
 public interface PostgresServer {
     /** The name within the cluster: {@code db1}, {@code db2} and so on. */
@@ -24,7 +24,7 @@ public interface PostgresServer {
     /** The libpq URI of a database with user and, if there is one, password, as {@code psql} takes it. */
     String uri(String database);
 
-    /** The superuser. */
+    /** The name of the superuser. */
     String user();
 
     /** The superuser's password, empty when none is needed. */
@@ -43,22 +43,22 @@ public interface PostgresServer {
 
     /**
      * Kills the server as {@code pg_ctl stop -m immediate} does: sessions are cut, nothing is flushed, and the next
-     * start recovers from WAL. Returns when the server has gone.
+     * start recovers from WAL. Returns when the server is down.
      *
      * @throws UnsupportedOperationException if {@link #canRestart()} is false
      */
     void crash();
 
     /**
-     * Shuts the server down properly, rolling back and disconnecting open sessions. Returns when the server has gone.
+     * Shuts the server down properly, rolling back and disconnecting open sessions. Returns when the server is down.
      *
      * @throws UnsupportedOperationException if {@link #canRestart()} is false
      */
     void stop();
 
     /**
-     * Starts the server again after {@link #crash()} or {@link #stop()}, on the same port and the same data. Returns
-     * when it accepts connections; does nothing when it is running.
+     * Starts the server again after {@link #crash()} or {@link #stop()}, on the same port and data. Returns when it
+     * accepts connections; does nothing if it is running.
      *
      * @throws UnsupportedOperationException if {@link #canRestart()} is false
      */
@@ -68,15 +68,15 @@ public interface PostgresServer {
     boolean canRestart();
 
     /**
-     * Stops all its processes as SIGSTOP does: connections stay open, new ones are accepted by the operating system, and
-     * nothing answers any more, until {@link #thaw()}. For embedded servers on systems with signals.
+     * Stops all its processes by SIGSTOP: connections stay open, the operating system accepts new ones, and nothing
+     * answers until {@link #thaw()}. For embedded servers on systems with signals.
      *
-     * @throws UnsupportedOperationException if it is another kind of server
+     * @throws UnsupportedOperationException if it is a different kind of server
      */
     default void freeze() {
         throw new UnsupportedOperationException(this + " cannot be frozen");
     }
 
-    /** Lets the processes go on after {@link #freeze()}; does nothing when they do. */
+    /** Resumes the processes after {@link #freeze()}; does nothing if they are running. */
     default void thaw() {}
 }

@@ -9,18 +9,18 @@ import java.sql.SQLException;
 /** A hot standby that streams from a server of a {@link PostgresCluster}: it can be read, made to lag, and promoted. */
 public interface PostgresStandby extends PostgresServer {
 
-    /** Stops to replay: from here on it shows the rows of now, until {@link #resumeReplay()}. */
+    /** Pauses the replay: the standby keeps showing the current rows until {@link #resumeReplay()}. */
     void pauseReplay() throws SQLException;
 
-    /** Replays what has come in the meantime, and all that comes. */
+    /** Replays everything received since the pause, and continues. */
     void resumeReplay() throws SQLException;
 
-    /** Waits until it shows everything that its primary has committed before this call. */
+    /** Waits until the standby shows everything that its primary committed before this call. */
     void awaitReplay() throws SQLException;
 
-    /** Receives nothing more from its primary, as when the way between them is cut: what comes now, a failover loses. */
+    /** Cuts the standby off from its primary, as a network failure would: a failover loses all later commits. */
     void disconnect() throws SQLException;
 
-    /** Makes it a primary of its own, as a failover does; returns when it takes writes. Its primary is left as it is. */
+    /** Promotes the standby, as a failover does; returns when it accepts writes. Its primary is left unchanged. */
     void promote();
 }

@@ -13,7 +13,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * A server's address in JDBC or libpq form, whose database is left aside.
+ * A server's address in JDBC or libpq form; the database is ignored.
  *
  * @param password empty when the URL has none
  * @param parameters connection parameters that JDBC and libpq call by the same name
@@ -67,7 +67,7 @@ record PostgresUrl(String host, int port, String user, String password, Map<Stri
         return new PostgresUrl(host, port, user, password, Map.copyOf(parameters));
     }
 
-    /** Without the password, for messages. */
+    /** The address for messages, without the password. */
     @Override
     public String toString() {
         return "postgresql://" + user + "@" + host + ":" + port + "/";

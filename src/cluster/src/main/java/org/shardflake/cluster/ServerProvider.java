@@ -4,9 +4,9 @@
  */
 package org.shardflake.cluster;
 
-/** Makes the servers of one cluster and, once they are closed, removes what they shared. */
+/** Creates the servers of one cluster and, once they are closed, removes what they shared. */
 interface ServerProvider extends AutoCloseable {
-    /** A server that has not been started yet, so that it can be registered for cleaning up first. */
+    /** Creates a server without starting it, so that it can be registered for cleanup first. */
     ClusterServer newServer(String name);
 
     @Override

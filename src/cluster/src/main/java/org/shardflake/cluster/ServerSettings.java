@@ -25,8 +25,8 @@ final class ServerSettings {
         // About 180,000 locks for one transaction: thousands of schemas with their tables, indexes and sequences.
         settings.put("max_locks_per_transaction", "512");
         settings.put("max_prepared_transactions", "64");
-        // Without fsync a commit still survives a crash of PostgreSQL, for the operating system has it; so
-        // synchronous_commit stays on, and what was acknowledged is there after recovery.
+        // Without fsync a commit still survives a crash of PostgreSQL, since the operating system has it; so
+        // synchronous_commit stays on, and acknowledged commits are there after recovery.
         settings.put("fsync", durable ? "on" : "off");
         settings.put("synchronous_commit", "on");
         settings.put("timezone", "UTC");

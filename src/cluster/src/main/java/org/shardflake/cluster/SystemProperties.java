@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** What the system properties say about the servers; an empty property counts as none. */
+/** The system properties about the servers; an empty property counts as unset. */
 final class SystemProperties {
     static final int LATEST = 18;
 
@@ -21,7 +21,7 @@ final class SystemProperties {
         return get("postgres.provider").map(PostgresProvider::parse).orElse(PostgresProvider.AUTO);
     }
 
-    /** Empty if not said: whatever is at hand, or {@link #LATEST} where one must be named. */
+    /** The version, or empty for whichever is available, or {@link #LATEST} where one must be named. */
     static OptionalInt version() {
         return get("postgres.version").stream()
                 .mapToInt(SystemProperties::checkVersion)

@@ -15,7 +15,7 @@ import java.util.List;
 /**
  * The database that a {@link PostgresExtension} made for a test class on one server, and drops after it.
  *
- * <p>Thread-safe. Connections belong to whoever opened them.
+ * <p>Thread-safe. Connections belong to the code that opens them.
  */
 public final class TestDatabase {
     private final PostgresServer server;
@@ -69,7 +69,7 @@ public final class TestDatabase {
         return new TestDatabase(server, name);
     }
 
-    /** Copies the database to one of another name on the same server, with nobody connected to it meanwhile. */
+    /** Copies the database to another name on the same server; nobody may be connected to it meanwhile. */
     void copyTo(String copy) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
@@ -79,7 +79,7 @@ public final class TestDatabase {
         }
     }
 
-    /** Replaces databases that may replicate to each other by copies of others, of their servers. */
+    /** Replaces databases that may replicate to each other by copies of {@code original} on their servers. */
     static void replaceAll(List<TestDatabase> databases, String original) throws SQLException {
         dropAll(databases);
         for (TestDatabase database : databases) {
@@ -106,7 +106,7 @@ public final class TestDatabase {
         }
     }
 
-    /** What DROP DATABASE refuses even WITH (FORCE): subscriptions and prepared transactions. */
+    /** Removes what makes DROP DATABASE fail even WITH (FORCE): subscriptions and prepared transactions. */
     private void releaseReplication() throws SQLException {
         try (Connection connection = connect();
                 Statement statement = connection.createStatement()) {

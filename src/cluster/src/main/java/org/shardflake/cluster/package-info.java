@@ -4,7 +4,7 @@
  */
 /**
  * PostgreSQL servers with logical replication, for the demo, development and tests: embedded, in containers, or given
- * by URL. Start at {@link org.shardflake.cluster.PostgresCluster}; in tests, at
+ * by URL. Start with {@link org.shardflake.cluster.PostgresCluster}; in tests, with
  * {@link org.shardflake.cluster.PostgresExtension}.
  */
 @NullMarked

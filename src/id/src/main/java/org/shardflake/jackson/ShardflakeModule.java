@@ -26,9 +26,9 @@ import org.shardflake.ShardflakeId;
  * ObjectMapper mapper = JsonMapper.builder().addModule(new ShardflakeModule()).build();
  * }</pre>
  *
- * <p>A string, because ids exceed the 2<sup>53</sup> up to which a JSON number is the same to all who read it (RFC 8259,
- * section 6). Numbers are read as well, but only whole ones up to 2<sup>53</sup>-1: a larger one may have been rounded
- * before it was sent, to the id of another row, so it is refused.
+ * <p>A string, because ids exceed the 2<sup>53</sup> up to which all readers agree on a JSON number (RFC 8259, section
+ * 6). Numbers are read as well, but only whole ones up to 2<sup>53</sup>-1: a larger one may have been rounded before
+ * it was sent, to the id of another row, so it is refused.
  *
  * <p>Jackson finds the module by itself with {@code findAndAddModules}.
  */

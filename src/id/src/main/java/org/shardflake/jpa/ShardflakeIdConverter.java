@@ -12,9 +12,9 @@ import org.shardflake.ShardflakeId;
 /**
  * An attribute of type {@link ShardflakeId} in a {@code bigint} column; null stays null.
  *
- * <p>Name it to the persistence unit like an entity, and it converts all such attributes by itself; or name it at one
- * attribute, with {@code @Convert(converter = ShardflakeIdConverter.class)}. JPA converts no attribute marked {@code @Id}:
- * there keep a {@code Long}, and wrap it in the accessor.
+ * <p>List it in the persistence unit like an entity, and it converts all such attributes automatically; or set it on
+ * one attribute, with {@code @Convert(converter = ShardflakeIdConverter.class)}. JPA converts no attribute marked
+ * {@code @Id}: keep a {@code Long} there, and wrap it in the accessor.
  *
  * <p>Thread-safe.
  */

@@ -8,7 +8,7 @@ import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.function.IntFunction;
 
-/** Numbers of base 62, with digits in the order of ASCII, so that those of one length sort as numbers. */
+/** Base 62, with digits in the order of ASCII, so that texts of the same length sort as numbers. */
 final class Base62 {
 
     private static final String DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -16,7 +16,10 @@ final class Base62 {
 
     private Base62() {}
 
-    /** The number that a text stands for, or what is made of the place of its first character that is no digit. */
+    /**
+     * The number of a text, or the result of {@code otherwise} for the position of its first character that is not a
+     * digit.
+     */
     static BigInteger parse(String text, IntFunction<BigInteger> otherwise) {
         BigInteger value = BigInteger.ZERO;
         for (int i = 0; i < text.length(); i++) {
@@ -29,7 +32,7 @@ final class Base62 {
         return value;
     }
 
-    /** The number of 128 bits, unsigned. */
+    /** The text of an unsigned number of 128 bits. */
     static String format(long high, long low) {
         BigInteger rest = new BigInteger(
                 1, ByteBuffer.allocate(16).putLong(high).putLong(low).array());

@@ -8,7 +8,7 @@ import java.io.Serial;
 import java.time.Instant;
 import org.shardflake.ShardflakeException;
 
-/** The clock stands still, and the scheme has made all the ids that it can for this moment. */
+/** The clock stands still, and the scheme has used up the ids for this moment. */
 public final class ClockStandsException extends ShardflakeException {
 
     @Serial
@@ -22,7 +22,7 @@ public final class ClockStandsException extends ShardflakeException {
         this.timeMillis = timeMillis;
     }
 
-    /** Where the clock stands, in UTC milliseconds since 1970. */
+    /** The time at which the clock stands, in UTC milliseconds since 1970. */
     public long timeMillis() {
         return timeMillis;
     }

@@ -4,7 +4,7 @@
  */
 package org.shardflake.scheme;
 
-/** What a generator does when its clock steps back. */
+/** The behaviour of a generator whose clock steps back. */
 public enum ClockStep {
     /** It reads no clock. */
     NO_CLOCK("reads no clock"),
@@ -14,7 +14,7 @@ public enum ClockStep {
     COUNTS_ON("counts on, ids keep increasing"),
     /** Ids go back in time with the clock; other bits make it unlikely that one repeats. */
     GOES_BACK("ids go back in time; other bits keep them apart"),
-    /** Ids go back in time with the clock, and those made before can come again. */
+    /** Ids go back in time with the clock, and earlier ones can repeat. */
     REPEATS("ids go back in time and can repeat");
 
     private final String text;

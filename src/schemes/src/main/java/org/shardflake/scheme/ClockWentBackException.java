@@ -20,7 +20,7 @@ public final class ClockWentBackException extends ShardflakeException {
         this.millisBehind = millisBehind;
     }
 
-    /** How far the clock is behind the last id, in milliseconds. */
+    /** The time that the clock is behind the last id, in milliseconds. */
     public long millisBehind() {
         return millisBehind;
     }

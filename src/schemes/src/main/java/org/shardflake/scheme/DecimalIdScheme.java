@@ -9,14 +9,14 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * DecimalId: a counter, a generator and its launch in decimal places, for people to read.
+ * DecimalId: a counter, a generator and its launch in decimal places, readable by people.
  *
- * <p>{@code counter * 10^10 + generator * 10^5 + launch}: 14150009200065 is the 1415th id of generator 92 in launch 65. The
- * counter is 1..922337202 and begins at 1 with each launch, so ids do not sort by time; launch 0 is for tests. Something has to
- * count launches; here the claims of a generator's number in PostgreSQL are counted. A counter that has run out would go on
- * with another generator, as a new one here does. Up to a counter of 900,719 an id is exact in JavaScript, whose numbers are
- * exact up to 2^53 - 1, about 9.0e15; the publication has e12. Source: Actoromicon,
- * <a href="https://actoromicon.rs/ch10-01-id-generation.html">actoromicon.rs</a>.
+ * <p>{@code counter * 10^10 + generator * 10^5 + launch}: 14150009200065 is the 1415th id of generator 92 in launch 65.
+ * The counter is 1..922337202 and begins at 1 with each launch, so ids do not sort by time; launch 0 is for tests.
+ * Something has to count launches; here it is the claims of a generator's number in PostgreSQL. When a counter runs
+ * out, ids would continue with another generator, as a new one here does. Up to a counter of 900,719 an id is exact in
+ * JavaScript, whose numbers are exact up to 2^53 - 1, about 9.0e15; the publication has e12. Source: Actoromicon, <a
+ * href="https://actoromicon.rs/ch10-01-id-generation.html">actoromicon.rs</a>.
  */
 final class DecimalIdScheme extends NumericScheme {
 
@@ -35,7 +35,7 @@ final class DecimalIdScheme extends NumericScheme {
 
     private static final long PLACES = 100_000;
     private static final long MAX_PART = PLACES - 1;
-    /** What a bigint holds. */
+    /** The largest counter that fits in a bigint. */
     private static final long MAX_COUNTER = Long.MAX_VALUE / (PLACES * PLACES) - 1;
 
     private static final long MAX_EXACT_IN_JAVASCRIPT = (1L << 53) - 1;
@@ -78,7 +78,7 @@ final class DecimalIdScheme extends NumericScheme {
         return (counter * PLACES + generator) * PLACES + launch;
     }
 
-    /** Claims a generator's number in the first database, or the one given, since only there launches are counted. */
+    /** Claims a generator's number, or the one given, in the first database, since launches are counted only there. */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
         long first = settings.worker().orElse(0);

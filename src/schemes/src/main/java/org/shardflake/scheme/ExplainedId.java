@@ -12,12 +12,12 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * An id taken apart.
+ * An id decoded into its fields.
  *
- * @param text the id as it was given
- * @param fields what is in it, in the order of its bits: each a {@link String}, {@link Integer}, {@link Long} or
+ * @param text the id as given
+ * @param fields its fields, in the order of its bits: each a {@link String}, {@link Integer}, {@link Long} or
  *     {@link Instant}; the time is called {@code time}
- * @param warnings what to know before relying on a field, empty as a rule
+ * @param warnings cautions about relying on a field, usually empty
  */
 public record ExplainedId(String text, Map<String, Object> fields, List<String> warnings) {
 
@@ -27,7 +27,7 @@ public record ExplainedId(String text, Map<String, Object> fields, List<String> 
         warnings = List.copyOf(warnings);
     }
 
-    /** When the id was made, by the clock of whoever made it; nothing if it does not say. */
+    /** The time the id was made, by its generator's clock; empty if the id does not tell. */
     public Optional<Instant> time() {
         return Optional.ofNullable((Instant) fields.get("time"));
     }

@@ -15,11 +15,11 @@ import java.util.Optional;
 /**
  * Boundary's Flake: 128 bits, with Unix milliseconds, a hardware address and a sequence.
  *
- * <p>When the clock is behind the last id it refuses. The sequence is counted on without a look at its 16 bits: after 65,536
- * ids in a millisecond they begin again, and ids repeat. Flake also keeps a time on disk and does not start when the clock is
- * before it or far after; that needs a disk of its own and is left out here. As text an id is a number of base 62, with the
- * digits 0-9, A-Z and a-z, or 32 hexadecimal digits. Source: Boundary,
- * <a href="https://github.com/boundary/flake">github.com</a>.
+ * <p>It refuses if the clock is behind the last id. The sequence is incremented without checking its 16 bits: after
+ * 65,536 ids in a millisecond it wraps, and ids repeat. Flake also keeps a time on disk and does not start if the clock
+ * is before it or far after; that needs its own disk and is left out here. As text an id is a number of base 62, with
+ * the digits 0-9, A-Z and a-z, or 32 hexadecimal digits. Source: Boundary, <a
+ * href="https://github.com/boundary/flake">github.com</a>.
  */
 final class FlakeScheme implements Scheme {
 
@@ -41,7 +41,7 @@ final class FlakeScheme implements Scheme {
 
     private static final long MAX_WORKER = (1L << 48) - 1;
     private static final String EXPECTED = "ids of flake are 32 hexadecimal digits, or up to 22 of 0-9, A-Z and a-z";
-    /** The end of the year 9999: a later time is no time, and not every one is an Instant. */
+    /** The end of the year 9999: a later value is not taken for a time, and may not fit in an Instant. */
     private static final long MAX_TIME = 253_402_300_799_999L;
 
     @Override
@@ -83,7 +83,7 @@ final class FlakeScheme implements Scheme {
         return bytes;
     }
 
-    /** A number of 18 decimal digits is one of base 62 as well, but hardly a Flake. */
+    /** A number of 18 decimal digits is valid base 62 as well, but hardly a Flake. */
     @Override
     public Optional<Guess> guess(String id, Instant now) {
         if (id.chars().allMatch(Character::isDigit)) {
@@ -96,7 +96,7 @@ final class FlakeScheme implements Scheme {
         }
     }
 
-    /** The worker is the first hardware address of this machine unless given. */
+    /** By default, the worker is the first hardware address of this machine. */
     @Override
     public IdGenerator generator(GeneratorSettings settings) {
         long worker = settings.worker().orElseGet(() -> worker(JavaSnowflakeScheme.hardwareAddresses()));

@@ -13,12 +13,13 @@ import java.util.random.RandomGenerator;
 import javax.sql.DataSource;
 
 /**
- * What generators are made from. Each scheme takes what it needs and ignores the rest.
+ * The settings of generators. Each scheme uses those it needs and ignores the rest.
  *
- * @param clock what a generator in this process takes for the time; those in a database have the database's clock
- * @param random where random bits come from
- * @param worker the number that tells this generator from others, otherwise claimed in the first data source, or found out
- * @param shard the logical shard to make ids of, for schemes that have it inside
+ * @param clock the clock of a generator in this process; those in a database use the database's clock
+ * @param random the source of random bits
+ * @param worker the number that distinguishes this generator from others; otherwise claimed in the first data source,
+ *     or found out
+ * @param shard the logical shard of the ids, for schemes that have it inside
  * @param cluster the cluster 0..15 of {@code uniqueid}
  * @param mode the form of the ids of {@code uniqueid}
  * @param dataSources the databases that ids or worker ids come from, with connections in auto-commit mode; ticket servers
@@ -91,7 +92,7 @@ public record GeneratorSettings(
         return new GeneratorSettings(clock, random, worker, shard, cluster, mode, List.of(dataSources), leaseTime);
     }
 
-    /** These settings with claims that last so long. */
+    /** These settings with claims that last this long. */
     public GeneratorSettings withLeaseTime(Duration leaseTime) {
         return new GeneratorSettings(clock, random, worker, shard, cluster, mode, dataSources, leaseTime);
     }

@@ -5,12 +5,12 @@
 package org.shardflake.scheme;
 
 /**
- * How likely an id is of a scheme.
+ * An estimate of how likely an id belongs to a scheme.
  *
  * @param scheme the scheme
- * @param plausibility 1, hardly, to 100, certain; a rank more than a probability
- * @param reason what speaks for it or against it
- * @param id the id, taken apart by that scheme
+ * @param plausibility from 1, hardly, to 100, certain; a rank, not a probability
+ * @param reason the evidence for or against it
+ * @param id the id, decoded by that scheme
  */
 public record Guess(Scheme scheme, int plausibility, String reason, ExplainedId id) {
 

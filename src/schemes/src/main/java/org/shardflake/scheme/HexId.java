@@ -39,7 +39,7 @@ final class HexId {
                 scheme, "%s is not an id of %s: %s; %s".formatted(quote(text), scheme, reason, expected));
     }
 
-    /** Bounded and free of control characters: the text may come from anywhere and go to a terminal. */
+    /** Quotes a text, bounded and free of control characters: it may come from anywhere and go to a terminal. */
     private static String quote(String text) {
         StringBuilder quoted = new StringBuilder("\"");
         text.chars()

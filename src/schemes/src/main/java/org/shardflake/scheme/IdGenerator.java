@@ -25,7 +25,7 @@ public interface IdGenerator extends AutoCloseable {
     String next() throws SQLException;
 
     /**
-     * The next so many ids, in the order in which they were made.
+     * The next {@code count} ids, in the order they were made.
      *
      * @throws IllegalArgumentException if {@code count} is negative
      */
@@ -40,7 +40,7 @@ public interface IdGenerator extends AutoCloseable {
         return ids;
     }
 
-    /** Gives back what the generator holds. */
+    /** Releases the generator's connection and claim. */
     @Override
     default void close() throws SQLException {}
 }

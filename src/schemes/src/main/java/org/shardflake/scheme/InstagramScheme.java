@@ -10,12 +10,12 @@ import java.util.Optional;
 import org.shardflake.IdLayout;
 
 /**
- * Instagram's function of 2011: milliseconds, a logical shard, a sequence modulo 1024, made by PostgreSQL.
+ * Instagram's PostgreSQL function of 2011: milliseconds, a logical shard, a sequence modulo 1024.
  *
- * <p>It reads a sequence and then the clock. A session that stalls in between while 1024 others draw, more than 1024 ids in a
- * millisecond, or a clock that steps back: each makes ids that were made before, and nothing notices. The function as posted
- * has {@code %% 1024}, which PostgreSQL does not take; {@code %} is meant. The article counts from 2011-01-01 and says 41
- * years; the function's epoch is 2011-08-24T21:07:01.721Z, and positive ids last 34.8. Source: Instagram's engineering blog,
+ * <p>It reads a sequence and then the clock. If a session stalls in between while 1024 others draw, if more than 1024
+ * ids are made in a millisecond, or if the clock steps back, ids repeat unnoticed. The function as posted has
+ * {@code %% 1024}, which PostgreSQL rejects; {@code %} is meant. The article counts from 2011-01-01 and says 41 years;
+ * the function's epoch is 2011-08-24T21:07:01.721Z, and positive ids last 34.8. Source: Instagram's engineering blog,
  * <a href="https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c">instagram-engineering.com</a>.
  */
 final class InstagramScheme extends NumericScheme {
@@ -54,7 +54,7 @@ final class InstagramScheme extends NumericScheme {
         return new InstagramScheme(epoch.toEpochMilli());
     }
 
-    /** Takes the short codes of addresses too: the number in base 64, with the letters of base64url. */
+    /** Accepts the shortcodes of URLs too: the number in base 64, in the alphabet of base64url. */
     @Override
     long parse(String id) {
         return isShortcode(id) ? ofShortcode(id) : super.parse(id);
@@ -67,7 +67,7 @@ final class InstagramScheme extends NumericScheme {
                 && id.chars().anyMatch(Character::isLetter);
     }
 
-    /** 11 characters have 66 bits: what exceeds 64 is lost from the top, as when the numbers are computed. */
+    /** 11 characters have 66 bits: those above 64 are lost, as when the numbers are computed. */
     private static long ofShortcode(String id) {
         return id.chars().asLongStream().reduce(0, (value, c) -> value << 6 | BASE64.indexOf((int) c));
     }
@@ -95,8 +95,8 @@ final class InstagramScheme extends NumericScheme {
     }
 
     /**
-     * Makes the function in the first database, on first use, as {@code shardflake_scheme.instagram_1341()}, with a sequence
-     * beside it. It takes {@code clock_timestamp} from the search path.
+     * Creates the function in the first database, on first use, as {@code shardflake_scheme.instagram_1341()}, with a
+     * sequence beside it. It takes {@code clock_timestamp} from the search path.
      *
      * @throws IllegalArgumentException if the shard is out of range 0..8191
      */

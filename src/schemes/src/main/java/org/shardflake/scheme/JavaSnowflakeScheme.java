@@ -16,13 +16,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Snowflake in Java with an epoch of 2015, whose nodes are numbered by their network hardware addresses.
  *
- * <p>The number is the hash of all addresses of a machine, in upper-case hexadecimal, modulo 1024: among 10 machines two have
- * the same with a probability of 4.3 %, and two processes on a machine always have. It refuses a clock behind the last id; but
- * while it waits for the next millisecond, after 4096 ids, it takes any other one, and a clock that goes back just then
- * passes: ids can repeat. Worked example: 108468000000 ms, node 786, sequence 3450 gives 454947766275222906; the often quoted
- * 454947766275219456 has left the sequence out. Sources: callicoder,
- * <a href="https://www.callicoder.com/distributed-unique-id-sequence-number-generator/">callicoder.com</a>,
- * <a href="https://github.com/callicoder/java-snowflake">github.com</a>.
+ * <p>The number is the hash of all addresses of a machine, in upper-case hexadecimal, modulo 1024: among 10 machines
+ * two share a number with a probability of 4.3 %, and two processes on a machine always do. It refuses a clock behind
+ * the last id; but while it waits for the next millisecond, after 4096 ids, it accepts any other, so a clock that goes
+ * back just then is not noticed: ids can repeat. Worked example: 108468000000 ms, node 786, sequence 3450 gives
+ * 454947766275222906; the often quoted 454947766275219456 omits the sequence. Sources: callicoder, <a
+ * href="https://www.callicoder.com/distributed-unique-id-sequence-number-generator/">callicoder.com</a>, <a
+ * href="https://github.com/callicoder/java-snowflake">github.com</a>.
  */
 final class JavaSnowflakeScheme extends NumericScheme {
 

@@ -7,7 +7,7 @@ package org.shardflake.scheme;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** The claim on a worker id has run out or is another's: the generator makes no more ids. */
+/** The claim on a worker id has expired or passed to another generator, so this one makes no more ids. */
 public final class LeaseLostException extends ShardflakeException {
 
     @Serial

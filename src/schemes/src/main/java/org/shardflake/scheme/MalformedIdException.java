@@ -7,7 +7,7 @@ package org.shardflake.scheme;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** The text is no id of the scheme. */
+/** The text is not an id of the scheme. */
 public final class MalformedIdException extends ShardflakeException {
 
     @Serial
@@ -20,7 +20,7 @@ public final class MalformedIdException extends ShardflakeException {
         this.scheme = scheme;
     }
 
-    /** The scheme whose id it should have been. */
+    /** The scheme whose id was expected. */
     public String scheme() {
         return scheme;
     }

@@ -7,7 +7,7 @@ package org.shardflake.scheme;
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
 
-/** All worker ids that would do are claimed by others. */
+/** All usable worker ids are claimed by others. */
 public final class NoFreeWorkerException extends ShardflakeException {
 
     @Serial

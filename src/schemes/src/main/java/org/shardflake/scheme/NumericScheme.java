@@ -26,7 +26,7 @@ abstract class NumericScheme implements Scheme {
         }
     }
 
-    /** The number that a text stands for. */
+    /** The number that a text represents. */
     long parse(String id) {
         try {
             return ShardflakeId.parse(id).value();

@@ -12,10 +12,10 @@ import java.util.Optional;
 /**
  * MongoDB's ObjectId: seconds, a random number of the process, a counter that starts at random.
  *
- * <p>The counter goes up with every id whatever the clock does: an id repeats only after 16,777,216 others in the same second,
- * or in one that the clock has gone back to. Older accounts have machine and process in place of the random number. The time
- * is unsigned and lasts until 2106. Source: MongoDB's manual,
- * <a href="https://www.mongodb.com/docs/manual/reference/bson-types/#objectid">mongodb.com</a>.
+ * <p>The counter increases with every id whatever the clock does: an id repeats only after 16,777,216 others in the
+ * same second, or in one that the clock has gone back to. Older descriptions have machine and process instead of the
+ * random number. The time is unsigned and lasts until 2106. Source: MongoDB's manual, <a
+ * href="https://www.mongodb.com/docs/manual/reference/bson-types/#objectid">mongodb.com</a>.
  */
 final class ObjectIdScheme implements Scheme {
 

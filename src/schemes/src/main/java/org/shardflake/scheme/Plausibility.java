@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 
-/** Judges ids by the time in them. Almost any number has one; that it is a likely one is what counts. */
+/** Judges ids by the time in them. Almost any number contains some time; what counts is how likely it is. */
 final class Plausibility {
 
     private static final int UNLIKELY = 3;
@@ -22,8 +22,8 @@ final class Plausibility {
      * Judges an id by its time.
      *
      * @param from the first moment at which the scheme can have made an id
-     * @param best what an id with a likely time deserves
-     * @param because what else speaks for it, or nothing
+     * @param best the plausibility of an id with a likely time
+     * @param because further evidence for it, or nothing
      */
     static Guess byTime(Scheme scheme, ExplainedId id, Instant from, Instant now, int best, String because) {
         Instant time = id.time().orElseThrow().truncatedTo(ChronoUnit.SECONDS);

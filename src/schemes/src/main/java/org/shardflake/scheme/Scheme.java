@@ -9,13 +9,13 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * One way to make ids: what is in an id, and how the next one is made.
+ * A way to make ids: decodes them and generates new ones.
  *
  * <p>Immutable and thread-safe. {@link Schemes} has them all.
  */
 public interface Scheme {
 
-    /** What the scheme is, needs and promises. */
+    /** The scheme's layout, needs and guarantees. */
     SchemeDescription description();
 
     /** The short name that commands take, such as {@code snowflake}. */
@@ -24,23 +24,24 @@ public interface Scheme {
     }
 
     /**
-     * Takes an id apart.
+     * Decodes an id into its fields.
      *
-     * <p>Any id of the right form has fields, also one that this scheme never made: {@link #guess} tells how likely it did.
+     * <p>Any id of the right form has fields, even one that this scheme never made: {@link #guess} tells how likely it
+     * did.
      *
-     * @throws MalformedIdException if the text is no id of this form, saying what is wrong and what was expected
+     * @throws MalformedIdException if the text is not an id of this form, saying what is wrong and what was expected
      */
     ExplainedId decode(String id);
 
     /**
-     * How likely an id is of this scheme; nothing if it cannot be.
+     * Estimates how likely an id is of this scheme; empty if it cannot be.
      *
-     * @param now when the id was seen: it was made before
+     * @param now when the id was seen, so it was made before
      */
     Optional<Guess> guess(String id, Instant now);
 
     /**
-     * Begins to make ids. The caller closes the generator.
+     * Creates a generator of ids. The caller closes it.
      *
      * @throws IllegalArgumentException if a setting that the scheme needs is missing or out of range
      * @throws NoFreeWorkerException if it needs a worker id of its own and all are claimed
@@ -49,9 +50,9 @@ public interface Scheme {
     IdGenerator generator(GeneratorSettings settings) throws SQLException;
 
     /**
-     * This scheme counting time from another moment than the published one.
+     * Returns this scheme with another epoch than the published one.
      *
-     * @throws IllegalArgumentException if it has no epoch to choose
+     * @throws IllegalArgumentException if its epoch cannot be chosen
      */
     default Scheme withEpoch(Instant epoch) {
         throw new IllegalArgumentException("scheme %s has no epoch to choose".formatted(name()));

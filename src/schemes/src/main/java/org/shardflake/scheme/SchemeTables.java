@@ -9,7 +9,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 
-/** What generators keep in a database, in a schema of its own, made on first use. */
+/** The tables that generators keep in a database, in a separate schema created on first use. */
 final class SchemeTables {
 
     private static final String LEASE = """
@@ -30,10 +30,10 @@ final class SchemeTables {
     }
 
     /**
-     * Makes what is missing. Who made it first does not matter, and who uses what is there needs no right to make it.
+     * Creates what is missing. It may already have been created by another role; using it takes no right to create it.
      *
-     * @param look an expression that is null where it is missing
-     * @param make what makes it, unless another has just done so
+     * @param look an expression that is null if it is missing
+     * @param make statements that create it, unless another session has just done so
      */
     static void ensure(Connection connection, String look, String... make) throws SQLException {
         try (Statement statement = connection.createStatement()) {
@@ -44,7 +44,7 @@ final class SchemeTables {
             }
             connection.setAutoCommit(false);
             try {
-                // Two that make a schema at once fail even with IF NOT EXISTS.
+                // Two sessions that create a schema at once fail even with IF NOT EXISTS.
                 statement.execute("SELECT pg_advisory_xact_lock(hashtext('shardflake_scheme'))");
                 statement.execute("CREATE SCHEMA IF NOT EXISTS shardflake_scheme");
                 for (String sql : make) {

@@ -44,7 +44,7 @@ public final class Schemes {
     /**
      * The scheme of this name.
      *
-     * @throws IllegalArgumentException if there is none, naming those there are
+     * @throws IllegalArgumentException if there is none, naming those that exist
      */
     public static Scheme named(String name) {
         return ALL.stream()
@@ -55,15 +55,15 @@ public final class Schemes {
     }
 
     /**
-     * What an id could be, most plausible first; empty if it can be of no scheme.
+     * The schemes that an id could be of, most plausible first; empty if there are none.
      *
-     * @param now when the id was seen: it was made before
+     * @param now when the id was seen, so it was made before
      */
     public static List<Guess> rank(String id, Instant now) {
         return rank(ALL, id, now);
     }
 
-    /** What an id could be among these schemes, most plausible first. */
+    /** The given schemes that an id could be of, most plausible first. */
     public static List<Guess> rank(List<Scheme> schemes, String id, Instant now) {
         return schemes.stream()
                 .map(scheme -> scheme.guess(id, now))

@@ -11,9 +11,9 @@ import java.util.Optional;
 /**
  * {@code bigserial} and identity columns: the next number of a sequence of one database.
  *
- * <p>Numbers of transactions that roll back are left out, and sequences with a cache leave out more. Two databases count alike,
- * so rows cannot be brought together. Source: PostgreSQL's manual, CREATE SEQUENCE,
- * <a href="https://www.postgresql.org/docs/current/sql-createsequence.html">postgresql.org</a>.
+ * <p>Transactions that roll back leave gaps, and sequences with a cache leave more. Two databases count the same
+ * numbers, so their rows cannot be merged. Source: PostgreSQL's manual, CREATE SEQUENCE, <a
+ * href="https://www.postgresql.org/docs/current/sql-createsequence.html">postgresql.org</a>.
  */
 final class SerialScheme extends NumericScheme {
 
@@ -48,7 +48,7 @@ final class SerialScheme extends NumericScheme {
         return Optional.of(judge(this, explained, id, 90));
     }
 
-    /** Few tables have come past a million million; what looks like more has a structure, as a rule. */
+    /** Few tables have passed a million million; larger numbers usually have a structure. */
     static Guess judge(Scheme scheme, ExplainedId explained, long id, int best) {
         if (id < 1) {
             return new Guess(scheme, 1, "not positive", explained);

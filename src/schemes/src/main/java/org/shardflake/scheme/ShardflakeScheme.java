@@ -12,9 +12,10 @@ import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
 
 /**
- * Shardflake: milliseconds, a shard, a sequence, made by PostgreSQL from one sequence that holds time and count together.
+ * Shardflake: milliseconds, a shard, a sequence, made by PostgreSQL from one sequence that holds both time and count.
  *
- * <p>Ids of one table in one shard never repeat and always increase, whatever the clock does. {@link IdLayout} has the bits.
+ * <p>Ids of one table in one shard never repeat and always increase, whatever the clock does. {@link IdLayout}
+ * describes the bits.
  */
 final class ShardflakeScheme extends NumericScheme {
 

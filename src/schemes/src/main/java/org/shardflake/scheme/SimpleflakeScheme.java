@@ -10,10 +10,10 @@ import java.util.Optional;
 /**
  * Simpleflake: milliseconds and random bits, with no node and no memory.
  *
- * <p>Nothing keeps two ids of one millisecond apart but chance: the authors advise less than 100 ids a second. Accounts of it
- * say 22 random bits; its code has 23. Its epoch is called the year 2000 and is 2000-01-01T05:00:00Z, midnight in New York. All
- * 64 bits are used, so that in a {@code bigint} ids are negative from 2034-11-04 on. A clock that goes back is not noticed.
- * Source: Sawdust Software, <a href="https://github.com/SawdustSoftware/simpleflake">github.com</a>.
+ * <p>Only chance keeps two ids of one millisecond apart: the authors advise fewer than 100 ids a second. Descriptions
+ * say 22 random bits; its code has 23. Its epoch is called the year 2000 but is 2000-01-01T05:00:00Z, midnight in New
+ * York. All 64 bits are used, so that in a {@code bigint} ids are negative from 2034-11-04 on. A clock that goes back
+ * is not noticed. Source: Sawdust Software, <a href="https://github.com/SawdustSoftware/simpleflake">github.com</a>.
  */
 final class SimpleflakeScheme extends NumericScheme {
 

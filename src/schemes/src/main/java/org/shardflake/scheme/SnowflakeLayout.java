@@ -6,7 +6,7 @@ package org.shardflake.scheme;
 
 import java.time.Instant;
 
-/** 41 bits of milliseconds since an epoch, 10 of a node, 12 of a sequence. */
+/** The layout of 41 bits of milliseconds since an epoch, 10 of a node, 12 of a sequence. */
 record SnowflakeLayout(long epochMillis) {
 
     static final int MAX_NODE = 1023;
@@ -15,7 +15,7 @@ record SnowflakeLayout(long epochMillis) {
 
     long encode(long timeMillis, long node, int sequence) {
         long elapsed = timeMillis - epochMillis;
-        // Published code shifts on into the sign bit.
+        // The published code would shift into the sign bit.
         if (elapsed < 0 || elapsed > MAX_ELAPSED) {
             throw new IllegalArgumentException("time %s is out of range %s..%s"
                     .formatted(

@@ -11,11 +11,12 @@ import java.util.Optional;
 /**
  * Twitter's Snowflake of 2010: milliseconds, 5 bits of a data center, 5 of a worker in it, a sequence.
  *
- * <p>The sequence begins at 0 in each millisecond that has ids, so most ids of a quiet server end in 12 zero bits. After 4096
- * ids it waits for the next millisecond, however long the clock takes. When the clock is behind the last id it refuses. Nothing is remembered across a
- * restart; at start Twitter's servers compared their clocks with their peers'. Twitter's claimed workers in ZooKeeper; here
- * they are claimed in PostgreSQL, as data center * 32 + worker. Source: the release <i>snowflake-2010</i>,
- * <a href="https://github.com/twitter-archive/snowflake/tree/snowflake-2010">github.com</a>.
+ * <p>The sequence begins at 0 in each millisecond that has ids, so most ids of a quiet server end in 12 zero bits.
+ * After 4096 ids it waits for the next millisecond, however long the clock takes. It refuses if the clock is behind the
+ * last id. It remembers nothing across a restart; at start Twitter's servers compared their clocks with their peers'.
+ * Twitter's claimed workers in ZooKeeper; here they are claimed in PostgreSQL, as data center * 32 + worker. Source:
+ * the release <i>snowflake-2010</i>, <a
+ * href="https://github.com/twitter-archive/snowflake/tree/snowflake-2010">github.com</a>.
  */
 final class SnowflakeScheme extends NumericScheme {
 
@@ -68,7 +69,7 @@ final class SnowflakeScheme extends NumericScheme {
     }
 
     static Guess judge(Scheme scheme, ExplainedId explained, SnowflakeLayout layout, long id, Instant now, int best) {
-        // Any number up to 400 million million has a time within a day of the epoch.
+        // Any number up to 400 million million decodes to a time within a day of the epoch.
         Instant from = Instant.ofEpochMilli(layout.epochMillis()).plusSeconds(86_400);
         boolean first = SnowflakeLayout.sequence(id) == 0;
         return Plausibility.byTime(

@@ -10,17 +10,17 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
-/** Has a database make each id, with one statement over one connection. */
+/** Makes each id in a database, with one statement over one connection. */
 final class StatementGenerator implements LongIdGenerator {
 
     private final Connection connection;
     private final PreparedStatement statement;
 
     /**
-     * Connects, and makes what the statement needs.
+     * Connects, and creates what the statement needs.
      *
-     * @param look an expression that is null where that is missing
-     * @param make what makes it
+     * @param look an expression that is null if that is missing
+     * @param make statements that create it
      */
     StatementGenerator(DataSource dataSource, String look, String[] make, String draw) throws SQLException {
         connection = dataSource.getConnection();

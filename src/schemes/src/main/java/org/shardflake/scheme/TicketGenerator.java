@@ -6,7 +6,7 @@ package org.shardflake.scheme;
 
 import java.sql.SQLException;
 
-/** Asks two ticket servers in turn, and the other one where one fails. */
+/** Asks two ticket servers in turn, and the other if one fails. */
 final class TicketGenerator implements LongIdGenerator {
 
     private final TicketServer[] servers;
@@ -21,7 +21,7 @@ final class TicketGenerator implements LongIdGenerator {
         TicketServer asked = servers[turn];
         TicketServer other = servers[1 - turn];
         turn = 1 - turn;
-        // One that has just failed is left alone for a while: waiting for it would cost every other ticket.
+        // A server that has just failed is skipped for a while: waiting for it would delay every other ticket.
         if (asked.isResting() && !other.isResting()) {
             return other.next();
         }

@@ -10,10 +10,10 @@ import java.util.Optional;
 /**
  * Flickr's ticket servers: two databases that only hand out numbers, one the odd, one the even, asked in turn.
  *
- * <p>Either may be down; the numbers of the other then go on alone, and the two drift apart, so that numbers do not sort by
- * time. Flickr's were MySQL, with an increment of 2, offsets 1 and 2, and a table of one row that each ticket replaces. Here
- * each is PostgreSQL, with a sequence of increment 2 and an upsert. Source: Flickr's blog, 2010,
- * <a href="https://code.flickr.net/2010/02/08/ticket-servers-distributed-unique-primary-keys-on-the-cheap/">code.flickr.net</a>.
+ * <p>Either may be down; the other then continues alone and the two drift apart, so numbers do not sort by time.
+ * Flickr's were MySQL, with an increment of 2, offsets 1 and 2, and a table of one row that each ticket replaces. Here
+ * each is PostgreSQL, with a sequence of increment 2 and an upsert. Source: Flickr's blog, 2010, <a
+ * href="https://code.flickr.net/2010/02/08/ticket-servers-distributed-unique-primary-keys-on-the-cheap/">code.flickr.net</a>.
  */
 final class TicketScheme extends NumericScheme {
 

@@ -10,12 +10,12 @@ import java.time.InstantSource;
 import java.util.Optional;
 
 /**
- * TraceId: seconds that begin again every 388 days, a node, the thread's chunk and a counter in it.
+ * TraceId: seconds that wrap every 388 days, a node, the thread's chunk and a counter in it.
  *
- * <p>A thread takes a chunk of 1023 numbers at a time, counted 1..1023, from 4096 chunks that begin again: an id repeats after
- * 4,190,208 others of its node in one second, or in one that the clock has gone back to. Made for traces that are deleted
- * within a year. A published formula shifts the node by 18, over the 22 bits of thread and counter; it takes 22. Source:
- * Actoromicon, <a href="https://actoromicon.rs/ch05-04-tracing.html">actoromicon.rs</a>.
+ * <p>A thread takes a chunk of 1023 numbers at a time, counted 1..1023, from 4096 chunks that wrap: an id repeats after
+ * 4,190,208 others of its node in one second, or in one that the clock has gone back to. Made for traces that are
+ * deleted within a year. A published formula shifts the node by 18, over the 22 bits of thread and counter; it takes
+ * 22. Source: Actoromicon, <a href="https://actoromicon.rs/ch05-04-tracing.html">actoromicon.rs</a>.
  */
 final class TraceIdScheme extends NumericScheme {
 
@@ -82,7 +82,7 @@ final class TraceIdScheme extends NumericScheme {
         return (seconds & PERIOD - 1) << 38 | node << 22 | (long) chunk << 10 | counter;
     }
 
-    /** One generator is one thread of the scheme; all of a process would share the count of chunks. */
+    /** Each generator is one thread of the scheme; all threads of a process would share the count of chunks. */
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) throws SQLException {
         return new Generator(Worker.of(name(), settings, 0, MAX_NODE), settings.clock());

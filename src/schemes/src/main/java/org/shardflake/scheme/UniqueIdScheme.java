@@ -14,11 +14,11 @@ import java.util.concurrent.locks.LockSupport;
 /**
  * The eight bytes of Lable's {@code uniqueid}: milliseconds, a sequence, a flag, a generator, a cluster.
  *
- * <p>The flag says whether the bits of the time are reversed ({@link UniqueIdMode#SPREAD}) or not. The generator had 8 bits;
- * later releases put 3 more in front of the flag, which were zero before. Generators are claimed for some minutes, from etcd
- * or ZooKeeper there, in PostgreSQL here. After 64 ids in a millisecond it waits for another, ten times 0.4 ms, then it fails. A
- * clock that goes back is not noticed: the sequence begins at 0 again, and ids repeat. Source: Lable,
- * <a href="https://github.com/LableOrg/java-uniqueid">github.com</a>.
+ * <p>The flag says whether the bits of the time are reversed ({@link UniqueIdMode#SPREAD}) or not. The generator had 8
+ * bits; later releases put 3 more in front of the flag, which were zero before. Generators are claimed for some
+ * minutes, from etcd or ZooKeeper there, in PostgreSQL here. After 64 ids in a millisecond it waits for another, ten
+ * times 0.4 ms, then fails. A clock that goes back is not noticed: the sequence restarts at 0, and ids repeat. Source:
+ * Lable, <a href="https://github.com/LableOrg/java-uniqueid">github.com</a>.
  */
 final class UniqueIdScheme implements Scheme {
 
@@ -75,7 +75,7 @@ final class UniqueIdScheme implements Scheme {
         }
     }
 
-    /** The id of these fields. */
+    /** Makes an id from these fields. */
     static long encode(long timeMillis, int sequence, UniqueIdMode mode, long generator, int cluster) {
         if (timeMillis < 0 || timeMillis > MAX_TIME) {
             throw new IllegalArgumentException("time %s is out of range %s..%s"
@@ -91,7 +91,7 @@ final class UniqueIdScheme implements Scheme {
             throw new IllegalArgumentException(
                     "cluster %d is out of range 0..%d".formatted(settings.cluster(), MAX_CLUSTER));
         }
-        // A generator is told from others within its cluster.
+        // A generator's number is unique within its cluster.
         String claimed = settings.cluster() == 0 ? name() : name() + " cluster " + settings.cluster();
         Worker worker = Worker.of(claimed, settings, 0, MAX_GENERATOR);
         return new Generator(worker, settings);

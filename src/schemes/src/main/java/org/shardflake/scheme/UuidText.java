@@ -13,9 +13,9 @@ final class UuidText {
     private UuidText() {}
 
     /**
-     * The UUID of a text.
+     * Reads a UUID from a text.
      *
-     * @throws MalformedIdException if it is none, or not of this version and RFC 9562's variant
+     * @throws MalformedIdException if it is not a UUID, or not of this version and RFC 9562's variant
      */
     static UUID parse(String scheme, String text, int version) {
         String expected = "ids of %s are UUIDs of version %d".formatted(scheme, version);
@@ -32,7 +32,7 @@ final class UuidText {
     private static UUID of(String scheme, String text, String expected) {
         String digits = text;
         if (text.length() == 36) {
-            // UUID.fromString takes groups of any length.
+            // UUID.fromString accepts groups of any length.
             for (int place : new int[] {8, 13, 18, 23}) {
                 if (text.charAt(place) != '-') {
                     throw HexId.malformed(scheme, text, "character %d is not a hyphen".formatted(place + 1), expected);
@@ -52,7 +52,7 @@ final class UuidText {
         return new UUID(HexFormat.fromHexDigitsToLong(digits, 0, 16), HexFormat.fromHexDigitsToLong(digits, 16, 32));
     }
 
-    /** The UUID of these bits, with the four of the version and the two of the variant put in. */
+    /** The UUID of these bits, with the four of the version and the two of the variant set. */
     static UUID of(int version, long high, long low) {
         return new UUID((high & ~0xf000L) | (long) version << 12, (low & ~(0b11L << 62)) | 0b10L << 62);
     }

@@ -12,8 +12,8 @@ import java.util.UUID;
 /**
  * UUID version 4: 122 random bits.
  *
- * <p>Needs nothing and tells nothing; each lands anywhere in an index. Source: RFC 9562, section 5.4,
- * <a href="https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-4">rfc-editor.org</a>.
+ * <p>Needs nothing and reveals nothing; each lands anywhere in an index. Source: RFC 9562, section 5.4, <a
+ * href="https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-4">rfc-editor.org</a>.
  */
 final class UuidV4Scheme implements Scheme {
 

@@ -10,13 +10,14 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * UUID version 7: Unix milliseconds, then 74 bits that the maker may use as it likes.
+ * UUID version 7: Unix milliseconds, then 74 bits that the generator may use freely.
  *
- * <p>The generator uses them as PostgreSQL 18's {@code uuidv7()} does: the first 12 are a fraction of the millisecond, the
- * rest random. It never takes the same moment twice and goes on by 245 ns at least, also when the clock stands or steps back;
- * in PostgreSQL each session counts for itself. Elsewhere these 12 bits may be random. Sources: RFC 9562, sections 5.7 and 6.2
- * (method 3), <a href="https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7">rfc-editor.org</a>; PostgreSQL 18,
- * <a href="https://www.postgresql.org/docs/18/functions-uuid.html">postgresql.org</a>.
+ * <p>The generator uses them as PostgreSQL 18's {@code uuidv7()} does: the first 12 are a fraction of the millisecond,
+ * the rest random. It never uses the same moment twice and advances by at least 245 ns, even if the clock stands still
+ * or steps back; in PostgreSQL each session counts for itself. Elsewhere these 12 bits may be random. Sources: RFC
+ * 9562, sections 5.7 and 6.2 (method 3), <a
+ * href="https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7">rfc-editor.org</a>; PostgreSQL 18, <a
+ * href="https://www.postgresql.org/docs/18/functions-uuid.html">postgresql.org</a>.
  */
 final class UuidV7Scheme implements Scheme {
 

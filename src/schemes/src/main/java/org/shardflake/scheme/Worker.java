@@ -6,19 +6,19 @@ package org.shardflake.scheme;
 
 import java.sql.SQLException;
 
-/** The number that tells a generator from the others of its scheme. */
+/** The number that distinguishes a generator from the others of its scheme. */
 sealed interface Worker extends AutoCloseable permits Worker.Given, WorkerLease {
 
     /** The number. */
     long id();
 
-    /** How often the number was claimed, this time included; 1 for a number that was given. */
+    /** The number of times the number was claimed, including this time; 1 for a given number. */
     long launch();
 
     /**
-     * Makes sure, before each id, that the number is still this generator's.
+     * Checks, before each id, that the number still belongs to this generator.
      *
-     * @throws LeaseLostException if it is not
+     * @throws LeaseLostException if it does not
      */
     void check();
 

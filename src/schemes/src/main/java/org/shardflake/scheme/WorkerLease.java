@@ -15,16 +15,16 @@ import java.util.OptionalLong;
 import javax.sql.DataSource;
 
 /**
- * A number that a generator has for itself for some time, by a row in PostgreSQL.
+ * A number that a generator holds exclusively for some time, by a row in PostgreSQL.
  *
- * <p>A claim takes a row that nobody holds and counts its claims up; it is renewed and given back only while that count is
- * still the same, so that whoever lost a number cannot touch it again. The server's clock says in the table when claims end.
- * The holder stops by its own reckoning, which began before the claim was sent and so ends sooner, on two clocks: the time of
- * day, which also runs while the machine sleeps, and the one that is never set.
+ * <p>A claim takes a row that nobody holds and increments its count of claims; it is renewed and given back only while
+ * that count is unchanged, so that a holder that lost its number cannot touch it again. In the table, claims end by the
+ * server's clock. The holder stops by its own clocks, counting from before the claim was sent and so ending sooner: the
+ * time of day, which also runs while the machine sleeps, and the monotonic clock.
  *
- * <p>Numbers that were never claimed are taken first, then those whose claim ended longest ago: what the last holder may still
- * have in hand is then as old as can be. What no claim prevents: a generator that stalls after the check, until its claim is over,
- * still makes that one id. Thread-safe.
+ * <p>Numbers that were never claimed are taken first, then those whose claim ended longest ago: ids that the last
+ * holder may still use are then as old as possible. No claim prevents this: a generator that stalls after the check,
+ * until its claim is over, still makes that one id. Thread-safe.
  */
 final class WorkerLease implements Worker {
 
@@ -109,7 +109,7 @@ final class WorkerLease implements Worker {
         }
     }
 
-    /** Which claim it is, or 0 if another was faster. */
+    /** The number of the claim, or 0 if another was faster. */
     private static long tryClaim(Connection connection, String scheme, long worker, Duration time) throws SQLException {
         try (PreparedStatement claim = connection.prepareStatement(CLAIM)) {
             claim.setString(1, scheme);
@@ -140,7 +140,7 @@ final class WorkerLease implements Worker {
         if (renewal.isOver(clock) && !ends.isOver(clock)) {
             renew();
         }
-        // Also after renewing: the answer may have taken longer than what it granted.
+        // Also after renewing: the answer may have taken longer than the claim lasts.
         if (ends.isOver(clock)) {
             throw new LeaseLostException(scheme, id, "the claim ended after %s without renewal".formatted(time));
         }
@@ -183,7 +183,7 @@ final class WorkerLease implements Worker {
         }
     }
 
-    /** A moment on two clocks; it is over when it is on either. */
+    /** A moment on two clocks; it is over when it has passed on either. */
     private record Deadline(Instant instant, long nanos) {
 
         static final Deadline PAST = new Deadline(Instant.MIN, System.nanoTime());

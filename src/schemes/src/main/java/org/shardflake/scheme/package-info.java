@@ -4,10 +4,10 @@
  */
 
 /**
- * The schemes for ids that people come from, each as a decoder and a generator: to read ids that are there already, and to
- * compare. Begin with {@link org.shardflake.scheme.Schemes}.
+ * The id schemes that people migrate from, each with a decoder and a generator, for reading existing ids and for
+ * comparison. Begin with {@link org.shardflake.scheme.Schemes}.
  *
- * <p>Each behaves as its publication says, with its flaws; what it does when the clock steps back is documented with it.
+ * <p>Each behaves as published, flaws included, and documents what it does when the clock steps back.
  */
 @NullMarked
 package org.shardflake.scheme;
