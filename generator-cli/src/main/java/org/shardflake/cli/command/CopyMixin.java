@@ -28,7 +28,7 @@ class CopyMixin {
             names = "--jobs",
             paramLabel = "N",
             defaultValue = "2",
-            description = "How many shards are copied at a time (default: ${DEFAULT-VALUE}).")
+            description = "How many shards to copy at a time (default: ${DEFAULT-VALUE}).")
     private int jobs;
 
     @Option(
@@ -36,7 +36,7 @@ class CopyMixin {
             paramLabel = "BYTES",
             defaultValue = "0",
             converter = BytesConverter.class,
-            description = "Copy no more than this a second, such as 20MB (default: no limit).")
+            description = "Maximum copy rate per second, such as 20MB (default: no limit).")
     private long rate;
 
     @Option(
@@ -44,7 +44,7 @@ class CopyMixin {
             paramLabel = "TIME",
             defaultValue = "10s",
             converter = DurationConverter.class,
-            description = "Stop copying while a standby of the target is further behind (default: ${DEFAULT-VALUE}).")
+            description = "Pause copying while a standby of the target lags by more than this (default: ${DEFAULT-VALUE}).")
     private Duration maxLag;
 
     @Mixin

@@ -36,7 +36,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:every check holds",
+            "0:every check passes",
             "1:a check failed, or the demo could not run",
             "2:the command line is wrong"
         },

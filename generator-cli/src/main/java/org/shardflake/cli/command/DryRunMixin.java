@@ -16,7 +16,7 @@ final class DryRunMixin {
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command;
 
-    @Option(names = "--dry-run", description = "Check everything, show what would be done, change nothing.")
+    @Option(names = "--dry-run", description = "Check everything and show what would be done, but change nothing.")
     private boolean dryRun;
 
     boolean isOn() {

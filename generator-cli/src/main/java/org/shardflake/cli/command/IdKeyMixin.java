@@ -21,8 +21,8 @@ final class IdKeyMixin {
     @Option(
             names = "--id-key-file",
             paramLabel = "FILE",
-            description = "The file with the secret key of the public form, as 32, 48 or 64 hexadecimal digits. Or set"
-                    + " SHARDFLAKE_ID_KEY_FILE.")
+            description = "The file with the secret key of the public form, as 32, 48 or 64 hexadecimal digits."
+                    + " SHARDFLAKE_ID_KEY_FILE can name it instead.")
     private @Nullable String file;
 
     private @Nullable PublicIds publicIds;

@@ -10,9 +10,9 @@ import picocli.CommandLine.Command;
 @Command(
         name = "local",
         description = {
-            "Embedded PostgreSQL servers that last, with an installation on them, to try every command on. Needs nothing"
+            "Runs embedded PostgreSQL servers that last, with an installation to try every command on. Needs nothing"
                     + " installed.",
-            "Commands in the same directory find its catalog by themselves."
+            "Commands run in the same directory find its catalog."
         },
         footer = {"", "Example: shardflake local start"})
 public final class LocalCommand {}

@@ -17,7 +17,7 @@ final class LocalMixin {
             names = "--local",
             paramLabel = "DIRECTORY",
             defaultValue = DIRECTORY,
-            description = "Where the local cluster is (default: ${DEFAULT-VALUE}).")
+            description = "Directory of the local cluster (default: ${DEFAULT-VALUE}).")
     private Path directory;
 
     LocalInstallation installation() {

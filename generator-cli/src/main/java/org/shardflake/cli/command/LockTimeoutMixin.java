@@ -16,7 +16,7 @@ final class LockTimeoutMixin {
             defaultValue = "1s",
             converter = DurationConverter.class,
             description =
-                    "How long a statement waits for a lock, with others waiting behind it (default: ${DEFAULT-VALUE}).")
+                    "How long a statement waits for a lock while others queue behind it (default: ${DEFAULT-VALUE}).")
     private Duration lockTimeout;
 
     Duration get() {

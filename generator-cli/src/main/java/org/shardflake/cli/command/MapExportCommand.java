@@ -39,7 +39,7 @@ final class MapExportCommand implements Runnable {
     @Option(
             names = "--file",
             paramLabel = "FILE",
-            description = "Where to, whole or not at all; an existing file is replaced (default: standard output).")
+            description = "File to write atomically, replacing an existing one (default: standard output).")
     private @Nullable Path file;
 
     @Mixin

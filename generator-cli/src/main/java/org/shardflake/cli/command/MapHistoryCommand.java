@@ -38,7 +38,7 @@ final class MapHistoryCommand implements Runnable {
             names = "--limit",
             paramLabel = "N",
             defaultValue = "20",
-            description = "How many at most (default: ${DEFAULT-VALUE}).")
+            description = "Maximum number of changes to show (default: ${DEFAULT-VALUE}).")
     private int limit;
 
     @Mixin

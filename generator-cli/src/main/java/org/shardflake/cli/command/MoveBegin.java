@@ -35,7 +35,7 @@ final class MoveBegin extends CopyMixin {
             names = "--shards",
             paramLabel = "SHARDS",
             required = true,
-            description = "Those to move, such as 0-99,1341.")
+            description = "The shards to move, such as 0-99,1341.")
     private String shards;
 
     @Option(

@@ -24,7 +24,7 @@ class MoveMixin extends CatalogMixin {
             defaultValue = "10m",
             converter = DurationConverter.class,
             description =
-                    "How long a cutover that gave itself up, or a server that does not answer, is tried again (default: ${DEFAULT-VALUE}).")
+                    "How long to retry a cutover that gave up or a server that does not answer (default: ${DEFAULT-VALUE}).")
     private Duration patience;
 
     /** The settings that go with the patience. */

@@ -16,7 +16,7 @@ final class MoveShardsMixin extends MoveIdMixin {
     @Option(
             names = "--shards",
             paramLabel = "SHARDS",
-            description = "Only these, such as 0-99,1341 (default: all of the move).")
+            description = "Only these shards, such as 0-99,1341 (default: all of the move).")
     private @Nullable String shards;
 
     /** The shards that the user named, or all of the move. */

@@ -43,49 +43,49 @@ final class PlanMixin {
             paramLabel = "WHAT",
             defaultValue = "bytes",
             converter = ByConverter.class,
-            description = "What loads a server: the bytes of its shards, or their count, which asks no server"
+            description = "The load to balance: the bytes of the shards, or their count, which needs no query to a server"
                     + " (default: ${DEFAULT-VALUE}).")
     private RebalanceBy by;
 
     @Option(
             names = "--pin",
             paramLabel = "SHARDS",
-            description = "Shards that stay where they are, such as 7,100-120. May be repeated.")
+            description = "Shards that must stay where they are, such as 7,100-120. May be repeated.")
     private List<String> pins = new ArrayList<>();
 
     @Option(
             names = "--exclude",
             paramLabel = "NAME",
             completionCandidates = ServerNames.class,
-            description = "A server that gets no more shards. May be repeated.")
+            description = "A server that must not receive shards. May be repeated.")
     private List<String> excluded = new ArrayList<>();
 
     @Option(
             names = "--max-moves",
             paramLabel = "N",
             defaultValue = "8192",
-            description = "Move no more shards than this (default: any number).")
+            description = "Move at most this many shards (default: no limit).")
     private int maxMoves;
 
     @Option(
             names = "--threshold",
             paramLabel = "PERCENT",
             defaultValue = "" + RebalanceSettings.DEFAULT_THRESHOLD,
-            description = "Leave servers alone that are this near to the mean (default: ${DEFAULT-VALUE}).")
+            description = "Leave alone servers whose load is this close to the mean (default: ${DEFAULT-VALUE}).")
     private int threshold;
 
     @Option(
             names = "--improvement",
             paramLabel = "PERCENT",
             defaultValue = "" + RebalanceSettings.DEFAULT_IMPROVEMENT,
-            description = "What a move that makes its target the more loaded of the two must win, in percent of what it"
-                    + " adds there (default: ${DEFAULT-VALUE}).")
+            description = "Minimum gain of a move that leaves its target more loaded than its source, in percent of the load"
+                    + " it adds to the target (default: ${DEFAULT-VALUE}).")
     private int improvement;
 
     @Option(
             names = {"-f", "--file"},
             paramLabel = "FILE",
-            description = "Write the plan to it, whole or not at all; an existing file is replaced.")
+            description = "Write the plan to this file atomically, replacing an existing one.")
     private @Nullable Path file;
 
     boolean hasFile() {

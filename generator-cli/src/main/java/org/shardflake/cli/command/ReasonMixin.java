@@ -9,7 +9,7 @@ import picocli.CommandLine.Option;
 /** Why the shard map is changed, for its history. */
 final class ReasonMixin {
 
-    @Option(names = "--reason", paramLabel = "TEXT", defaultValue = "", description = "Why, for the map's history.")
+    @Option(names = "--reason", paramLabel = "TEXT", defaultValue = "", description = "The reason to record in the map's history.")
     private String reason;
 
     String reason() {

@@ -9,6 +9,6 @@ import picocli.CommandLine.Command;
 /** {@code shardflake rebalance}: shards to other servers, so that all have their share. */
 @Command(
         name = "rebalance",
-        description = "Plans which shards should change their server, and carries a plan out.",
+        description = "Plans which shards should change servers, and carries out a plan.",
         footer = {"", "Example: shardflake rebalance plan --file plan.yaml"})
 public final class RebalanceCommand {}

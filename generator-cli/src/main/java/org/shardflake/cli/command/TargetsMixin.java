@@ -24,14 +24,14 @@ final class TargetsMixin {
     @Option(
             names = "--shards",
             paramLabel = "SHARDS",
-            description = "Only these, such as 0-99,1341 (default: all of the shard map).")
+            description = "Only these shards, such as 0-99,1341 (default: all of the shard map).")
     private @Nullable String shards;
 
     @Option(
             names = "--servers",
             paramLabel = "NAMES",
             split = ",",
-            description = "Only those on these servers, separated by commas (default: all of the shard map).")
+            description = "Only the shards on these servers, separated by commas (default: all of the shard map).")
     private List<String> servers = new ArrayList<>();
 
     /** A target for each server that has some of them. */
