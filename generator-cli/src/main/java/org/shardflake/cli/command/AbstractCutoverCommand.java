@@ -60,15 +60,15 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
     private final String participle;
 
     /**
-     * @param verb what would be done: "bring back"
-     * @param participle what was done: "brought back"
+     * @param verb the action for a dry run: "bring back"
+     * @param participle the action once done: "brought back"
      */
     AbstractCutoverCommand(String verb, String participle) {
         this.verb = verb;
         this.participle = participle;
     }
 
-    /** The shards that it can be done to. */
+    /** The shards that can be cut over. */
     abstract ShardSet candidates(Move move);
 
     abstract void run(Mover mover, Move move, ShardSet shards);

@@ -22,7 +22,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake adopt}: the rows of a table without shards, into the shards. */
+/** {@code shardflake adopt}: brings the rows of an unsharded table into the shards. */
 @Command(
         name = "adopt",
         description = {

@@ -17,7 +17,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake config}: which values options have, and why. */
+/** {@code shardflake config}: shows the values of options and their origin. */
 @Command(
         name = "config",
         description = {

@@ -21,7 +21,7 @@ import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** How shards are copied: what all commands that begin a move have in common. */
+/** The copy options that all commands starting a move share. */
 class CopyMixin {
 
     @Option(
@@ -54,7 +54,7 @@ class CopyMixin {
         return moves.settings(jobs, rate, maxLag, pause, true);
     }
 
-    /** What of it was begun before, or else what is begun now, if every check holds. */
+    /** The existing move of these shards, or a new one if every check passes. */
     Move begin(MoveMixin moves, Mover mover, String source, String target, ShardSet shards, MoveProgress progress) {
         Optional<Move> begun = mover.begun(source, target, shards);
         if (begun.isEmpty()) {

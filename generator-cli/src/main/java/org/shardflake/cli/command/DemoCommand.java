@@ -24,7 +24,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake demo}: all of it at once, on servers of its own. */
+/** {@code shardflake demo}: runs everything at once, on its own servers. */
 @Command(
         name = "demo",
         description = {

@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code shardflake id convert}: ids in another form, one a line. */
+/** {@code shardflake id convert}: writes ids in another form, one a line. */
 @Command(
         name = "convert",
         description = {

@@ -15,7 +15,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id decode}: what ids say, one a line. */
+/** {@code shardflake id decode}: shows the parts of ids, one a line. */
 @Command(
         name = "decode",
         description = {
@@ -66,7 +66,7 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
         return ids.handle(this);
     }
 
-    /** Apart, so that ids of ours are decoded without a class of the others. */
+    /** Kept separate, so that decoding our own ids loads no class of the other schemes. */
     private int decodeOther(String scheme) {
         if (!ids.areDecimal()) {
             throw CliException.usage(

@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id encode}: the id of three fields. */
+/** {@code shardflake id encode}: computes the id of three fields. */
 @Command(
         name = "encode",
         description = "Computes the id of a time, a shard and a sequence number, without a server.",

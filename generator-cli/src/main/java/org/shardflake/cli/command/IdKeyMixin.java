@@ -15,7 +15,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The secret key of the public form, which comes from a file so that neither the shell nor a list of processes shows it. */
+/** The secret key of the public form, read from a file so that neither the shell nor a process list shows it. */
 final class IdKeyMixin {
 
     @Option(

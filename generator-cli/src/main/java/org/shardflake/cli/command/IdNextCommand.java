@@ -24,7 +24,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id next}: new ids, made by a server. */
+/** {@code shardflake id next}: draws new ids from a server. */
 @Command(
         name = "next",
         description = {

@@ -22,7 +22,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake init}: a new installation. */
+/** {@code shardflake init}: creates an installation. */
 @Command(
         name = "init",
         description = {

@@ -6,7 +6,7 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake local}: servers to try everything on. */
+/** {@code shardflake local}: servers for trying everything. */
 @Command(
         name = "local",
         description = {

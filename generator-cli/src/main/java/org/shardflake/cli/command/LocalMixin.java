@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.shardflake.cli.local.LocalInstallation;
 import picocli.CommandLine.Option;
 
-/** Which local cluster. */
+/** The choice of local cluster. */
 final class LocalMixin {
 
     static final String DIRECTORY = ".shardflake";

@@ -7,7 +7,7 @@ package org.shardflake.cli.command;
 import java.time.Duration;
 import picocli.CommandLine.Option;
 
-/** How long what changes tables may keep others waiting. */
+/** The limit on how long a change to tables may make others wait. */
 final class LockTimeoutMixin {
 
     @Option(

@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map export}: the shard map as a file. */
+/** {@code shardflake map export}: writes the shard map to a file. */
 @Command(
         name = "export",
         description = "Writes the shard map as YAML, to keep, to edit and import, or to route by without a catalog.",

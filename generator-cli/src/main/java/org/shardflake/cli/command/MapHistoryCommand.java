@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map history}: what was changed, when, by whom and why. */
+/** {@code shardflake map history}: shows what was changed, when, by whom and why. */
 @Command(
         name = "history",
         description = "Shows the latest changes of the shard map, the newest first.",

@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map import}: the shard map made equal to a file. */
+/** {@code shardflake map import}: makes the shard map equal to a file. */
 @Command(
         name = "import",
         description = {
@@ -79,7 +79,7 @@ final class MapImportCommand implements Runnable {
             dryRun.say();
         } else {
             if (difference.catchesUp()) {
-                catalog.installation().deployCatalog(); // An older one refuses to count on.
+                catalog.installation().deployCatalog(); // An older one refuses to advance epochs.
             }
             version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }

@@ -20,7 +20,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map locate}: where something is. */
+/** {@code shardflake map locate}: finds the shard and server of a key or id. */
 @Command(
         name = "locate",
         description = "Shows the shard that a uid, an id or a text key leads to, and its server.",

@@ -33,7 +33,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map show}: the whole shard map. */
+/** {@code shardflake map show}: shows the whole shard map. */
 @Command(
         name = "show",
         description = {

@@ -6,7 +6,7 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake move}: shards from one live server to another. */
+/** {@code shardflake move}: moves shards from one live server to another. */
 @Command(
         name = "move",
         description = {

@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake move run}: a move from beginning to end. */
+/** {@code shardflake move run}: carries out a move from beginning to end. */
 @Command(
         name = "run",
         description = {

@@ -21,7 +21,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake move start}: copies, and follows. */
+/** {@code shardflake move start}: copies shards and makes the target follow. */
 @Command(
         name = "start",
         description = {

@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake move status}: where moves stand. */
+/** {@code shardflake move status}: shows where moves stand. */
 @Command(
         name = "status",
         description = {

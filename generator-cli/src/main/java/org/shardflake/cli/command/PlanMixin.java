@@ -35,7 +35,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** The options of a plan: what {@code rebalance plan} and {@code server drain} have in common. */
+/** The plan options shared by {@code rebalance plan} and {@code server drain}. */
 final class PlanMixin {
 
     @Option(
@@ -111,7 +111,7 @@ final class PlanMixin {
         }
     }
 
-    /** Those that the user pins, and those that are being moved, unless they have to leave their server anyway. */
+    /** The shards that the user pins, and those being moved, unless they have to leave their server anyway. */
     private ShardSet pinned(ShardMap map, CatalogMixin catalog, Collection<String> drained) {
         Set<Integer> pinned = new TreeSet<>();
         if (!pins.isEmpty()) {
@@ -134,7 +134,7 @@ final class PlanMixin {
         return ShardSizes.read(map, urls::get)::bytes;
     }
 
-    /** Writes the plan, if there is a file to write it to. */
+    /** Writes the plan, if a file was given. */
     void write(RebalancePlan plan) {
         if (file == null) {
             return;
@@ -146,7 +146,7 @@ final class PlanMixin {
         }
     }
 
-    /** Where the plan went, for people. */
+    /** The destination of the plan, for display. */
     String written() {
         return file == null ? "" : "\nwrote the plan to %s; shardflake rebalance apply carries it out".formatted(file);
     }

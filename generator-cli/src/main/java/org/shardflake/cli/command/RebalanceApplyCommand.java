@@ -22,7 +22,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake rebalance apply}: a plan, carried out. */
+/** {@code shardflake rebalance apply}: carries out a plan. */
 @Command(
         name = "apply",
         description = {

@@ -6,7 +6,7 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake rebalance}: shards to other servers, so that all have their share. */
+/** {@code shardflake rebalance}: spreads the shards evenly over the servers. */
 @Command(
         name = "rebalance",
         description = "Plans which shards should change servers, and carries out a plan.",

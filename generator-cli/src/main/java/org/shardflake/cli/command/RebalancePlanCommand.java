@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake rebalance plan}: which shards should go where. */
+/** {@code shardflake rebalance plan}: plans which shards should go where. */
 @Command(
         name = "plan",
         description = {

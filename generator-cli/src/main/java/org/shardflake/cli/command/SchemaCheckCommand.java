@@ -25,7 +25,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema check}: keeps rows of other shards out of tables that exist. */
+/** {@code shardflake schema check}: keeps rows of other shards out of existing tables. */
 @Command(
         name = "check",
         description = {
@@ -47,7 +47,7 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake schema check --uid-column uid"})
 final class SchemaCheckCommand implements Callable<Integer> {
 
-    /** Rows that are wrong everywhere would fill the screen. */
+    /** Limits output: rows that are wrong everywhere would fill the screen. */
     private static final int SHOWN = 20;
 
     @Spec

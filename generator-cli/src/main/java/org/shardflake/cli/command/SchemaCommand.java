@@ -6,7 +6,7 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake schema}: the tables of all shards. */
+/** {@code shardflake schema}: manages the tables of all shards. */
 @Command(
         name = "schema",
         description = "Deploys the application's tables to every shard, rolls changes back, and compares the shards.",

@@ -27,7 +27,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema deploy}: one changelog, to every shard. */
+/** {@code shardflake schema deploy}: deploys one changelog to every shard. */
 @Command(
         name = "deploy",
         description = {

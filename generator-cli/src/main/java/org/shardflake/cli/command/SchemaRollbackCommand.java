@@ -23,7 +23,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema rollback}: the last changesets undone. */
+/** {@code shardflake schema rollback}: undoes the last changesets. */
 @Command(
         name = "rollback",
         description = {

@@ -17,7 +17,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema status}: how far every shard is. */
+/** {@code shardflake schema status}: shows the deployment state of every shard. */
 @Command(
         name = "status",
         description = {

@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server add}: one more server. */
+/** {@code shardflake server add}: adds a server. */
 @Command(
         name = "add",
         description = {

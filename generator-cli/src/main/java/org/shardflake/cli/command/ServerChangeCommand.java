@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server change}: a server's URL and labels. */
+/** {@code shardflake server change}: changes a server's URL and labels. */
 @Command(
         name = "change",
         description = {

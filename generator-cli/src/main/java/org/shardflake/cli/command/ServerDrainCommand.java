@@ -20,7 +20,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server drain}: all shards off a server. */
+/** {@code shardflake server drain}: moves all shards off a server. */
 @Command(
         name = "drain",
         description = {

@@ -40,7 +40,7 @@ final class ShardFindings {
     private static final String FIRST_SETTLE =
             "nothing is opened or closed while the catalog may be older than the servers: first see to the findings that say so";
 
-    /** The number of doubtful shards and of copies that are examined; the rest follow once these are resolved. */
+    /** Limit on the doubtful shards, and the copies, that are examined; the rest follow once these are resolved. */
     private static final int LOOKED_INTO = 20;
 
     private static final String KEEP_LATER = """

@@ -23,7 +23,7 @@ record ComparisonSessions(Connection first, Connection second) implements AutoCl
         }
     }
 
-    /** Opens one more pair of sessions. */
+    /** Opens one session. */
     static Connection open(MoveSide side) throws SQLException {
         Connection connection = side.connect();
         try {

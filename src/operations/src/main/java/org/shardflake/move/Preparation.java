@@ -24,11 +24,11 @@ final class Preparation {
 
     private static final Duration CAUGHT_UP = Duration.ofMillis(500);
 
-    /** The changelog of the function library, with its checksums. */
+    /** The history of the function library, with its checksums. */
     private static final String HISTORY =
             "SELECT concat_ws(' ', string_agg(concat_ws(' ', id, md5sum), ' ' ORDER BY id)) FROM shardflake.databasechangelog";
 
-    /** The shard count recorded permanently, and the one in use. */
+    /** The epoch recorded permanently, and the one in use. */
     private static final String EPOCHS =
             "SELECT concat_ws(' ', (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())";
 

@@ -95,7 +95,7 @@ record StreamTrouble(String what, boolean mayPass) {
         return Optional.of(new StreamTrouble(what, true));
     }
 
-    /** The server's answer when the subscriber connects as the subscription does. */
+    /** The error, if any, when the subscriber connects as the subscription does. */
     private static Optional<String> connectionFailure(String stream, Side subscriber, String conninfo)
             throws SQLException {
         Connection connection = subscriber.connection();
