@@ -22,7 +22,7 @@ import org.shardflake.server.ServerUrl;
  */
 public final class IdSource {
 
-    /** How many ids the server makes in one call. */
+    /** Ids that the server makes per call. */
     public static final int MAX_COUNT = 100_000;
 
     /** How a table's id column gets its values: what its DEFAULT calls and refers to, and what it owns. */

@@ -36,7 +36,7 @@ public record DeploySettings(
         boolean allowPublic,
         RowChecks checks) {
 
-    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; goes on after a failure, and refuses {@code public}. */
+    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; continues after a failure, and refuses {@code public}. */
     public static DeploySettings defaults(Path searchPath) {
         return new DeploySettings(
                 searchPath,

@@ -223,7 +223,7 @@ final class ShardChangelog implements AutoCloseable {
         }
     }
 
-    /** Generates the statements of a change as Liquibase does. */
+    /** Liquibase's generation of a change's statements. */
     @FunctionalInterface
     private interface Generation {
         SqlStatement[] of(Database database) throws RollbackImpossibleException;
@@ -287,7 +287,7 @@ final class ShardChangelog implements AutoCloseable {
         if (found >= 0) {
             return lineOf(text, found + at);
         }
-        // With its parameters and comments unexpanded: the one line may be the same.
+        // If the text has parameters or comments in it, this one line may still match.
         int start = sql.lastIndexOf('\n', at - 1) + 1;
         int end = sql.indexOf('\n', at);
         String its = sql.substring(start, end < 0 ? sql.length() : end).strip();

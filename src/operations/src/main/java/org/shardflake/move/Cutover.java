@@ -149,7 +149,7 @@ final class Cutover implements AutoCloseable {
         }
     }
 
-    /** Waits, without blocking writers, for what would only make an attempt fail; returns what it was still waiting for. */
+    /** Waits, without blocking writers, for what would only make an attempt fail; returns what it still waits for at the end. */
     private Optional<String> awaitQuiet(MoveShard shard, long end) throws SQLException {
         Stream carrying = session.carrying(shard);
         Duration close = settings.pause().dividedBy(4);
@@ -224,7 +224,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Warms up other sessions, which are slower the first time; result in time or not. */
+        /** Warms up this attempt's sessions, where statements are slower the first time; need not finish in time. */
         private void warmUp() throws SQLException {
             for (Connection connection : List.of(from, to)) {
                 tryOut(

@@ -25,7 +25,7 @@ import org.shardflake.jdbc.Sql;
  * source stopped and shortly after. The copies' state lies in between, so a row that is equal both times must be equal in the copy;
  * any other row was written on the target meanwhile, which is authoritative.
  *
- * <p>Unless it is undone, the seal stays on and the source stays behind: a {@link Settlement} changes that.
+ * <p>The seal stays on and the source stays behind until a {@link Settlement} changes that.
  */
 final class LastComparison implements AutoCloseable {
 

@@ -23,7 +23,7 @@ final class NewerCopies {
     private NewerCopies() {}
 
     /**
-     * Accepts a server that has a slot, and copies without anything that the shards lack.
+     * Accepts a stream that has its slot, and copies without anything that the shards lack.
      *
      * @param stream the stream from the shards to their copies
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values

@@ -6,7 +6,7 @@ package org.shardflake.rebalance;
 
 import org.shardflake.ShardSet;
 
-/** What moves shards. */
+/** Moves shards for a plan. */
 @FunctionalInterface
 public interface MoveRunner {
 
