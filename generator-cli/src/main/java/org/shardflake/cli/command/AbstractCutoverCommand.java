@@ -44,7 +44,8 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
             paramLabel = "TIME",
             defaultValue = "90ms",
             converter = DurationConverter.class,
-            description = "Give up a cutover attempt that would make writers wait longer than this (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Give up a cutover attempt that would make writers wait longer than this (default: ${DEFAULT-VALUE}).")
     private Duration pause;
 
     @Mixin

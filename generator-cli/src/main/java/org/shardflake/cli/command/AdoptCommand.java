@@ -53,7 +53,8 @@ final class AdoptCommand implements Callable<Integer> {
             names = "--from",
             paramLabel = "URL",
             required = true,
-            description = "The database of the table. The login must own the table and be allowed to create a schema and triggers.")
+            description =
+                    "The database of the table. The login must own the table and be allowed to create a schema and triggers.")
     private String from;
 
     @Option(
@@ -69,13 +70,14 @@ final class AdoptCommand implements Callable<Integer> {
             description = "The table in the shards (default: the one of the same name).")
     private @Nullable String into;
 
-    @Option(names = "--finish", description = "Stop writes to the table, bring over the last changes and compare all rows.")
+    @Option(
+            names = "--finish",
+            description = "Stop writes to the table, bring over the last changes and compare all rows.")
     private boolean finish;
 
     @Option(
             names = "--reopen",
-            description =
-                    "Let a closed table take writes again; after --finish only if the shards have the same rows.")
+            description = "Let a closed table take writes again; after --finish only if the shards have the same rows.")
     private boolean reopen;
 
     @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the table.")

@@ -44,7 +44,8 @@ class CopyMixin {
             paramLabel = "TIME",
             defaultValue = "10s",
             converter = DurationConverter.class,
-            description = "Pause copying while a standby of the target lags by more than this (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Pause copying while a standby of the target lags by more than this (default: ${DEFAULT-VALUE}).")
     private Duration maxLag;
 
     @Mixin

@@ -54,10 +54,9 @@ public final class DoctorCommand implements Callable<Integer> {
     @Option(
             names = "--propose-map",
             paramLabel = "FILE",
-            description =
-                    "Only write the shard map that fits the servers, for shardflake map import; if it is"
-                            + " uncertain which server has a shard's newest rows, show what each server has and write"
-                            + " nothing.")
+            description = "Only write the shard map that fits the servers, for shardflake map import; if it is"
+                    + " uncertain which server has a shard's newest rows, show what each server has and write"
+                    + " nothing.")
     private @Nullable Path proposal;
 
     @Option(

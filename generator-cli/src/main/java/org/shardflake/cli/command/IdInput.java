@@ -83,7 +83,8 @@ final class IdInput {
             long number = 0;
             while (true) {
                 if (block.length() > BLOCK || !lines.ready()) {
-                    write(); // The next read may block: show what there is, to a person or the next command in the pipe.
+                    write(); // The next read may block: show what there is, to a person or the next command in the
+                    // pipe.
                     spec.commandLine().getOut().flush();
                 }
                 String line = lines.readLine();

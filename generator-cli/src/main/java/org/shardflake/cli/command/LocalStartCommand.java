@@ -50,8 +50,8 @@ final class LocalStartCommand implements Callable<Integer> {
     @Option(
             names = "--shards",
             paramLabel = "N",
-            description = "Number of logical shards of a new cluster, 1..8192 (default: "
-                    + Sharding.DEFAULT_SHARD_COUNT + ").")
+            description = "Number of logical shards of a new cluster, 1..8192 (default: " + Sharding.DEFAULT_SHARD_COUNT
+                    + ").")
     private @Nullable Integer shards;
 
     @Mixin

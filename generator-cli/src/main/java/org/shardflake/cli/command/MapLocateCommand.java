@@ -51,10 +51,7 @@ final class MapLocateCommand implements Runnable {
         @Option(names = "--id", paramLabel = "N", description = "A Shardflake id.")
         private @Nullable String id;
 
-        @Option(
-                names = "--key",
-                paramLabel = "TEXT",
-                description = "A text sharding key; its hash is the uid.")
+        @Option(names = "--key", paramLabel = "TEXT", description = "A text sharding key; its hash is the uid.")
         private @Nullable String key;
 
         ShardKey shardKey() {

@@ -42,16 +42,14 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Option(
             names = "--keep-moved",
-            description =
-                    "Keep shards that are on the target there and remove the source's copies of them, for when"
-                            + " the servers can no longer follow each other.")
+            description = "Keep shards that are on the target there and remove the source's copies of them, for when"
+                    + " the servers can no longer follow each other.")
     private boolean keepMoved;
 
     @Option(
             names = "--uncompared",
-            description =
-                    "Remove the copies without comparing them: with --keep-moved if the source can no longer"
-                            + " follow, otherwise if the source was restored or failed over since the move began.")
+            description = "Remove the copies without comparing them: with --keep-moved if the source can no longer"
+                    + " follow, otherwise if the source was restored or failed over since the move began.")
     private boolean uncompared;
 
     @Mixin

@@ -43,8 +43,9 @@ final class PlanMixin {
             paramLabel = "WHAT",
             defaultValue = "bytes",
             converter = ByConverter.class,
-            description = "The load to balance: the bytes of the shards, or their count, which needs no query to a server"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description =
+                    "The load to balance: the bytes of the shards, or their count, which needs no query to a server"
+                            + " (default: ${DEFAULT-VALUE}).")
     private RebalanceBy by;
 
     @Option(
@@ -78,8 +79,9 @@ final class PlanMixin {
             names = "--improvement",
             paramLabel = "PERCENT",
             defaultValue = "" + RebalanceSettings.DEFAULT_IMPROVEMENT,
-            description = "Minimum gain of a move that leaves its target more loaded than its source, in percent of the load"
-                    + " it adds to the target (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Minimum gain of a move that leaves its target more loaded than its source, in percent of the load"
+                            + " it adds to the target (default: ${DEFAULT-VALUE}).")
     private int improvement;
 
     @Option(

@@ -9,7 +9,11 @@ import picocli.CommandLine.Option;
 /** The reason for a change of the shard map, for its history. */
 final class ReasonMixin {
 
-    @Option(names = "--reason", paramLabel = "TEXT", defaultValue = "", description = "The reason to record in the map's history.")
+    @Option(
+            names = "--reason",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description = "The reason to record in the map's history.")
     private String reason;
 
     String reason() {

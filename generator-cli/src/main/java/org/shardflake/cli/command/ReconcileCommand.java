@@ -49,8 +49,9 @@ public final class ReconcileCommand implements Callable<Integer> {
             names = "--forget",
             paramLabel = "MOVE",
             split = ",",
-            description = "Remove what is left of a move, such as m3_a1b2c3, that neither this catalog ever had nor any other"
-                    + " catalog has. Its shards stay unchanged.")
+            description =
+                    "Remove what is left of a move, such as m3_a1b2c3, that neither this catalog ever had nor any other"
+                            + " catalog has. Its shards stay unchanged.")
     private Set<String> forgotten = new LinkedHashSet<>();
 
     @Mixin

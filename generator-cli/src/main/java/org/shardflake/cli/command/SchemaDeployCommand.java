@@ -73,13 +73,14 @@ final class SchemaDeployCommand implements Callable<Integer> {
     @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase contexts.")
     private String contexts;
 
-    @Option(names = "--labels", paramLabel = "EXPRESSION", defaultValue = "", description = "Liquibase label expression.")
+    @Option(
+            names = "--labels",
+            paramLabel = "EXPRESSION",
+            defaultValue = "",
+            description = "Liquibase label expression.")
     private String labels;
 
-    @Option(
-            names = "--parameter",
-            paramLabel = "NAME=VALUE",
-            description = "A changelog parameter. May be repeated.")
+    @Option(names = "--parameter", paramLabel = "NAME=VALUE", description = "A changelog parameter. May be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
     @Mixin

@@ -70,7 +70,9 @@ final class SchemaRollbackCommand implements Callable<Integer> {
             description = "Allow rollbacks that name schema public, which the shards of a server share.")
     private boolean allowPublic;
 
-    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many it applies to, but change nothing.")
+    @Option(
+            names = "--dry-run",
+            description = "Show the SQL for one shard and how many it applies to, but change nothing.")
     private boolean dryRun;
 
     @Mixin

@@ -179,7 +179,8 @@ final class ShardTables implements AutoCloseable {
     /** Only the last commit waits for the disk, which makes the others durable too. */
     private void merge(List<Integer> some, boolean isLast, List<Column> columns, List<Column> primaryKey)
             throws SQLException {
-        // Without an id of its own, a transaction that changed nothing would not write to the log, and so would not wait
+        // Without an id of its own, a transaction that changed nothing would not write to the log, and so would not
+        // wait
         // for the disk.
         String durability = isLast
                 ? "SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id(); "
