@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.error.CliException;
 
 /**
- * The values of options that are not on the command line, from an environment variable, {@code SHARDFLAKE_CATALOG} for {@code
- * --catalog}, or else from {@code shardflake.yaml} in the working directory.
+ * The values of options that are not on the command line, from an environment variable, {@code SHARDFLAKE_CATALOG} for
+ * {@code --catalog}, or else from {@code shardflake.yaml} in the working directory.
  *
  * <p>The file is read when first needed. Not thread-safe.
  */

@@ -26,8 +26,8 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Brings the rows of one table into the shards while it takes writes; {@link #finish} ends that, brings the last changes over and
- * compares everything. For one thread.
+ * Brings the rows of one table into the shards while it takes writes. {@link #finish} stops the writes, brings the last changes over
+ * and compares everything. For one thread.
  *
  * <p>Rows keep their ids. Nothing fires in the shards for them: no trigger, no check of foreign keys, so tables can be adopted in
  * any order.
@@ -252,8 +252,8 @@ public final class Adopter implements AutoCloseable {
 
     /**
      * Does what {@link #run} does, then stops writes to the table, brings the last changes over and compares all rows. If that fails,
-     * the table takes writes again; only a killed process leaves it closed, until the adoption is run again or {@link #reopen
-     * opened}.
+     * the table takes writes again; only a killed process leaves it closed, until the adoption is run again or
+     * {@link #reopen opened}.
      *
      * @throws RowsDifferException if shards lack rows they should have, or have others
      */

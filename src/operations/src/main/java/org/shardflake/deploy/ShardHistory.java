@@ -24,8 +24,8 @@ import org.shardflake.sql.LiquibaseRun;
 /**
  * Liquibase's history on a server, {@code shardflake_deploy.databasechangelog}, with a line for each changeset and shard.
  *
- * <p>The shard's schema is the first part of the line's file name, so that a shard's lines can move with it to another server: {@code
- * shard_0007/db/app.xml}.
+ * <p>The shard's schema is the first part of the line's file name, so that a shard's lines can move with it to another server:
+ * {@code shard_0007/db/app.xml}.
  */
 final class ShardHistory {
 

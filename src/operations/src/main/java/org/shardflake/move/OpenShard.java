@@ -14,8 +14,8 @@ final class OpenShard {
     private OpenShard() {}
 
     /**
-     * Does what is possible before it is known whether the server gets the shard, in a transaction that may be rolled back. {@link
-     * #finishSql} comes last.
+     * Does what is possible before it is known whether the server gets the shard, in a transaction that may be rolled back.
+     * {@link #finishSql} comes last.
      *
      * @param names the sequences, null for none
      * @param values the last value of each
