@@ -29,10 +29,10 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** Turns whatever went wrong into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
+/** Turns any failure into {@code error:} and {@code hint:} lines on standard error, and an exit code. */
 final class ErrorReport implements IParameterExceptionHandler, IExecutionExceptionHandler {
 
-    /** Lines of a server's message that are said elsewhere, or not at all: a row may hold what is secret. */
+    /** Lines of a server's message that are shown elsewhere or not at all: a row may contain secrets. */
     private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ");
 
     private static final String SILENT =
@@ -53,7 +53,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         CommandLine command = e.getCommandLine();
         String name = command.getCommandSpec().qualifiedName();
         if (e.getCause() instanceof CliException cli) {
-            return explain(cli); // Settings are read while the command line is.
+            return explain(cli); // Settings are read while the command line is parsed.
         }
         if (String.valueOf(e.getMessage()).startsWith("Missing required subcommand")) {
             command.usage(err, ansi);
@@ -75,7 +75,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
 
     int explain(Exception e) {
         if (isEnding()) {
-            return ExitCodes.INTERRUPTED; // What fails while Ctrl-C takes everything down is no news.
+            return ExitCodes.INTERRUPTED; // A failure while Ctrl-C shuts everything down is no news.
         }
         if (e instanceof StandardOutput.WriteFailedException failed) {
             return failed.isBrokenPipe()
@@ -125,7 +125,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         return false;
     }
 
-    /** What a server says comes with detail, hint and place as lines of their own. */
+    /** A server's message comes with detail, hint and position on separate lines. */
     private static String withoutHint(Exception e) {
         return String.valueOf(e.getMessage())
                 .replaceFirst("^(ERROR|FATAL): ", "")

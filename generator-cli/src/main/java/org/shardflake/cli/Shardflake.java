@@ -62,7 +62,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
 
     private static final int HELP_WIDTH = 100;
 
-    /** What picocli would load to be able to convert it, and no option here leaves to picocli. */
+    /** Types that picocli would load converters for, although no option here uses them. */
     private static final String UNUSED_CONVERTERS = "java.time.*,java.sql.*";
 
     @Option(
@@ -109,7 +109,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
                 ansi(args, System.getenv())));
     }
 
-    /** picocli knows of NO_COLOR and terminals by itself, but not of these; the parser needs it before it has read the option. */
+    /** picocli handles NO_COLOR and terminals itself, but not these; the parser needs the setting before it has read the option. */
     private static Ansi ansi(String[] args, Map<String, String> environment) {
         boolean plain = "dumb".equals(environment.get("TERM")) || List.of(args).contains("--no-color");
         return plain ? Ansi.OFF : Ansi.AUTO;
@@ -147,14 +147,14 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         return exitCode;
     }
 
-    /** Every command there is, to be described rather than called. */
+    /** Every command, to be described rather than run. */
     public static CommandLine allCommands() {
         CommandLine all = new CommandLine(new Shardflake(InputStream.nullInputStream(), Map.of()));
         Commands.addAll(all);
         return all;
     }
 
-    /** Without a command: says what to do next. */
+    /** Runs without a command: shows what to do next. */
     @Override
     public Integer call() throws SQLException {
         new NextSteps(invocation, spec.commandLine().getOut()).print();
@@ -166,7 +166,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         return invocation;
     }
 
-    /** The catalog is not among them: where it is from has to be known. */
+    /** Leaves the catalog out: its origin must be known. */
     private @Nullable String defaultValue(ArgSpec option) {
         if (!(option instanceof OptionSpec named)) {
             return null;

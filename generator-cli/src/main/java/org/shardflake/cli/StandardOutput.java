@@ -55,7 +55,7 @@ final class StandardOutput extends OutputStream {
 
     private void attempt(Write write) {
         if (failed) {
-            return; // Told already; what is still buffered has nowhere to go.
+            return; // Already reported; what is still buffered has nowhere to go.
         }
         try {
             write.run();

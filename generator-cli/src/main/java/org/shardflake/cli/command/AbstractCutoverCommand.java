@@ -24,11 +24,11 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:done, and the copies are the same",
-            "1:a server or the catalog failed; the same command goes on",
+            "0:done, and the copies are equal",
+            "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong",
-            "3:some shards are done, and patience ran out for the next one",
-            "4:there is no such move, or it is not following yet",
+            "3:some shards are done, but patience ran out for the next one",
+            "4:there is no such move, or the move is not following yet",
             "5:copies differed at the cutover of a shard; no more were cut over"
         })
 abstract class AbstractCutoverCommand implements Callable<Integer> {
@@ -44,7 +44,8 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
             paramLabel = "TIME",
             defaultValue = "90ms",
             converter = DurationConverter.class,
-            description = "An attempt that would let writers wait longer gives itself up (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Give up a cutover attempt that would make writers wait longer than this (default: ${DEFAULT-VALUE}).")
     private Duration pause;
 
     @Mixin
@@ -60,15 +61,15 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
     private final String participle;
 
     /**
-     * @param verb what would be done: "bring back"
-     * @param participle what was done: "brought back"
+     * @param verb the action for a dry run: "bring back"
+     * @param participle the action once done: "brought back"
      */
     AbstractCutoverCommand(String verb, String participle) {
         this.verb = verb;
         this.participle = participle;
     }
 
-    /** The shards that it can be done to. */
+    /** The shards that can be cut over. */
     abstract ShardSet candidates(Move move);
 
     abstract void run(Mover mover, Move move, ShardSet shards);

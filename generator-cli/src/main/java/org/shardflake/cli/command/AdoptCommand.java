@@ -22,23 +22,23 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake adopt}: the rows of a table without shards, into the shards. */
+/** {@code shardflake adopt}: brings the rows of an unsharded table into the shards. */
 @Command(
         name = "adopt",
         description = {
             "Brings the rows of a table of an ordinary database into the shards, with their ids.",
-            "The table goes on taking writes: what changes is noted by a trigger and brought over too. Run again, it copies what is"
-                    + " left and brings over what has changed. With --finish the table takes no more writes, the last changes are"
-                    + " brought over, and all rows are compared."
+            "The table keeps taking writes: a trigger records changes, which are brought over too. Run the"
+                    + " command again to copy what is left and bring over what has changed. With --finish, the table takes"
+                    + " no more writes, the last changes are brought over, and all rows are compared."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:done as far as was asked",
-            "1:a server or the catalog cannot be reached, or failed; the table takes writes, and the same command goes on",
+            "0:done as requested",
+            "1:a server or the catalog cannot be reached, or failed; the table takes writes; run the command again to continue",
             "2:the command line is wrong, or it was not confirmed",
             "4:the rows of the table cannot live in the shards as they are, or a server is a standby; nothing was changed",
-            "5:shards have other rows than the table; the table takes writes again"
+            "5:the shards' rows differ from the table's; the table takes writes again"
         },
         footer = {"", "Example: shardflake adopt photo --key uid --from postgresql://app@old/app --finish"})
 final class AdoptCommand implements Callable<Integer> {
@@ -53,29 +53,31 @@ final class AdoptCommand implements Callable<Integer> {
             names = "--from",
             paramLabel = "URL",
             required = true,
-            description = "The database it is in. The login has to own it, and may create a schema and triggers.")
+            description =
+                    "The database of the table. The login must own the table and be allowed to create a schema and triggers.")
     private String from;
 
     @Option(
             names = "--key",
             paramLabel = "COLUMN",
             required = true,
-            description = "The column with the sharding key: an integer, a text or a uuid.")
+            description = "The column with the sharding key: integer, text or uuid.")
     private String key;
 
     @Option(
             names = "--into",
             paramLabel = "TABLE",
-            description = "The table of the shards (default: the one of the same name).")
+            description = "The table in the shards (default: the one of the same name).")
     private @Nullable String into;
 
-    @Option(names = "--finish", description = "End writes to the table, bring the last changes over, compare all rows.")
+    @Option(
+            names = "--finish",
+            description = "Stop writes to the table, bring over the last changes and compare all rows.")
     private boolean finish;
 
     @Option(
             names = "--reopen",
-            description =
-                    "Make a table that was closed take writes again; after --finish only if the shards have the same rows.")
+            description = "Let a closed table take writes again; after --finish only if the shards have the same rows.")
     private boolean reopen;
 
     @Option(names = "--cancel", description = "Remove the rows from the shards and the triggers from the table.")
@@ -88,7 +90,7 @@ final class AdoptCommand implements Callable<Integer> {
             names = "--batch",
             paramLabel = "ROWS",
             defaultValue = "" + AdoptSettings.DEFAULT_BATCH_ROWS,
-            description = "How many rows are brought over at a time (default: ${DEFAULT-VALUE}).")
+            description = "How many rows to bring over at a time (default: ${DEFAULT-VALUE}).")
     private int batch;
 
     @Mixin

@@ -8,7 +8,7 @@ import java.io.PrintWriter;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.adopt.AdoptListener;
 
-/** Says how far an adoption is: a line every few seconds, and one for each step. */
+/** Reports the progress of an adoption: a line every few seconds, and one for each step. */
 final class AdoptProgress implements AdoptListener {
 
     private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);

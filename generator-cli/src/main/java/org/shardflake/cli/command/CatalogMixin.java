@@ -39,12 +39,12 @@ class CatalogMixin {
     private boolean isToldOfStandby;
     private boolean readsOnly;
 
-    /** For a command that changes nothing: lets it read a standby where there is no primary, and says so. */
+    /** Lets a command that changes nothing read a standby if there is no primary, and says so. */
     void onlyReads() {
         readsOnly = true;
     }
 
-    /** The catalog, which is not connected to yet. */
+    /** The catalog, not yet connected. */
     ShardCatalog catalog() {
         ServerUrl given = given();
         if (given == null) {
@@ -57,7 +57,7 @@ class CatalogMixin {
         return ShardCatalog.at(given);
     }
 
-    /** What the command line says, or else the environment, the file or the local cluster, or else null. */
+    /** The URL from the command line, or else the environment, the file or the local cluster, or else null. */
     @Nullable
     ServerUrl given() {
         return origin().map(setting -> parse(setting.value()))
@@ -76,20 +76,20 @@ class CatalogMixin {
         }
     }
 
-    /** The catalog with the servers of its map, logged in to as the environment says. */
+    /** The catalog with the servers of its map, with credentials from the environment. */
     Installation installation() {
-        ShardCatalog named = catalog(); // which refuses if there is none
+        ShardCatalog named = catalog(); // refuses if there is none
         return new Installation(Objects.requireNonNull(given(), named::toString), server -> parse(server.url()));
     }
 
-    /** The same, and where it is from. */
+    /** The catalog and its origin. */
     Optional<Setting> origin() {
         return url != null && !url.isBlank()
                 ? Optional.of(new Setting("catalog", url, "command line"))
                 : notGiven(invocation());
     }
 
-    /** What it is when the command line does not say it. */
+    /** The URL used when the command line has none. */
     static Optional<Setting> notGiven(Invocation invocation) {
         return invocation
                 .settings()
@@ -114,7 +114,7 @@ class CatalogMixin {
         return local.catalog().map(uri -> new Setting("catalog", uri, "local cluster in " + directory));
     }
 
-    /** An URL, with what it leaves out taken from the environment. */
+    /** A URL, with missing parts taken from the environment. */
     ServerUrl parse(String text) {
         return ServerAccess.parse(text, invocation().environment());
     }

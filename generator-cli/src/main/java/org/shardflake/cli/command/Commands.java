@@ -8,14 +8,14 @@ import java.util.List;
 import picocli.CommandLine;
 
 /**
- * The tree of commands. Only those on the way to the one that is called are built, since building all of them takes most of the
- * time of a short command.
+ * The tree of commands. Builds only those on the path to the called one, since building all of them takes most of the time of a short
+ * command.
  */
 public final class Commands {
 
     private Commands() {}
 
-    /** Adds to the root what these arguments need, or everything where they name no command. */
+    /** Adds the commands that these arguments need, or all if they name none. */
     public static void add(CommandLine root, String... args) {
         add(root, "", args, 0);
     }
@@ -36,7 +36,7 @@ public final class Commands {
         }
     }
 
-    /** The commands below one, in the order of its help. */
+    /** The subcommands of a command, in the order of its help. */
     private static List<String> names(String path) {
         return switch (path) {
             case "" ->
@@ -66,7 +66,7 @@ public final class Commands {
         };
     }
 
-    /** In a switch, so that no class is loaded before it is needed. */
+    /** In a switch, so that classes are loaded only when needed. */
     private static Object create(String path) {
         return switch (path) {
             case "demo" -> new DemoCommand();

@@ -10,7 +10,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake completion}: a script for shells. */
+/** {@code shardflake completion}: prints a script for shells. */
 @Command(
         name = "completion",
         description = {

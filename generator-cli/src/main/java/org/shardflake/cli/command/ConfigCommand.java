@@ -17,13 +17,14 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake config}: which values options have, and why. */
+/** {@code shardflake config}: shows the values of options and their origin. */
 @Command(
         name = "config",
         description = {
-            "Shows the values that options have when they are not given, and where each is from.",
-            "An option on the command line goes before its environment variable, SHARDFLAKE_CATALOG for --catalog, that goes before"
-                    + " shardflake.yaml in the working directory, and for the catalog the local cluster comes last."
+            "Shows the values of options not given on the command line, and where each comes from.",
+            "An option on the command line takes precedence over its environment variable (SHARDFLAKE_CATALOG"
+                    + " for --catalog), and that over shardflake.yaml in the working directory; for the catalog, the local"
+                    + " cluster comes last."
         },
         sortOptions = false,
         footer = {"", "Example: shardflake config -o yaml"})

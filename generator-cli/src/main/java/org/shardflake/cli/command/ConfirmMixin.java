@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The option {@code --yes}: without it a person on a terminal is asked, and nobody else goes ahead. */
+/** The option {@code --yes}: without it, a person on a terminal is asked, and anything else is refused. */
 final class ConfirmMixin {
 
     @Spec(Spec.Target.MIXEE)
@@ -28,10 +28,10 @@ final class ConfirmMixin {
     private boolean yes;
 
     /**
-     * Returns if it was confirmed.
+     * Returns if confirmed.
      *
-     * @param what is about to be done: "move 7 shards off db1"
-     * @param hint how to see more of it before
+     * @param what the pending action: "move 7 shards off db1"
+     * @param hint how to see more of it first
      */
     void require(String what, String hint) {
         if (yes) {

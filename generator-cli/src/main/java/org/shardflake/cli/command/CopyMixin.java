@@ -21,14 +21,14 @@ import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** How shards are copied: what all commands that begin a move have in common. */
+/** The copy options that all commands starting a move share. */
 class CopyMixin {
 
     @Option(
             names = "--jobs",
             paramLabel = "N",
             defaultValue = "2",
-            description = "How many shards are copied at a time (default: ${DEFAULT-VALUE}).")
+            description = "How many shards to copy at a time (default: ${DEFAULT-VALUE}).")
     private int jobs;
 
     @Option(
@@ -36,7 +36,7 @@ class CopyMixin {
             paramLabel = "BYTES",
             defaultValue = "0",
             converter = BytesConverter.class,
-            description = "Copy no more than this a second, such as 20MB (default: no limit).")
+            description = "Maximum copy rate per second, such as 20MB (default: no limit).")
     private long rate;
 
     @Option(
@@ -44,7 +44,8 @@ class CopyMixin {
             paramLabel = "TIME",
             defaultValue = "10s",
             converter = DurationConverter.class,
-            description = "Stop copying while a standby of the target is further behind (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Pause copying while a standby of the target lags by more than this (default: ${DEFAULT-VALUE}).")
     private Duration maxLag;
 
     @Mixin
@@ -54,7 +55,7 @@ class CopyMixin {
         return moves.settings(jobs, rate, maxLag, pause, true);
     }
 
-    /** What of it was begun before, or else what is begun now, if every check holds. */
+    /** The existing move of these shards, or a new one if every check passes. */
     Move begin(MoveMixin moves, Mover mover, String source, String target, ShardSet shards, MoveProgress progress) {
         Optional<Move> begun = mover.begun(source, target, shards);
         if (begun.isEmpty()) {

@@ -15,7 +15,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MoveException;
 import org.shardflake.move.Mover;
 
-/** What a run of cutovers has to say at its end. */
+/** The report at the end of a run of cutovers. */
 final class CutoverView {
 
     private CutoverView() {}
@@ -23,7 +23,7 @@ final class CutoverView {
     /**
      * Shows which shards would change their server.
      *
-     * @param candidates those of the move that could
+     * @param candidates the shards of the move that could
      */
     static void show(
             DryRunMixin dryRun, OutputMixin output, String verb, Move move, ShardSet candidates, ShardSet wanted) {
@@ -55,7 +55,7 @@ final class CutoverView {
         return facts;
     }
 
-    /** The smallest value that so many percent of all are not above. */
+    /** The smallest value that is at or above this percentage of all. */
     static Duration percentile(List<Duration> sorted, int percent) {
         int rank = (int) Math.ceil(sorted.size() * percent / 100.0);
         return sorted.get(Math.max(rank, 1) - 1);
@@ -75,7 +75,7 @@ final class CutoverView {
                         pauses.get("max"));
     }
 
-    /** A failure after some shards were cut over is another matter for scripts than one before. */
+    /** Scripts must be able to tell a failure after some shards were cut over from one before. */
     static RuntimeException partly(MoveException e, MoveProgress progress) {
         return progress.pauses().isEmpty()
                 ? e

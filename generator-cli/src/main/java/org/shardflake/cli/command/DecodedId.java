@@ -10,10 +10,10 @@ import org.shardflake.cli.output.IsoTime;
 import org.shardflake.cli.output.OutputFormat;
 
 /**
- * How a decoded id is written.
+ * The written form of a decoded id.
  *
- * <p>It goes straight to the caller's buffer, allocates next to nothing and loads no library, since {@code id decode}
- * starts often and runs over ids by the million.
+ * <p>It goes straight to the caller's buffer, allocates almost nothing and loads no library, since {@code id decode} starts often and
+ * processes ids by the million.
  */
 final class DecodedId {
 

@@ -24,7 +24,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake demo}: all of it at once, on servers of its own. */
+/** {@code shardflake demo}: runs everything at once, on its own servers. */
 @Command(
         name = "demo",
         description = {
@@ -36,7 +36,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:every check holds",
+            "0:every check passes",
             "1:a check failed, or the demo could not run",
             "2:the command line is wrong"
         },

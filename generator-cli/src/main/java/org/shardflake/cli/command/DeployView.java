@@ -16,10 +16,10 @@ import org.shardflake.deploy.DeployPreview;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.ShardDrift;
 
-/** What was or would be deployed, for people and for machines. */
+/** Shows what was or would be deployed, for people and for machines. */
 final class DeployView {
 
-    /** A change that fails on every shard would fill the screen. */
+    /** Limits output: a change that fails on every shard would fill the screen. */
     private static final int SHOWN = 20;
 
     private DeployView() {}
@@ -48,7 +48,7 @@ final class DeployView {
         return facts;
     }
 
-    /** One server's; {@code shard} is the first of them, whose SQL and error these are. */
+    /** The failures of one server; {@code shard} is the first of them, which supplies SQL and error. */
     private static Map<String, Object> facts(FailureGroup group) {
         Map.Entry<String, ShardSet> server =
                 group.shards().entrySet().iterator().next();
@@ -108,7 +108,7 @@ final class DeployView {
         return text.toString().stripTrailing();
     }
 
-    /** What differs, shard by shard; empty if nothing does. */
+    /** The differences, shard by shard; empty if there are none. */
     static String table(List<ShardDrift> drifts) {
         StringJoiner text = new StringJoiner("\n");
         for (ShardDrift drift : drifts.stream().limit(SHOWN).toList()) {

@@ -28,8 +28,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Examines every server: whether it has the shards that the shard map gives it and takes writes to no others, what"
                     + " is left of moves, clocks, sequences of ids, the function library, and settings that a move needs.",
-            "Each finding says what to do. It changes nothing unless told to.",
-            "--propose-map writes the shard map that fits the servers, for when the catalog was restored and is older than they are."
+            "Each finding says what to do. Changes nothing unless told to.",
+            "--propose-map writes the shard map that fits the servers, for a restored catalog that is older than they are."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -48,20 +48,20 @@ public final class DoctorCommand implements Callable<Integer> {
 
     @Option(
             names = "--fix",
-            description = "Mend what can be mended without a risk to rows: no row is changed, and no table removed.")
+            description = "Fix what can be fixed without risk to rows: no row is changed and no table removed.")
     private boolean fix;
 
     @Option(
             names = "--propose-map",
             paramLabel = "FILE",
-            description =
-                    "Only write the shard map that fits the servers, for shardflake map import; where the newest rows of"
-                            + " a shard are not certain, say what each server has, and write nothing.")
+            description = "Only write the shard map that fits the servers, for shardflake map import; if it is"
+                    + " uncertain which server has a shard's newest rows, show what each server has and write"
+                    + " nothing.")
     private @Nullable Path proposal;
 
     @Option(
             names = "--rows",
-            description = "Look for rows of other shards too: reads all tables that have no check against them.")
+            description = "Also look for rows of other shards: reads all tables that have no check against them.")
     private boolean rows;
 
     @Mixin

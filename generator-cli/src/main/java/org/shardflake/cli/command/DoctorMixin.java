@@ -12,7 +12,7 @@ import org.shardflake.doctor.Doctor;
 import org.shardflake.move.MoveListener;
 import org.shardflake.server.ServerUrl;
 
-/** Whom to examine. */
+/** The servers to examine. */
 final class DoctorMixin extends MoveMixin {
 
     Doctor doctor() {
@@ -20,7 +20,7 @@ final class DoctorMixin extends MoveMixin {
     }
 
     /**
-     * @param forgotten moves that are over, though the catalog does not know them
+     * @param forgotten moves that have ended although the catalog does not know them
      */
     Doctor doctor(Set<String> forgotten) {
         ShardMap map = map();
@@ -29,7 +29,7 @@ final class DoctorMixin extends MoveMixin {
         return new Doctor(url(), urls, mover(settings(), MoveListener.NONE), forgotten);
     }
 
-    /** How many servers and shards that is. */
+    /** The number of servers and shards, in words. */
     String extent() {
         ShardMap map = map();
         return "%d servers with %,d shards"

@@ -15,7 +15,7 @@ import org.shardflake.doctor.Finding;
 import org.shardflake.doctor.Severity;
 import org.shardflake.jdbc.ServerRefusalException;
 
-/** Findings of the doctor, and what became of them. */
+/** The doctor's findings and their outcome. */
 final class DoctorView {
 
     private final List<Finding> findings;
@@ -25,7 +25,7 @@ final class DoctorView {
         this.findings = findings;
     }
 
-    /** Mends what can be mended safely; what fails is said and stays a finding. */
+    /** Fixes what can be fixed safely; failures are reported and remain findings. */
     void fix(PrintWriter err) {
         for (Finding finding : findings) {
             if (finding.isFixable()) {

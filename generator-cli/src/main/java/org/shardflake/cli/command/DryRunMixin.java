@@ -10,13 +10,13 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** The option {@code --dry-run}, but for commands that have more to say of it in their help. */
+/** The option {@code --dry-run}, except for commands whose help describes it in more detail. */
 final class DryRunMixin {
 
     @Spec(Spec.Target.MIXEE)
     private CommandSpec command;
 
-    @Option(names = "--dry-run", description = "Check everything, show what would be done, change nothing.")
+    @Option(names = "--dry-run", description = "Check everything and show what would be done, but change nothing.")
     private boolean dryRun;
 
     boolean isOn() {
@@ -28,10 +28,10 @@ final class DryRunMixin {
     }
 
     /**
-     * Shows what would be done, if that is all that was asked for.
+     * Shows the planned change, if this is a dry run.
      *
-     * @param would what would be done: "add server db3"
-     * @return whether it is all that was asked for
+     * @param would the planned change: "add server db3"
+     * @return whether this is a dry run
      */
     boolean shows(OutputMixin output, String would, Map<String, ?> facts) {
         if (dryRun) {

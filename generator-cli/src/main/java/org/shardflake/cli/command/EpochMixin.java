@@ -10,7 +10,7 @@ import org.shardflake.IdLayout;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The epoch of the installation whose ids a command handles. */
+/** The epoch of the ids that a command handles. */
 final class EpochMixin {
 
     @Option(
@@ -21,7 +21,7 @@ final class EpochMixin {
                     "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: 2025-01-01T00:00:00Z).")
     private Instant epoch = IdLayout.DEFAULT.epoch();
 
-    /** The epoch, also one that an {@link IdLayout} would not have. */
+    /** The epoch, even one that {@link IdLayout} would refuse. */
     Instant epoch() {
         return epoch;
     }

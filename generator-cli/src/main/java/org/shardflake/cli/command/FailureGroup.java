@@ -19,15 +19,15 @@ import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardFailure;
 
 /**
- * Shards that failed in the same way, to be told once.
+ * Shards that failed in the same way, reported once.
  *
  * @param shards by server
- * @param sql as it was for the first of them
- * @param error as the first of them had it
+ * @param sql the SQL for the first of them
+ * @param error the error of the first of them
  */
 record FailureGroup(Map<String, ShardSet> shards, String changeSet, String sql, String error) {
 
-    /** Failures by what happened, over all servers, in the order of their first shards. */
+    /** Failures grouped by cause over all servers, in the order of their first shards. */
     static List<FailureGroup> of(Collection<ShardFailure> failures) {
         Map<List<String>, List<ShardFailure>> equal = failures.stream()
                 .sorted(Comparator.comparingInt(ShardFailure::shard))
@@ -35,7 +35,7 @@ record FailureGroup(Map<String, ShardSet> shards, String changeSet, String sql, 
         return equal.values().stream().map(FailureGroup::group).toList();
     }
 
-    /** Failures by server and by what happened there. */
+    /** Failures grouped by server and by cause. */
     static List<FailureGroup> byServer(Collection<ShardFailure> failures) {
         Map<String, List<ShardFailure>> servers =
                 failures.stream().collect(groupingBy(ShardFailure::server, TreeMap::new, toList()));

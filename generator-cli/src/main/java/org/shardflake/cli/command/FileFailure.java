@@ -10,7 +10,7 @@ import java.nio.file.NoSuchFileException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 
-/** Says why a file could not be read or written: Java's message is often no more than its name. */
+/** Explains why a file could not be read or written: Java's message is often just its name. */
 final class FileFailure {
 
     private FileFailure() {}

@@ -10,21 +10,21 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** {@code shardflake id convert}: ids in another form, one a line. */
+/** {@code shardflake id convert}: writes ids in another form, one a line. */
 @Command(
         name = "convert",
         description = {
             "Writes ids in another form.",
-            "decimal is PostgreSQL's; base32 has 13 characters and sorts like the number; shortcode is Instagram's; public"
-                    + " hides time, shard and volume under a secret key. Ids come as arguments or, with none or '-', from"
-                    + " standard input, one a line. A bad one is named on standard error and the rest still converted. A"
-                    + " shortcode that begins with '-' goes after '--' or to standard input."
+            "decimal is PostgreSQL's; base32 has 13 characters and sorts like the number; shortcode is"
+                    + " Instagram's; public hides time, shard and volume under a secret key. Ids are arguments or, with"
+                    + " none or '-', lines of standard input. Bad ids are named on standard error and the rest are still"
+                    + " converted. Pass a shortcode that begins with '-' after '--' or on standard input."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:all converted",
-            "1:at least one was bad, or the key cannot be read",
+            "0:all ids were converted",
+            "1:at least one id was bad, or the key cannot be read",
             "2:the command line is wrong, or there is no key"
         },
         footer = {"", "Example: shardflake id convert 11637205501278089 --to base32"})

@@ -15,20 +15,20 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id decode}: what ids say, one a line. */
+/** {@code shardflake id decode}: shows the parts of ids, one a line. */
 @Command(
         name = "decode",
         description = {
             "Shows when and in which shard ids were made.",
-            "Ids are decimal, signed or unsigned, or in the form given with --from; they come as arguments or, with none"
-                    + " or '-', from standard input, one a line. A bad one is named on standard error and the rest still"
-                    + " decoded. A shortcode that begins with '-' goes after '--' or to standard input.",
-            "With --scheme, ids of another scheme, in its own form and counting from its own epoch unless one is given;"
-                    + " --scheme auto says what they could be, most plausible first."
+            "Ids are decimal, signed or unsigned, or in the form given with --from; they are arguments or, with"
+                    + " none or '-', lines of standard input. Bad ids are named on standard error and the rest are still"
+                    + " decoded. Pass a shortcode that begins with '-' after '--' or on standard input.",
+            "With --scheme, decodes ids of another scheme in its own form, counting from its own epoch unless"
+                    + " another is given; --scheme auto lists the schemes they could be of, most plausible first."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
-        exitCodeList = {"0:all decoded", "1:at least one was bad", "2:the command line is wrong"},
+        exitCodeList = {"0:all ids were decoded", "1:at least one id was bad", "2:the command line is wrong"},
         footer = {"", "Example: psql -Atc 'SELECT id FROM shard_0007.photo' | shardflake id decode -o json"})
 final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
 
@@ -42,7 +42,7 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
             names = "--scheme",
             paramLabel = "NAME",
             completionCandidates = SchemeNames.WithAuto.class,
-            description = "What the ids are of: ${COMPLETION-CANDIDATES}.")
+            description = "The scheme of the ids: ${COMPLETION-CANDIDATES}.")
     private @Nullable String scheme;
 
     @Mixin
@@ -66,7 +66,7 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
         return ids.handle(this);
     }
 
-    /** Apart, so that ids of ours are decoded without a class of the others. */
+    /** Kept separate, so that decoding our own ids loads no class of the other schemes. */
     private int decodeOther(String scheme) {
         if (!ids.areDecimal()) {
             throw CliException.usage(

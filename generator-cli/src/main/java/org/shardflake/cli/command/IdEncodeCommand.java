@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id encode}: the id of three fields. */
+/** {@code shardflake id encode}: computes the id of three fields. */
 @Command(
         name = "encode",
         description = "Computes the id of a time, a shard and a sequence number, without a server.",
@@ -34,13 +34,13 @@ final class IdEncodeCommand implements Runnable {
             paramLabel = "TIME",
             required = true,
             converter = TimeConverter.class,
-            description = "UTC milliseconds or ISO-8601; parts of a millisecond are dropped.")
+            description = "UTC milliseconds or ISO-8601; fractions of a millisecond are dropped.")
     private Instant time;
 
-    @Option(names = "--shard", paramLabel = "N", required = true, description = "0..8191.")
+    @Option(names = "--shard", paramLabel = "N", required = true, description = "The shard, 0..8191.")
     private int shard;
 
-    @Option(names = "--sequence", paramLabel = "N", required = true, description = "0..1023.")
+    @Option(names = "--sequence", paramLabel = "N", required = true, description = "The sequence number, 0..1023.")
     private int sequence;
 
     @Mixin

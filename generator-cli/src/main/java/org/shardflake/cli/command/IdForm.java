@@ -11,7 +11,7 @@ import org.shardflake.ShardflakeId;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** How an id is written as text. */
+/** A text form of an id. */
 enum IdForm {
     DECIMAL,
     BASE32,
@@ -19,9 +19,9 @@ enum IdForm {
     PUBLIC;
 
     /**
-     * The id that a text in this form stands for.
+     * Parses a text in this form.
      *
-     * @throws NumberFormatException if there is none
+     * @throws NumberFormatException if the text is not an id
      */
     ShardflakeId read(String text, IdKeyMixin key) {
         return switch (this) {
@@ -33,9 +33,9 @@ enum IdForm {
     }
 
     /**
-     * The id in this form.
+     * Writes an id in this form.
      *
-     * @throws IllegalArgumentException if it has none
+     * @throws IllegalArgumentException if the id has no such form
      */
     String write(ShardflakeId id, IdKeyMixin key) {
         return switch (this) {

@@ -16,14 +16,14 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id generate}: new ids of any scheme. */
+/** {@code shardflake id generate}: makes new ids of any scheme. */
 @Command(
         name = "generate",
         description = {
             "Makes ids of another scheme, for tests and comparisons.",
-            "Ids or worker ids that have to come from one place come from --server, where schema shardflake_scheme is made on"
-                    + " first use. A worker id that is not given is claimed there and given back at the end. Ids of your"
-                    + " tables are drawn with id next."
+            "Ids or worker ids that must come from one place come from --server, where schema shardflake_scheme"
+                    + " is created on first use. Without --worker, a worker id is claimed there and returned at the end."
+                    + " For ids of your own tables, use id next."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -52,19 +52,19 @@ final class IdGenerateCommand implements Callable<Integer> {
             names = "--count",
             paramLabel = "N",
             defaultValue = "1",
-            description = "How many ids (default: ${DEFAULT-VALUE}).")
+            description = "How many ids to make (default: ${DEFAULT-VALUE}).")
     private long count;
 
     @Option(
             names = "--server",
             paramLabel = "URL",
-            description = "A server that the scheme needs, as with id next; twice for tickets, odd and even.")
+            description = "The server that the scheme needs, as with id next; tickets takes two, odd and even.")
     private @Nullable List<String> servers;
 
     @Option(
             names = "--worker",
             paramLabel = "N",
-            description = "The worker, node or generator, for snowflake data center * 32 + worker.")
+            description = "The worker, node or generator; for snowflake, data center * 32 + worker.")
     private @Nullable Long worker;
 
     @Option(
@@ -78,10 +78,10 @@ final class IdGenerateCommand implements Callable<Integer> {
             names = "--epoch",
             paramLabel = "TIME",
             converter = TimeConverter.class,
-            description = "What time counts from, as UTC milliseconds or ISO-8601 (default: as published).")
+            description = "The epoch, as UTC milliseconds or ISO-8601 (default: as published).")
     private @Nullable Instant epoch;
 
-    @Option(names = "--time-sequential", description = "For uniqueid: ids that sort by time.")
+    @Option(names = "--time-sequential", description = "For uniqueid: make ids that sort by time.")
     private boolean timeSequential;
 
     @Mixin

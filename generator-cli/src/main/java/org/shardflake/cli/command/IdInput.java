@@ -18,19 +18,19 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 
 /**
- * The ids given to a command, as arguments or, with none or {@code -}, on standard input, one a line. A bad one is named on
- * standard error, and the rest still handled.
+ * The ids given to a command: arguments or, with none or {@code -}, lines of standard input. Bad ids are named on standard error, and
+ * the rest are still handled.
  */
 final class IdInput {
 
     private static final int BLOCK = 1 << 15;
 
-    /** What a command does with an id. */
+    /** The action of a command on an id. */
     interface Handler {
         /**
-         * Handles the text of one id, and appends what is to be printed.
+         * Handles the text of one id, and appends the output.
          *
-         * @throws IllegalArgumentException if it is a bad one
+         * @throws IllegalArgumentException if the id is bad
          */
         void handle(String text, StringBuilder out);
     }
@@ -60,7 +60,7 @@ final class IdInput {
         return allGood ? ExitCodes.OK : ExitCodes.FAILURE;
     }
 
-    /** Negative ids make unknown options arrive here as ids; a mistyped option must not pass for one. */
+    /** Negative ids make unknown options arrive here as ids; a mistyped option must not pass as one. */
     private void checkOptions(List<String> ids) {
         for (String id : ids) {
             if (id.length() > 1 && id.charAt(0) == '-' && !Character.isDigit(id.charAt(1)) && !isAfterDashes(id)) {
@@ -69,7 +69,7 @@ final class IdInput {
         }
     }
 
-    /** Whether it was given after {@code --}, as a shortcode has to be that begins with a dash. */
+    /** Whether it was given after {@code --}, as required for a shortcode that begins with a dash. */
     private boolean isAfterDashes(String id) {
         List<String> all = spec.commandLine().getParseResult().originalArgs();
         int dashes = all.indexOf("--");
@@ -83,7 +83,8 @@ final class IdInput {
             long number = 0;
             while (true) {
                 if (block.length() > BLOCK || !lines.ready()) {
-                    write(); // The next read may wait: show what there is, to a person or the next in the pipe.
+                    write(); // The next read may block: show what there is, to a person or the next command in the
+                    // pipe.
                     spec.commandLine().getOut().flush();
                 }
                 String line = lines.readLine();

@@ -15,14 +15,14 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The secret key of the public form, which comes from a file so that neither the shell nor a list of processes shows it. */
+/** The secret key of the public form, read from a file so that neither the shell nor a process list shows it. */
 final class IdKeyMixin {
 
     @Option(
             names = "--id-key-file",
             paramLabel = "FILE",
-            description = "The file with the secret key of the public form, as 32, 48 or 64 hexadecimal digits. Or set"
-                    + " SHARDFLAKE_ID_KEY_FILE.")
+            description = "The file with the secret key of the public form, as 32, 48 or 64 hexadecimal digits."
+                    + " SHARDFLAKE_ID_KEY_FILE can name it instead.")
     private @Nullable String file;
 
     private @Nullable PublicIds publicIds;

@@ -24,13 +24,13 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id next}: new ids, made by a server. */
+/** {@code shardflake id next}: draws new ids from a server. */
 @Command(
         name = "next",
         description = {
             "Draws new ids of one shard on its server.",
-            "They come from the sequence of a table, so that they never clash with ids of its rows, or else from the"
-                    + " shard's own sequence."
+            "With --table, ids come from the table's sequence, so that they never clash with ids of its rows;"
+                    + " otherwise from the shard's own sequence."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -65,7 +65,7 @@ final class IdNextCommand implements Callable<Integer> {
         @Option(names = "--shard", paramLabel = "N", description = "The shard, 0..8191.")
         private @Nullable Integer shard;
 
-        @Option(names = "--uid", paramLabel = "N", description = "A sharding key, whose shard it shall be.")
+        @Option(names = "--uid", paramLabel = "N", description = "A sharding key, to use its shard.")
         private @Nullable Long uid;
     }
 
@@ -73,17 +73,17 @@ final class IdNextCommand implements Callable<Integer> {
             names = "--shards",
             paramLabel = "N",
             defaultValue = "" + Sharding.DEFAULT_SHARD_COUNT,
-            description = "With --uid: how many shards the installation has (default: ${DEFAULT-VALUE}).")
+            description = "With --uid: the number of shards of the installation (default: ${DEFAULT-VALUE}).")
     private int shardCount;
 
-    @Option(names = "--table", paramLabel = "NAME", description = "A table of the shard, named without schema.")
+    @Option(names = "--table", paramLabel = "NAME", description = "A table of the shard, without its schema.")
     private @Nullable String table;
 
     @Option(
             names = "--count",
             paramLabel = "N",
             defaultValue = "1",
-            description = "How many ids (default: ${DEFAULT-VALUE}).")
+            description = "How many ids to make (default: ${DEFAULT-VALUE}).")
     private long count;
 
     @Mixin

@@ -7,7 +7,7 @@ package org.shardflake.cli.command;
 import java.io.PrintWriter;
 import org.shardflake.cli.output.OutputFormat;
 
-/** Prints ids as they come: one a line, or an array of strings. */
+/** Prints ids as they arrive: one a line, or an array of strings. */
 final class IdPrinter {
 
     private final PrintWriter out;
@@ -23,7 +23,7 @@ final class IdPrinter {
         print(Long.toString(id));
     }
 
-    /** An id of letters, digits and hyphens. */
+    /** Adds an id of letters, digits and hyphens. */
     void print(String id) {
         switch (format) {
             case TABLE -> out.append(id).append('\n');

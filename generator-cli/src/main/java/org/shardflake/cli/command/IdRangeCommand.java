@@ -17,7 +17,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake id range}: the ids of a time range, to select by time through the primary key. */
+/** {@code shardflake id range}: shows the ids of a time range, to select by time through the primary key. */
 @Command(
         name = "range",
         description = {

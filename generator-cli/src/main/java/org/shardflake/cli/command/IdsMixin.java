@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Ids that a command reads, and the form that they are in. */
+/** The ids that a command reads, and their form. */
 final class IdsMixin {
 
     @Spec(Spec.Target.MIXEE)

@@ -22,14 +22,15 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake init}: a new installation. */
+/** {@code shardflake init}: creates an installation. */
 @Command(
         name = "init",
         description = {
             "Begins an installation: deploys the function library to every server and the catalog to its database, and"
                     + " writes the first shard map.",
-            "The number of shards and the epoch never change afterwards. Without a catalog given, it goes into the"
-                    + " database of the first server. Run again after a failure, it goes on where it stopped."
+            "The number of shards and the epoch never change afterwards. If no catalog is given, it goes into"
+                    + " the database of the first server. After a failure, run the command again to continue where it"
+                    + " stopped."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -37,7 +38,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line is wrong",
-            "4:there is a shard map already, a server makes ids with another epoch, or a newer shardflake was there; nothing was changed"
+            "4:there is a shard map already, a server makes ids with another epoch, or was set up by a newer shardflake; nothing was changed"
         },
         footer = {
             "",
@@ -56,15 +57,14 @@ public final class InitCommand implements Runnable {
             paramLabel = "NAME=URL",
             required = true,
             description =
-                    "A server, and where it is: db1=postgresql://user@host:port/database, without a password. Once"
-                            + " for each server.")
+                    "A server and its URL, db1=postgresql://user@host:port/database, without a password. Once for each server.")
     private List<String> servers;
 
     @Option(
             names = "--shards",
             paramLabel = "N",
             defaultValue = "" + Sharding.DEFAULT_SHARD_COUNT,
-            description = "How many logical shards, 1..8192 (default: ${DEFAULT-VALUE}).")
+            description = "Number of logical shards, 1..8192 (default: ${DEFAULT-VALUE}).")
     private int shardCount;
 
     @Option(
@@ -72,7 +72,7 @@ public final class InitCommand implements Runnable {
             paramLabel = "LAYOUT",
             defaultValue = "contiguous",
             converter = SpreadConverter.class,
-            description = "contiguous puts neighbouring shards on one server, round-robin each on the next"
+            description = "contiguous keeps neighbouring shards on one server, round-robin deals them out in turn"
                     + " (default: ${DEFAULT-VALUE}).")
     private Spread spread;
 
@@ -82,7 +82,7 @@ public final class InitCommand implements Runnable {
     @Mixin
     private ReasonMixin reason;
 
-    @Option(names = "--dry-run", description = "Check everything, show the map, change nothing.")
+    @Option(names = "--dry-run", description = "Check everything and show the map, but change nothing.")
     private boolean dryRun;
 
     @Mixin

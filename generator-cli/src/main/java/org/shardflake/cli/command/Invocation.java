@@ -10,15 +10,15 @@ import org.shardflake.cli.config.Settings;
 import picocli.CommandLine.Model.CommandSpec;
 
 /**
- * What a command was run with beside its arguments.
+ * The context of a command beside its arguments.
  *
  * @param in its standard input
  * @param environment its environment variables
- * @param settings what the environment and the file say about options
+ * @param settings option values from the environment and the file
  */
 public record Invocation(InputStream in, Map<String, String> environment, Settings settings) {
 
-    /** The root command, which was given it. */
+    /** The root command, which holds it. */
     public interface Root {
         Invocation invocation();
     }

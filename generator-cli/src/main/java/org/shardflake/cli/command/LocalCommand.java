@@ -6,13 +6,13 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake local}: servers to try everything on. */
+/** {@code shardflake local}: servers for trying everything. */
 @Command(
         name = "local",
         description = {
-            "Embedded PostgreSQL servers that last, with an installation on them, to try every command on. Needs nothing"
+            "Runs embedded PostgreSQL servers that last, with an installation to try every command on. Needs nothing"
                     + " installed.",
-            "Commands in the same directory find its catalog by themselves."
+            "Commands run in the same directory find its catalog."
         },
         footer = {"", "Example: shardflake local start"})
 public final class LocalCommand {}

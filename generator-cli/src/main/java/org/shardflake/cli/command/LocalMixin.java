@@ -8,7 +8,7 @@ import java.nio.file.Path;
 import org.shardflake.cli.local.LocalInstallation;
 import picocli.CommandLine.Option;
 
-/** Which local cluster. */
+/** The choice of local cluster. */
 final class LocalMixin {
 
     static final String DIRECTORY = ".shardflake";
@@ -17,7 +17,7 @@ final class LocalMixin {
             names = "--local",
             paramLabel = "DIRECTORY",
             defaultValue = DIRECTORY,
-            description = "Where the local cluster is (default: ${DEFAULT-VALUE}).")
+            description = "Directory of the local cluster (default: ${DEFAULT-VALUE}).")
     private Path directory;
 
     LocalInstallation installation() {

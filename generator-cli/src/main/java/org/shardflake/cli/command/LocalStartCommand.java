@@ -24,15 +24,15 @@ import picocli.CommandLine.Spec;
         name = "start",
         description = {
             "Starts the local cluster, and creates it the first time: servers, databases, catalog and shard map.",
-            "The servers run until shardflake local stop; what is written to them is there the next time."
+            "The servers run until shardflake local stop; their data persists until the next start."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:all servers run",
+            "0:all servers are running",
             "1:a server does not start",
             "2:the command line is wrong",
-            "4:the cluster has another number of shards, which never changes"
+            "4:the cluster has a different number of shards, which never changes"
         },
         footer = {"", "Example: shardflake local start --servers 3"})
 final class LocalStartCommand implements Callable<Integer> {
@@ -44,14 +44,14 @@ final class LocalStartCommand implements Callable<Integer> {
             names = "--servers",
             paramLabel = "N",
             defaultValue = "2",
-            description = "How many there shall be at least, 1..16 (default: ${DEFAULT-VALUE}).")
+            description = "Minimum number of servers, 1..16 (default: ${DEFAULT-VALUE}).")
     private int servers;
 
     @Option(
             names = "--shards",
             paramLabel = "N",
-            description = "How many logical shards a new cluster gets, 1..8192 (default: "
-                    + Sharding.DEFAULT_SHARD_COUNT + ").")
+            description = "Number of logical shards of a new cluster, 1..8192 (default: " + Sharding.DEFAULT_SHARD_COUNT
+                    + ").")
     private @Nullable Integer shards;
 
     @Mixin

@@ -14,7 +14,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "stop",
         description = {
-            "Stops the servers of the local cluster. What they have stays in its directory; remove that to be rid of it."
+            "Stops the servers of the local cluster. Their data stays in its directory; remove that to discard it."
         },
         sortOptions = false,
         footer = {"", "Example: shardflake local stop"})

@@ -11,7 +11,7 @@ import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.cluster.LocalServer;
 
-/** A local cluster, for people and programs. */
+/** Shows a local cluster, for people and for machines. */
 final class LocalView {
 
     private LocalView() {}

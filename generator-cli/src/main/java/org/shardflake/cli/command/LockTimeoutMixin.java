@@ -7,7 +7,7 @@ package org.shardflake.cli.command;
 import java.time.Duration;
 import picocli.CommandLine.Option;
 
-/** How long what changes tables may keep others waiting. */
+/** The limit on how long a change to tables may make others wait. */
 final class LockTimeoutMixin {
 
     @Option(
@@ -16,7 +16,7 @@ final class LockTimeoutMixin {
             defaultValue = "1s",
             converter = DurationConverter.class,
             description =
-                    "How long a statement waits for a lock, with others waiting behind it (default: ${DEFAULT-VALUE}).")
+                    "How long a statement waits for a lock while others queue behind it (default: ${DEFAULT-VALUE}).")
     private Duration lockTimeout;
 
     Duration get() {

@@ -6,7 +6,7 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake map}: which server has which shard. */
+/** {@code shardflake map}: shows and changes which server has which shard. */
 @Command(
         name = "map",
         description = "Shows and changes the shard map: which server has which shard.",

@@ -20,10 +20,10 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.TableWriter;
 
 /**
- * What is different between two versions of one shard map.
+ * The differences between two versions of one shard map.
  *
- * @param moves the shards on other servers, by where they were and where they go
- * @param catchesUp whether epochs are later, as servers have counted them that are newer than the catalog
+ * @param moves the shards that change servers, by source and target
+ * @param catchesUp whether epochs are later, as counted by servers newer than the catalog
  */
 record MapDifference(
         List<String> added, List<String> changed, List<String> removed, List<Move> moves, boolean catchesUp) {
@@ -31,9 +31,9 @@ record MapDifference(
     record Move(String from, String to, ShardSet shards) {}
 
     /**
-     * Compares the map in the catalog with the one that is wanted.
+     * Compares the catalog's map with the wanted one.
      *
-     * @throws CliException if they are not of one installation, or the wanted one is based on another version
+     * @throws CliException if they belong to different installations, or the wanted one is based on another version
      */
     static MapDifference between(ShardMap current, ShardMap wanted) {
         if (!current.sharding().equals(wanted.sharding()) || !current.layout().equals(wanted.layout())) {
@@ -91,7 +91,7 @@ record MapDifference(
         return moves;
     }
 
-    /** How many shards are on another server. */
+    /** The number of shards that change servers. */
     int shardCount() {
         return moves.stream().mapToInt(move -> move.shards().size()).sum();
     }

@@ -18,7 +18,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map export}: the shard map as a file. */
+/** {@code shardflake map export}: writes the shard map to a file. */
 @Command(
         name = "export",
         description = "Writes the shard map as YAML, to keep, to edit and import, or to route by without a catalog.",
@@ -39,7 +39,7 @@ final class MapExportCommand implements Runnable {
     @Option(
             names = "--file",
             paramLabel = "FILE",
-            description = "Where to, whole or not at all; an existing file is replaced (default: standard output).")
+            description = "File to write atomically, replacing an existing one (default: standard output).")
     private @Nullable Path file;
 
     @Mixin

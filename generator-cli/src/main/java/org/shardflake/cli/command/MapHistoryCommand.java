@@ -16,7 +16,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map history}: what was changed, when, by whom and why. */
+/** {@code shardflake map history}: shows what was changed, when, by whom and why. */
 @Command(
         name = "history",
         description = "Shows the latest changes of the shard map, the newest first.",
@@ -38,7 +38,7 @@ final class MapHistoryCommand implements Runnable {
             names = "--limit",
             paramLabel = "N",
             defaultValue = "20",
-            description = "How many at most (default: ${DEFAULT-VALUE}).")
+            description = "Maximum number of changes to show (default: ${DEFAULT-VALUE}).")
     private int limit;
 
     @Mixin

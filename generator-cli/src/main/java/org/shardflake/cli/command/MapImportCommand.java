@@ -21,21 +21,21 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map import}: the shard map made equal to a file. */
+/** {@code shardflake map import}: makes the shard map equal to a file. */
 @Command(
         name = "import",
         description = {
-            "Makes the shard map equal to a file that was exported and edited, all of it or nothing.",
-            "It moves no rows: what it says of a shard has to be so already. The file's version must be the map's, so"
-                    + " that no change in between is lost."
+            "Makes the shard map equal to a file that was exported and edited, all or nothing.",
+            "Moves no rows: each shard must already be where the file places it. The file's version must equal"
+                    + " the map's, so that no change in between is lost."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:ok",
             "1:the catalog cannot be reached, or the file cannot be read",
-            "2:the command line is wrong, the file is no shard map, or --yes is missing",
-            "4:there is no catalog, its map has another version, shard count or epoch, or a shard would be placed on a server that lacks it while another has it"
+            "2:the command line is wrong, the file is not a shard map, or --yes is missing",
+            "4:there is no catalog, its map has a different version, shard count or epoch, or a shard would be placed on a server that lacks it while another has it"
         },
         footer = {"", "Example: shardflake map import map.yaml --dry-run"})
 final class MapImportCommand implements Runnable {
@@ -43,7 +43,7 @@ final class MapImportCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "FILE", description = "The file, or '-' for standard input.")
+    @Parameters(index = "0", paramLabel = "FILE", description = "The edited file, or '-' for standard input.")
     private String file;
 
     @Mixin
@@ -52,7 +52,7 @@ final class MapImportCommand implements Runnable {
     @Mixin
     private DryRunMixin dryRun;
 
-    @Option(names = "--yes", description = "Go ahead although shards change their server.")
+    @Option(names = "--yes", description = "Go ahead even if shards change their server.")
     private boolean yes;
 
     @Mixin
@@ -79,7 +79,7 @@ final class MapImportCommand implements Runnable {
             dryRun.say();
         } else {
             if (difference.catchesUp()) {
-                catalog.installation().deployCatalog(); // An older one refuses to count on.
+                catalog.installation().deployCatalog(); // An older one refuses to advance epochs.
             }
             version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }

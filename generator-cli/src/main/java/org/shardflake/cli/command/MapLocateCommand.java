@@ -20,7 +20,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map locate}: where something is. */
+/** {@code shardflake map locate}: finds the shard and server of a key or id. */
 @Command(
         name = "locate",
         description = "Shows the shard that a uid, an id or a text key leads to, and its server.",
@@ -42,19 +42,16 @@ final class MapLocateCommand implements Runnable {
     private Target target;
 
     static final class Target {
-        @Option(names = "--shard", paramLabel = "N", description = "The shard itself.")
+        @Option(names = "--shard", paramLabel = "N", description = "The number of the shard.")
         private @Nullable Integer shard;
 
-        @Option(names = "--uid", paramLabel = "N", description = "A sharding key that is a number.")
+        @Option(names = "--uid", paramLabel = "N", description = "A numeric sharding key.")
         private @Nullable Long uid;
 
-        @Option(names = "--id", paramLabel = "N", description = "An id that Shardflake made.")
+        @Option(names = "--id", paramLabel = "N", description = "A Shardflake id.")
         private @Nullable String id;
 
-        @Option(
-                names = "--key",
-                paramLabel = "TEXT",
-                description = "A sharding key that is a text, whose hash is the uid.")
+        @Option(names = "--key", paramLabel = "TEXT", description = "A text sharding key; its hash is the uid.")
         private @Nullable String key;
 
         ShardKey shardKey() {

@@ -33,12 +33,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake map show}: the whole shard map. */
+/** {@code shardflake map show}: shows the whole shard map. */
 @Command(
         name = "show",
         description = {
             "Shows the shard map: its version, and the shards of each server.",
-            "The table has room for the first of the shards; json and yaml have them all. On a terminal it draws them."
+            "The table has room for the first shards only; json and yaml list all. On a terminal it draws the map."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -63,13 +63,13 @@ final class MapShowCommand implements Callable<Integer> {
     @Option(names = "--cells", description = "Draw a cell for each shard, as on a terminal.")
     private boolean cells;
 
-    @Option(names = "--sizes", description = "Ask every server for the sizes of its shards.")
+    @Option(names = "--sizes", description = "Query every server for the sizes of its shards.")
     private boolean sizes;
 
     @Option(
             names = "--html",
             paramLabel = "FILE",
-            description = "Write a page with the map, sizes, ids a second and moves under way; it needs nothing else.")
+            description = "Write a self-contained page with the map, sizes, ids per second and moves under way.")
     private @Nullable Path html;
 
     @Override

@@ -28,14 +28,14 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 
-/** Which shards go where and how: what {@code move start} and {@code move run} have in common. */
+/** The choice of shards, target and copy settings shared by {@code move start} and {@code move run}. */
 final class MoveBegin extends CopyMixin {
 
     @Option(
             names = "--shards",
             paramLabel = "SHARDS",
             required = true,
-            description = "Those to move, such as 0-99,1341.")
+            description = "The shards to move, such as 0-99,1341.")
     private String shards;
 
     @Option(
@@ -61,7 +61,7 @@ final class MoveBegin extends CopyMixin {
         return MoveMixin.parseShards(shards);
     }
 
-    /** The shards by the server that has them, without those that are on the target. */
+    /** The shards by their server, without those already on the target. */
     Map<String, ShardSet> sources(ShardMap map) {
         ShardSet wanted = wanted();
         map.server(target);
@@ -77,7 +77,7 @@ final class MoveBegin extends CopyMixin {
         return sources;
     }
 
-    /** Refuses all of it if a part cannot be moved, before anything is begun. */
+    /** Refuses everything if a part cannot be moved, before anything starts. */
     void requirePassing(MoveMixin moves, Mover mover, Map<String, ShardSet> sources) {
         if (sources.size() > 1) {
             for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
@@ -88,7 +88,7 @@ final class MoveBegin extends CopyMixin {
         }
     }
 
-    /** Shows what would be done and checks it, and returns the exit code. */
+    /** Shows and checks the planned moves, and returns the exit code. */
     int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) {
         Map<String, ShardSet> sources = sources(moves.map());
         Mover mover = moves.mover(moves.settings(), MoveListener.NONE);

@@ -19,17 +19,17 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "cancel",
         description = {
-            "Ends a move none of whose shards is on the target: removes the target's copies and everything else of the move.",
-            "With --keep-moved it ends where it is; the source's copies of moved shards are compared before they go."
+            "Ends a move with no shard on the target: removes the target's copies and everything else of the move.",
+            "With --keep-moved, shards on the target stay there; the source's copies of them are compared before they are removed."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:done; nothing of the move is left on any server",
-            "1:a server or the catalog failed; the same command goes on",
+            "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong, or it was not confirmed",
-            "4:there is no such move, or shards are where they must not be for this",
-            "5:copies that would go have rows that the shards lack, and nothing was removed"
+            "4:there is no such move, or shards are on the wrong server for this",
+            "5:copies to be removed have rows that the shards lack; nothing was removed"
         },
         footer = {"", "Example: shardflake move cancel 3"})
 final class MoveCancelCommand implements Callable<Integer> {
@@ -42,16 +42,14 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Option(
             names = "--keep-moved",
-            description =
-                    "End it where it is: shards that are on the target stay there, and the source's copies of them go."
-                            + " For when the servers cannot follow each other any more.")
+            description = "Keep shards that are on the target there and remove the source's copies of them, for when"
+                    + " the servers can no longer follow each other.")
     private boolean keepMoved;
 
     @Option(
             names = "--uncompared",
-            description =
-                    "Remove the copies without comparing them: with --keep-moved when the source cannot follow any more,"
-                            + " else when the source was restored or failed over since the move began.")
+            description = "Remove the copies without comparing them: with --keep-moved if the source can no longer"
+                    + " follow, otherwise if the source was restored or failed over since the move began.")
     private boolean uncompared;
 
     @Mixin

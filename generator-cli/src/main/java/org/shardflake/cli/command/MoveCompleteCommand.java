@@ -19,16 +19,17 @@ import picocli.CommandLine.Spec;
         name = "complete",
         description = {
             "Ends a move whose shards are all on the target: removes the source's copies and everything else of the move.",
-            "The source's copies are compared once more before they go, while the target is written to. From here there is no way back."
+            "The source's copies are compared once more before they are removed, while the target takes writes."
+                    + " There is no way back from here."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:done; nothing of the move is left on any server",
-            "1:a server or the catalog failed; the same command goes on",
+            "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong, or it was not confirmed",
-            "4:there is no such move, or shards are where they must not be for this",
-            "5:copies differ, and nothing was removed"
+            "4:there is no such move, or shards are on the wrong server for this",
+            "5:copies differ; nothing was removed"
         },
         footer = {"", "Example: shardflake move complete 3"})
 final class MoveCompleteCommand implements Callable<Integer> {

@@ -15,7 +15,7 @@ import picocli.CommandLine.Command;
         name = "cutover",
         description = {
             "Makes the target take the writes of shards, one by one; the source follows from then on.",
-            "Writers wait for some milliseconds at each. Work given to the router as a lambda sees no error."
+            "Writers wait a few milliseconds per shard. Work given to the router as a lambda sees no error."
         },
         footer = {"", "Example: shardflake move cutover 3 --shards 0-9"})
 final class MoveCutoverCommand extends AbstractCutoverCommand {

@@ -13,7 +13,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Parameters;
 
-/** Which move a command is about. */
+/** The choice of move. */
 class MoveIdMixin {
 
     @Parameters(

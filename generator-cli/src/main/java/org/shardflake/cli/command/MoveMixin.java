@@ -15,7 +15,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Option;
 
-/** How moves are made, and which one a command is about. */
+/** The settings of moves, and the choice of one. */
 class MoveMixin extends CatalogMixin {
 
     @Option(
@@ -24,10 +24,10 @@ class MoveMixin extends CatalogMixin {
             defaultValue = "10m",
             converter = DurationConverter.class,
             description =
-                    "How long a cutover that gave itself up, or a server that does not answer, is tried again (default: ${DEFAULT-VALUE}).")
+                    "How long to retry a cutover that gave up or a server that does not answer (default: ${DEFAULT-VALUE}).")
     private Duration patience;
 
-    /** The settings that go with the patience. */
+    /** The settings with the given patience. */
     MoveSettings settings(int jobs, long bytesPerSecond, Duration maxLag, Duration pause, boolean verify) {
         try {
             Duration lockTimeout = pause.dividedBy(3);

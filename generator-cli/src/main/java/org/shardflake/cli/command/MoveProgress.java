@@ -17,7 +17,7 @@ import org.shardflake.move.MoveStep;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.TableDifference;
 
-/** Says on stderr how a move gets on, and keeps what its result needs. */
+/** Reports the progress of a move on stderr, and collects what its result needs. */
 final class MoveProgress implements MoveListener {
 
     private final PrintWriter err;
@@ -32,7 +32,7 @@ final class MoveProgress implements MoveListener {
         this.err = err;
     }
 
-    /** How large the tables of each shard are, in bytes. */
+    /** The size of each shard's tables, in bytes. */
     synchronized void expect(Map<Integer, Long> bytes) {
         sizes = bytes;
     }
@@ -88,7 +88,7 @@ final class MoveProgress implements MoveListener {
         count(shard, sizes.getOrDefault(shard, 0L));
     }
 
-    /** By the size of tables, which is more than what is sent of them. */
+    /** Measured by table size, which exceeds the bytes sent. */
     private void count(int shard, long bytes) {
         long before = counted.getOrDefault(shard, 0L);
         counted.put(shard, bytes);

@@ -13,7 +13,7 @@ import picocli.CommandLine.Command;
 /** {@code shardflake move reverse}. */
 @Command(
         name = "reverse",
-        description = {"Makes the source take the writes of shards again, with all that was written on the target."},
+        description = {"Makes the source take the writes of shards again, with everything written on the target."},
         footer = {"", "Example: shardflake move reverse 3 --shards 0-9"})
 final class MoveReverseCommand extends AbstractCutoverCommand {
 

@@ -16,22 +16,22 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake move run}: a move from beginning to end. */
+/** {@code shardflake move run}: carries out a move from beginning to end. */
 @Command(
         name = "run",
         description = {
             "Moves shards from beginning to end: copies them, follows, cuts them over one by one, compares both copies as they"
                     + " were then, and once more before it removes the source's.",
-            "Interrupted, the same command goes on."
+            "If interrupted, run the command again to continue."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:the shards are on the target, and nothing of the move is left; with --dry-run, every check holds",
-            "1:a server or the catalog failed; the same command goes on",
+            "0:the shards are on the target, and nothing of the move is left; with --dry-run, every check passes",
+            "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong",
-            "3:some shards are cut over, and patience ran out for the next one",
-            "4:a check failed, or a shard is in another move; nothing was changed",
+            "3:some shards are cut over, but patience ran out for the next one",
+            "4:a check failed, or a shard is part of another move; nothing was changed",
             "5:copies differ; no more shards were cut over, and nothing was removed"
         },
         footer = {"", "Example: shardflake move run --shards 0-99,1341 --to db3"})
@@ -48,12 +48,13 @@ final class MoveRunCommand implements Callable<Integer> {
             paramLabel = "TIME",
             defaultValue = "90ms",
             converter = DurationConverter.class,
-            description = "An attempt that would let writers wait longer gives itself up (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Give up a cutover attempt that would make writers wait longer than this (default: ${DEFAULT-VALUE}).")
     private Duration pause;
 
     @Option(
             names = "--keep",
-            description = "Do not complete it: the source goes on following, so that reverse can go back.")
+            description = "Do not complete the move: the source keeps following, so that reverse can go back.")
     private boolean keep;
 
     @Mixin

@@ -10,16 +10,16 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.move.Move;
 import picocli.CommandLine.Option;
 
-/** Which move a command is about, and which shards of it. */
+/** The choice of move, and of its shards. */
 final class MoveShardsMixin extends MoveIdMixin {
 
     @Option(
             names = "--shards",
             paramLabel = "SHARDS",
-            description = "Only these, such as 0-99,1341 (default: all of the move).")
+            description = "Only these shards, such as 0-99,1341 (default: all of the move).")
     private @Nullable String shards;
 
-    /** The shards that the user named, or all of the move. */
+    /** The shards given by the user, or all of the move. */
     ShardSet of(Move move) {
         if (shards == null) {
             return move.shardSet();

@@ -21,20 +21,20 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake move start}: copies, and follows. */
+/** {@code shardflake move start}: copies shards and makes the target follow. */
 @Command(
         name = "start",
         description = {
             "Copies shards to another server, and makes it follow; nothing changes for the application.",
-            "Shards on several servers are several moves. Interrupted, the same command goes on."
+            "Each source server becomes a move of its own. If interrupted, run the command again to continue."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:the target follows the source; with --dry-run, every check holds",
-            "1:a server or the catalog failed; the same command goes on",
+            "0:the target follows the source; with --dry-run, every check passes",
+            "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong",
-            "4:a check failed, or a shard is in another move; nothing was changed"
+            "4:a check failed, or a shard is part of another move; nothing was changed"
         },
         footer = {"", "Example: shardflake move start --shards 0-99,1341 --to db3 --rate 20MB"})
 final class MoveStartCommand implements Callable<Integer> {

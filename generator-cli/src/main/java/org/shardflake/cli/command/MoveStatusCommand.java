@@ -20,12 +20,12 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake move status}: where moves stand. */
+/** {@code shardflake move status}: shows where moves stand. */
 @Command(
         name = "status",
         description = {
-            "Shows the moves under way: phase, bytes copied and time left, lag in bytes and milliseconds, and back.",
-            "With a move's number also each of its shards. Changes nothing, so it can be run beside a move."
+            "Shows the moves under way: phase, bytes copied and time left, lag in bytes and milliseconds, in both directions.",
+            "With a move's number, also shows each of its shards. Changes nothing, so it can run alongside a move."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -43,10 +43,10 @@ final class MoveStatusCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", arity = "0..1", paramLabel = "MOVE", description = "Only this one, with its shards.")
+    @Parameters(index = "0", arity = "0..1", paramLabel = "MOVE", description = "Show only this move, with its shards.")
     private @Nullable Long id;
 
-    @Option(names = "--watch", description = "Show it again every second, until no move is left or Ctrl-C.")
+    @Option(names = "--watch", description = "Refresh every second until no move is left or Ctrl-C.")
     private boolean watch;
 
     @Mixin

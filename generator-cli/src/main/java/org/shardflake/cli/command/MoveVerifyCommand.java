@@ -25,11 +25,11 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:all copies are the same",
-            "1:a server or the catalog failed; the same command goes on",
+            "0:all copies are equal",
+            "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong",
-            "3:no row differs, but some changed too often to be compared",
-            "4:there is no such move, or it is not following yet",
+            "3:no row differs, but some changed too often to compare",
+            "4:there is no such move, or the move is not following yet",
             "5:copies differ"
         },
         footer = {"", "Example: shardflake move verify 3 --shards 0-9"})

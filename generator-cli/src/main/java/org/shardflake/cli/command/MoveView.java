@@ -20,7 +20,7 @@ import org.shardflake.move.StreamStatus;
 import org.shardflake.move.TableDifference;
 import org.shardflake.move.Verified;
 
-/** How moves look: as facts, and as tables. */
+/** Shows moves as facts and as tables. */
 final class MoveView {
 
     private MoveView() {}

@@ -19,7 +19,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 
-/** What {@code shardflake} alone says: how things are, and what to do next. */
+/** The output of {@code shardflake} alone: the current state, and what to do next. */
 public final class NextSteps {
 
     private final Invocation invocation;

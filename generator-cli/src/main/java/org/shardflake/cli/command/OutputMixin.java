@@ -16,7 +16,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** The choice of how a result looks. */
+/** The choice of output format. */
 final class OutputMixin {
 
     @Option(
@@ -32,7 +32,7 @@ final class OutputMixin {
         return format;
     }
 
-    /** Prints one result: these facts, a map or a list of maps, as JSON or YAML, or else the text for people. */
+    /** Prints one result: its facts (a map or a list of maps) as JSON or YAML, or else the text for people. */
     void print(PrintWriter out, Object facts, Supplier<String> table) {
         switch (format) {
             case TABLE -> out.println(table.get().stripTrailing());

@@ -22,7 +22,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.jdbc.Sql;
 
-/** Which servers have shards that an import places on another one, which moves no rows. */
+/** Finds the servers that have the shards which an import places elsewhere without moving rows. */
 final class PlacedCopies {
 
     private final CatalogMixin catalog;
@@ -31,7 +31,7 @@ final class PlacedCopies {
     private final Map<String, Map<Integer, Long>> remembered = new LinkedHashMap<>();
 
     /**
-     * @param err told of servers that cannot be asked
+     * @param err receives servers that cannot be reached
      */
     PlacedCopies(CatalogMixin catalog, PrintWriter err) {
         this.catalog = catalog;
@@ -39,10 +39,10 @@ final class PlacedCopies {
     }
 
     /**
-     * Refuses a shard that its new server is known to lack, while another is known to have it; and an epoch that was counted on,
-     * unless the shard's server has counted it.
+     * Refuses a shard that its new server is known to lack while another is known to have it, and an epoch that was advanced, unless
+     * the shard's server has counted it.
      *
-     * @throws CliException if there is one
+     * @throws CliException if there is such a shard or epoch
      */
     void check(ShardMap current, ShardMap wanted, List<MapDifference.Move> moves) {
         Map<String, Server> servers = new LinkedHashMap<>();

@@ -8,12 +8,12 @@ import org.shardflake.move.Move;
 import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalancePlan;
 
-/** Carries a plan out for a command. */
+/** Carries out a plan for a command. */
 final class PlanExecution {
 
     private PlanExecution() {}
 
-    /** Ends what of the plan was begun, moves what is not on its target yet, and returns how many shards that were. */
+    /** Finishes the plan's interrupted moves, moves what is not on its target yet, and returns how many shards that were. */
     static int run(RebalancePlan plan, MoveMixin moves, WholeMoves whole) throws InterruptedException {
         int finished = whole.finish(move -> plan.moves().stream().anyMatch(planned -> isPartOf(move, planned)));
         return finished

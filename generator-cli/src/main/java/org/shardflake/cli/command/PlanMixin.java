@@ -35,7 +35,7 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.TypeConversionException;
 
-/** The options of a plan: what {@code rebalance plan} and {@code server drain} have in common. */
+/** The plan options shared by {@code rebalance plan} and {@code server drain}. */
 final class PlanMixin {
 
     @Option(
@@ -43,49 +43,51 @@ final class PlanMixin {
             paramLabel = "WHAT",
             defaultValue = "bytes",
             converter = ByConverter.class,
-            description = "What loads a server: the bytes of its shards, or their count, which asks no server"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description =
+                    "The load to balance: the bytes of the shards, or their count, which needs no query to a server"
+                            + " (default: ${DEFAULT-VALUE}).")
     private RebalanceBy by;
 
     @Option(
             names = "--pin",
             paramLabel = "SHARDS",
-            description = "Shards that stay where they are, such as 7,100-120. May be repeated.")
+            description = "Shards that must stay where they are, such as 7,100-120. May be repeated.")
     private List<String> pins = new ArrayList<>();
 
     @Option(
             names = "--exclude",
             paramLabel = "NAME",
             completionCandidates = ServerNames.class,
-            description = "A server that gets no more shards. May be repeated.")
+            description = "A server that must not receive shards. May be repeated.")
     private List<String> excluded = new ArrayList<>();
 
     @Option(
             names = "--max-moves",
             paramLabel = "N",
             defaultValue = "8192",
-            description = "Move no more shards than this (default: any number).")
+            description = "Move at most this many shards (default: no limit).")
     private int maxMoves;
 
     @Option(
             names = "--threshold",
             paramLabel = "PERCENT",
             defaultValue = "" + RebalanceSettings.DEFAULT_THRESHOLD,
-            description = "Leave servers alone that are this near to the mean (default: ${DEFAULT-VALUE}).")
+            description = "Leave alone servers whose load is this close to the mean (default: ${DEFAULT-VALUE}).")
     private int threshold;
 
     @Option(
             names = "--improvement",
             paramLabel = "PERCENT",
             defaultValue = "" + RebalanceSettings.DEFAULT_IMPROVEMENT,
-            description = "What a move that makes its target the more loaded of the two must win, in percent of what it"
-                    + " adds there (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Minimum gain of a move that leaves its target more loaded than its source, in percent of the load"
+                            + " it adds to the target (default: ${DEFAULT-VALUE}).")
     private int improvement;
 
     @Option(
             names = {"-f", "--file"},
             paramLabel = "FILE",
-            description = "Write the plan to it, whole or not at all; an existing file is replaced.")
+            description = "Write the plan to this file atomically, replacing an existing one.")
     private @Nullable Path file;
 
     boolean hasFile() {
@@ -111,7 +113,7 @@ final class PlanMixin {
         }
     }
 
-    /** Those that the user pins, and those that are being moved, unless they have to leave their server anyway. */
+    /** The shards that the user pins, and those being moved, unless they have to leave their server anyway. */
     private ShardSet pinned(ShardMap map, CatalogMixin catalog, Collection<String> drained) {
         Set<Integer> pinned = new TreeSet<>();
         if (!pins.isEmpty()) {
@@ -134,7 +136,7 @@ final class PlanMixin {
         return ShardSizes.read(map, urls::get)::bytes;
     }
 
-    /** Writes the plan, if there is a file to write it to. */
+    /** Writes the plan, if a file was given. */
     void write(RebalancePlan plan) {
         if (file == null) {
             return;
@@ -146,7 +148,7 @@ final class PlanMixin {
         }
     }
 
-    /** Where the plan went, for people. */
+    /** The destination of the plan, for display. */
     String written() {
         return file == null ? "" : "\nwrote the plan to %s; shardflake rebalance apply carries it out".formatted(file);
     }

@@ -12,7 +12,7 @@ import org.shardflake.rebalance.RebalancePlan.Change;
 import org.shardflake.rebalance.RebalancePlan.Move;
 import org.shardflake.rebalance.RebalancePlan.ServerChange;
 
-/** A plan for people. */
+/** Shows a plan to people. */
 final class PlanView {
 
     private PlanView() {}

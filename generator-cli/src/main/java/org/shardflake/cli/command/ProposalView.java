@@ -12,7 +12,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.doctor.Doctor.Proposal;
 
-/** What a proposed shard map changes, and why. */
+/** Shows what a proposed shard map changes, and why. */
 final class ProposalView {
 
     private record Change(String server, String from, String why) {}

@@ -6,10 +6,14 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Option;
 
-/** Why the shard map is changed, for its history. */
+/** The reason for a change of the shard map, for its history. */
 final class ReasonMixin {
 
-    @Option(names = "--reason", paramLabel = "TEXT", defaultValue = "", description = "Why, for the map's history.")
+    @Option(
+            names = "--reason",
+            paramLabel = "TEXT",
+            defaultValue = "",
+            description = "The reason to record in the map's history.")
     private String reason;
 
     String reason() {

@@ -22,20 +22,20 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake rebalance apply}: a plan, carried out. */
+/** {@code shardflake rebalance apply}: carries out a plan. */
 @Command(
         name = "apply",
         description = {
             "Moves the shards of a plan that are not on their targets yet, one move after the other.",
-            "Interrupted, the same command goes on."
+            "If interrupted, run the command again to continue."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:the shards of the plan are on their targets",
-            "1:a server or the catalog failed, or the file cannot be read; the same command goes on",
+            "1:a server or the catalog failed, or the file cannot be read; run the command again to continue",
             "2:the command line is wrong, or the file is no plan",
-            "4:there is no catalog, its map lacks a server of the plan, or a shard is neither on its source nor its target"
+            "4:there is no catalog, its map lacks a server of the plan, or a shard is on neither its source nor its target"
         },
         footer = {"", "Example: shardflake rebalance apply plan.yaml"})
 final class RebalanceApplyCommand implements Callable<Integer> {
@@ -43,7 +43,7 @@ final class RebalanceApplyCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "FILE", description = "The plan, as rebalance plan --file wrote it.")
+    @Parameters(index = "0", paramLabel = "FILE", description = "A plan written by rebalance plan --file.")
     private Path file;
 
     @Mixin

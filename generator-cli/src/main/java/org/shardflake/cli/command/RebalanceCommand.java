@@ -6,9 +6,9 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake rebalance}: shards to other servers, so that all have their share. */
+/** {@code shardflake rebalance}: spreads the shards evenly over the servers. */
 @Command(
         name = "rebalance",
-        description = "Plans which shards should change their server, and carries a plan out.",
+        description = "Plans which shards should change servers, and carries out a plan.",
         footer = {"", "Example: shardflake rebalance plan --file plan.yaml"})
 public final class RebalanceCommand {}

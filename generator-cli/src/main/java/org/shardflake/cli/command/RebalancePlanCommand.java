@@ -16,18 +16,18 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake rebalance plan}: which shards should go where. */
+/** {@code shardflake rebalance plan}: plans which shards should go where. */
 @Command(
         name = "plan",
         description = {
-            "Plans moves that bring the servers closer to each other; it moves nothing.",
-            "Each move goes from the most loaded server to the least loaded one, and is an improvement by itself, so that a"
-                    + " plan may stop anywhere. A server's label weight is its capacity (default: 1).",
+            "Plans moves that bring the servers closer to each other; moves nothing.",
+            "Each move goes from the most loaded server to the least loaded one and is an improvement by itself,"
+                    + " so a plan can stop anywhere. A server's label weight is its capacity (default: 1).",
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:ok, also when there is nothing to do",
+            "0:ok, even if there was nothing to do",
             "1:a server or the catalog cannot be reached, or the file cannot be written",
             "2:the command line is wrong, or there is no such server or shard",
             "4:there is no catalog, a server is a standby, or a server's label weight is not a number"
@@ -42,7 +42,7 @@ final class RebalancePlanCommand implements Callable<Integer> {
             names = "--drain",
             paramLabel = "NAME",
             completionCandidates = ServerNames.class,
-            description = "Take every shard off this server, and move no others. May be repeated.")
+            description = "Move every shard off this server, and move no others. May be repeated.")
     private List<String> drained = new ArrayList<>();
 
     @Mixin

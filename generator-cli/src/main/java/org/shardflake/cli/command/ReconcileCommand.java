@@ -21,20 +21,20 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "reconcile",
         description = {
-            "Brings the servers to what the shard map says: run it after a server failed over or was restored, and now and then.",
-            "Closes shards on servers that the map does not name, opens those that nobody else can have, settles moves that"
-                    + " were interrupted at a cutover, and removes what is left of moves that are over. It changes no row and"
-                    + " removes no table.",
-            "While the catalog may be older than the servers, as after a restore, it refuses: shardflake doctor says what to do."
+            "Brings the servers in line with the shard map: run it after a failover or restore of a server, and now and then.",
+            "Closes shards on servers that the map does not give them to, opens shards that no other server can"
+                    + " have, settles moves interrupted at a cutover, and removes what is left of ended moves. Changes no"
+                    + " row and removes no table.",
+            "Refuses while the catalog may be older than the servers, as after a restore: shardflake doctor says what to do."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:the servers are as the map says",
+            "0:the servers match the map",
             "1:the catalog failed",
             "2:the command line is wrong",
             "4:there is no catalog, or it may be older than the servers; nothing was changed",
-            "5:something is left that takes a person; with --dry-run, something would be changed"
+            "5:something is left for a person to resolve; with --dry-run, something would be changed"
         },
         footer = {"", "Example: shardflake reconcile --dry-run"})
 public final class ReconcileCommand implements Callable<Integer> {
@@ -49,8 +49,9 @@ public final class ReconcileCommand implements Callable<Integer> {
             names = "--forget",
             paramLabel = "MOVE",
             split = ",",
-            description = "A move that the catalog never had, such as m3_a1b2c3, and that no other catalog has: remove"
-                    + " what is left of it. Its shards stay as they are.")
+            description =
+                    "Remove what is left of a move, such as m3_a1b2c3, that neither this catalog ever had nor any other"
+                            + " catalog has. Its shards stay unchanged.")
     private Set<String> forgotten = new LinkedHashSet<>();
 
     @Mixin

@@ -25,28 +25,29 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema check}: keeps rows of other shards out of tables that exist. */
+/** {@code shardflake schema check}: keeps rows of other shards out of existing tables. */
 @Command(
         name = "check",
         description = {
-            "Adds to tables that exist the checks that new ones get: they refuse rows whose id or uid is of another shard.",
-            "Looks for such rows first. A table that has some is named and left as it is. Locks are short: a check is added"
-                    + " NOT VALID, then validated while reads and writes go on. Run again, it does only what is left."
+            "Adds to existing tables the checks that new ones get: they refuse rows whose id or uid belongs to another shard.",
+            "Looks for such rows first; a table that has any is named and left unchanged. Locks are short: a"
+                    + " check is added NOT VALID, then validated while reads and writes go on. Run the command again to do"
+                    + " only what is left."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:every table has its checks, and no row of another shard",
+            "0:every table has its checks and no rows of other shards",
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line is wrong",
-            "3:some tables were locked by others all the time; the same command does the rest",
-            "4:there is no catalog, or a deployment or move is at work; nothing was changed",
+            "3:some tables stayed locked by others; run the command again to do the rest",
+            "4:there is no catalog, or a deployment or move is running; nothing was changed",
             "5:some tables have rows of other shards"
         },
         footer = {"", "Example: shardflake schema check --uid-column uid"})
 final class SchemaCheckCommand implements Callable<Integer> {
 
-    /** Rows that are wrong everywhere would fill the screen. */
+    /** Limits output: rows that are wrong everywhere would fill the screen. */
     private static final int SHOWN = 20;
 
     @Spec
@@ -55,7 +56,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
     @Option(
             names = "--uid-column",
             paramLabel = "NAME",
-            description = "The column that holds the uid, recorded for good (default: the one recorded, or none).")
+            description = "The column that holds the uid, recorded permanently (default: the one recorded, or none).")
     private @Nullable String uidColumn;
 
     @Mixin

@@ -6,9 +6,9 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake schema}: the tables of all shards. */
+/** {@code shardflake schema}: manages the tables of all shards. */
 @Command(
         name = "schema",
-        description = "Deploys the application's tables to every shard, undoes it, and compares what is there.",
+        description = "Deploys the application's tables to every shard, rolls changes back, and compares the shards.",
         footer = {"", "Example: shardflake schema deploy --changelog db/app.xml"})
 public final class SchemaCommand {}

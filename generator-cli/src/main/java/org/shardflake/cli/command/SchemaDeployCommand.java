@@ -27,24 +27,24 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema deploy}: one changelog, to every shard. */
+/** {@code shardflake schema deploy}: deploys one changelog to every shard. */
 @Command(
         name = "deploy",
         description = {
-            "Deploys a Liquibase changelog to every shard: an ordinary one, for one schema.",
-            "One shard goes first, and nothing else is begun if the changelog is at fault. A shard is deployed whole or stays as it"
-                    + " was; the others go on. Run again, it does only what is left. Shards that are new are created on their"
-                    + " server, and new tables get their ids, fences and checks. A shard that is on another server, or was"
-                    + " deployed before and is gone, is not made anew."
+            "Deploys a Liquibase changelog, written as for one schema, to every shard.",
+            "Starts with one shard, and stops there if the changelog is at fault. Each shard is deployed"
+                    + " completely or left unchanged; if one fails, the others go on. Run the command again to do only"
+                    + " what is left. New shards are created on their server, and new tables get their ids, fences and"
+                    + " checks. A shard that is on another server, or was deployed before and is gone, is not recreated."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:every shard is as the changelog says",
+            "0:every shard matches the changelog",
             "1:a server or the catalog cannot be reached, or the changelog cannot be read or is at fault; no shard was changed",
             "2:the command line is wrong",
-            "3:some shards failed, and are as they were",
-            "4:there is no catalog, a changeset was edited or leaves its shard, a server has a newer function library, another deployment is at work, or a shard that is missing is on another server or was deployed before; nothing was changed",
+            "3:some shards failed and are unchanged",
+            "4:there is no catalog, a changeset was edited or leaves its shard, a server has a newer function library, another deployment is running, or a missing shard is on another server or was deployed before; nothing was changed",
             "5:deployed, but shards differ from each other"
         },
         footer = {"", "Example: shardflake schema deploy --changelog db/app.xml --shards 7"})
@@ -58,28 +58,29 @@ final class SchemaDeployCommand implements Callable<Integer> {
             paramLabel = "FILE",
             required = true,
             description =
-                    "The changelog: XML, YAML, JSON or formatted SQL. Its parameter shard.schema is the schema of the shard.")
+                    "The changelog: XML, YAML, JSON or formatted SQL. Its parameter shard.schema is the shard's schema.")
     private Path changelog;
 
     @Option(
             names = "--search-path",
             paramLabel = "DIR",
-            description = "Where the changelog's includes are looked for (default: the working directory).")
+            description = "Directory to search for the changelog's includes (default: the working directory).")
     private @Nullable Path searchPath;
 
     @Mixin
     private TargetsMixin targets;
 
-    @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase's contexts.")
+    @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase contexts.")
     private String contexts;
 
-    @Option(names = "--labels", paramLabel = "EXPRESSION", defaultValue = "", description = "Liquibase's labels.")
+    @Option(
+            names = "--labels",
+            paramLabel = "EXPRESSION",
+            defaultValue = "",
+            description = "Liquibase label expression.")
     private String labels;
 
-    @Option(
-            names = "--parameter",
-            paramLabel = "NAME=VALUE",
-            description = "A parameter of the changelog. May be repeated.")
+    @Option(names = "--parameter", paramLabel = "NAME=VALUE", description = "A changelog parameter. May be repeated.")
     private Map<String, String> parameters = new LinkedHashMap<>();
 
     @Mixin
@@ -97,42 +98,42 @@ final class SchemaDeployCommand implements Callable<Integer> {
             names = "--tries",
             paramLabel = "N",
             defaultValue = "10",
-            description = "How often a shard is tried that others keep locked (default: ${DEFAULT-VALUE}).")
+            description = "How often to try a shard that others keep locked (default: ${DEFAULT-VALUE}).")
     private int tries;
 
     @Option(
             names = "--parallel",
             paramLabel = "N",
             defaultValue = "2",
-            description = "How many shards of a server are changed at a time (default: ${DEFAULT-VALUE}).")
+            description = "How many shards of a server to change at a time (default: ${DEFAULT-VALUE}).")
     private int parallel;
 
-    @Option(names = "--fail-fast", description = "Begin no other shard after one has failed.")
+    @Option(names = "--fail-fast", description = "Start no further shard after one has failed.")
     private boolean failFast;
 
     @Option(
             names = "--uid-column",
             paramLabel = "NAME",
             description =
-                    "The column that holds the uid, recorded for good: new tables that have it, as an integer, refuse rows of other shards.")
+                    "The column that holds the uid, recorded permanently: new tables with this integer column refuse rows of other shards.")
     private @Nullable String uidColumn;
 
-    @Option(names = "--no-checks", description = "Let new tables take rows whose id or uid is of another shard.")
+    @Option(names = "--no-checks", description = "Let new tables accept rows whose id or uid belongs to another shard.")
     private boolean noChecks;
 
     @Option(
             names = "--allow-public",
-            description = "Take changesets that name schema public, which the shards of a server share.")
+            description = "Allow changesets that name schema public, which the shards of a server share.")
     private boolean allowPublic;
 
-    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many need it, change nothing.")
+    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many need it, but change nothing.")
     private boolean dryRun;
 
     @Option(
             names = "--recreate",
             paramLabel = "SHARDS",
             description =
-                    "Create these anew and empty, though they were deployed before: their rows are lost for good.")
+                    "Recreate these shards empty although they were deployed before: their rows are lost for good.")
     private @Nullable String recreate;
 
     @Mixin

@@ -23,12 +23,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema rollback}: the last changesets undone. */
+/** {@code shardflake schema rollback}: undoes the last changesets. */
 @Command(
         name = "rollback",
         description = {
-            "Undoes the last changesets that each shard has had, by their rollback or what Liquibase knows to undo.",
-            "A shard is rolled back whole or stays as it was. Columns and tables go with their rows."
+            "Undoes each shard's last changesets, by their rollback or what Liquibase can undo by itself.",
+            "Each shard is rolled back completely or left unchanged. Columns and tables are dropped with their data."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -36,8 +36,8 @@ import picocli.CommandLine.Spec;
             "0:the changesets were undone on every shard",
             "1:a server or the catalog cannot be reached, or the changelog cannot be read; nothing was changed",
             "2:the command line is wrong, or it was not confirmed",
-            "3:some shards failed, and are as they were",
-            "4:there is no catalog, a changeset was edited, or a deployment is at work; nothing was changed",
+            "3:some shards failed and are unchanged",
+            "4:there is no catalog, a changeset was edited, or a deployment is running; nothing was changed",
             "5:undone, but shards differ from each other"
         },
         footer = {"", "Example: shardflake schema rollback --changelog db/app.xml --count 1 --yes"})
@@ -52,14 +52,14 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     @Option(
             names = "--search-path",
             paramLabel = "DIR",
-            description = "Where the changelog's includes are looked for (default: the working directory).")
+            description = "Directory to search for the changelog's includes (default: the working directory).")
     private @Nullable Path searchPath;
 
     @Option(
             names = "--count",
             paramLabel = "N",
             required = true,
-            description = "How many changesets of each shard, the last ones.")
+            description = "How many of each shard's last changesets to undo.")
     private int count;
 
     @Mixin
@@ -67,10 +67,12 @@ final class SchemaRollbackCommand implements Callable<Integer> {
 
     @Option(
             names = "--allow-public",
-            description = "Take rollbacks that name schema public, which the shards of a server share.")
+            description = "Allow rollbacks that name schema public, which the shards of a server share.")
     private boolean allowPublic;
 
-    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many have it, change nothing.")
+    @Option(
+            names = "--dry-run",
+            description = "Show the SQL for one shard and how many it applies to, but change nothing.")
     private boolean dryRun;
 
     @Mixin

@@ -17,12 +17,12 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake schema status}: how far every shard is. */
+/** {@code shardflake schema status}: shows the deployment state of every shard. */
 @Command(
         name = "status",
         description = {
             "Shows how many shards of each server are at which changeset.",
-            "With --drift also compares the real schemas of all shards, whatever their history says."
+            "With --drift, also compares the actual schemas of all shards, whatever their history says."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -42,7 +42,7 @@ final class SchemaStatusCommand implements Callable<Integer> {
     @Mixin
     private TargetsMixin targets;
 
-    @Option(names = "--drift", description = "Compare the real schemas, and name what differs.")
+    @Option(names = "--drift", description = "Compare the actual schemas and name what differs.")
     private boolean drift;
 
     @Mixin

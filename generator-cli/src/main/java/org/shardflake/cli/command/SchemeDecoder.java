@@ -26,7 +26,7 @@ import org.shardflake.scheme.Schemes;
 /**
  * Decodes ids of other schemes.
  *
- * <p>As JSON and YAML each id is written at once; a table comes at the end, since its columns are as wide as what is in them.
+ * <p>JSON and YAML are written id by id; a table comes at the end, since its column widths depend on all values.
  */
 final class SchemeDecoder implements IdInput.Handler {
 
@@ -40,10 +40,10 @@ final class SchemeDecoder implements IdInput.Handler {
     private @Nullable TableWriter table;
 
     /**
-     * A decoder for ids of one scheme, or of any.
+     * Creates a decoder for ids of one scheme, or of any.
      *
-     * @param epoch what time counts from, if not from the scheme's own epoch; with {@link #AUTO} for ids of Shardflake
-     * @throws CliException if there is no such scheme, or it has no epoch to choose
+     * @param epoch the epoch, if not the scheme's own; with {@link #AUTO}, the one for ids of Shardflake
+     * @throws CliException if there is no such scheme, or its epoch cannot be chosen
      */
     SchemeDecoder(String name, @Nullable Instant epoch, OutputMixin output) {
         this.format = output.format();
@@ -176,7 +176,7 @@ final class SchemeDecoder implements IdInput.Handler {
         return field.replaceAll("([a-z])([A-Z])", "$1 $2").toUpperCase(Locale.ROOT);
     }
 
-    /** Writes what could not be written earlier. */
+    /** Writes what had to wait until the end. */
     void end(PrintWriter out) {
         if (table != null) {
             out.append(table.toString());

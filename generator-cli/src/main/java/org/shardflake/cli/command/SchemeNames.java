@@ -8,7 +8,7 @@ import java.util.Iterator;
 import java.util.stream.Stream;
 import org.shardflake.scheme.Schemes;
 
-/** The names that {@code --scheme} takes. Schemes are loaded when somebody asks for the names, not before. */
+/** The names that {@code --scheme} takes. Schemes are not loaded until the names are requested. */
 class SchemeNames implements Iterable<String> {
 
     @Override
@@ -16,7 +16,7 @@ class SchemeNames implements Iterable<String> {
         return Schemes.names().iterator();
     }
 
-    /** Where {@code auto} will do as well. */
+    /** The names where {@code auto} is accepted too. */
     static final class WithAuto extends SchemeNames {
         @Override
         public Iterator<String> iterator() {

@@ -17,7 +17,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server add}: one more server. */
+/** {@code shardflake server add}: adds a server. */
 @Command(
         name = "add",
         description = {
@@ -38,7 +38,7 @@ final class ServerAddCommand implements Runnable {
     @Spec
     private CommandSpec spec;
 
-    @Parameters(index = "0", paramLabel = "NAME", description = "What to call it, such as db3.")
+    @Parameters(index = "0", paramLabel = "NAME", description = "The server's name, such as db3.")
     private String name;
 
     @Parameters(
@@ -50,7 +50,7 @@ final class ServerAddCommand implements Runnable {
     @Option(
             names = "--label",
             paramLabel = "KEY=VALUE",
-            description = "Something to remember of it, such as zone=c. May be repeated.")
+            description = "A label for the server, such as zone=c. May be repeated.")
     private Map<String, String> labels = new LinkedHashMap<>();
 
     @Mixin

@@ -12,12 +12,12 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** What the commands that change a server have in common. */
+/** The parts shared by commands that change a server. */
 final class ServerChange {
 
     private ServerChange() {}
 
-    /** Refuses a name that is taken, and an URL that is. */
+    /** Refuses a name or a URL that is taken. */
     static void requireNew(Server server, ShardMap map) {
         for (Server other : map.servers()) {
             if (other.name().equals(server.name())) {
@@ -40,7 +40,7 @@ final class ServerChange {
         }
     }
 
-    /** What would be done, or was. */
+    /** Describes the planned or completed change. */
     static Map<String, Object> facts(String server, String change) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("server", server);
@@ -48,7 +48,7 @@ final class ServerChange {
         return facts;
     }
 
-    /** Says what was done. */
+    /** Reports the completed change. */
     static void print(CommandSpec command, OutputMixin output, String done, String server, long version) {
         Map<String, Object> facts = facts(server, done);
         facts.put("version", version);

@@ -19,13 +19,13 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server change}: a server's URL and labels. */
+/** {@code shardflake server change}: changes a server's URL and labels. */
 @Command(
         name = "change",
         description = {
             "Changes the URL or the labels of a server, as after a failover to another host.",
-            "The server at the new URL must be reachable and have the function library: it is the same server, with the"
-                    + " same shards. Labels that are not named stay as they are."
+            "The server at the new URL must be reachable and have the function library: it is the same server"
+                    + " with the same shards. Labels not named stay as they are."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -51,13 +51,13 @@ final class ServerChangeCommand implements Runnable {
     @Option(
             names = "--url",
             paramLabel = "URL",
-            description = "Where it is now, postgresql://user@host:port/database, without a password.")
+            description = "The server's new URL, postgresql://user@host:port/database, without a password.")
     private @Nullable String url;
 
     @Option(
             names = "--label",
             paramLabel = "KEY=VALUE",
-            description = "A label to set, or, without a value, to remove. May be repeated.")
+            description = "A label to set or, with no value, to remove. May be repeated.")
     private Map<String, String> labels = new LinkedHashMap<>();
 
     @Mixin

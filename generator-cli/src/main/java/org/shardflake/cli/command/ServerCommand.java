@@ -6,7 +6,7 @@ package org.shardflake.cli.command;
 
 import picocli.CommandLine.Command;
 
-/** {@code shardflake server}: the servers that shards can be placed on. */
+/** {@code shardflake server}: manages the servers that shards can be placed on. */
 @Command(
         name = "server",
         description = "Adds, lists, changes, drains and removes the servers of the shard map.",

@@ -20,18 +20,18 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server drain}: all shards off a server. */
+/** {@code shardflake server drain}: moves all shards off a server. */
 @Command(
         name = "drain",
         description = {
             "Moves every shard of a server to the others, as rebalance plan --drain and rebalance apply do.",
             "No other shard moves. The server stays in the shard map; server remove takes it out.",
-            "Interrupted, the same command plans what is left."
+            "If interrupted, run the command again to plan what is left."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:ok, also when there is nothing to do",
+            "0:ok, even if there was nothing to do",
             "1:a server or the catalog failed, or the file cannot be written",
             "2:the command line is wrong, there is no such server, or it was not confirmed",
             "4:there is no catalog, a server's label weight is not a number, or a shard was placed elsewhere meanwhile"
@@ -52,7 +52,7 @@ final class ServerDrainCommand implements Callable<Integer> {
     @Mixin
     private PlanMixin options;
 
-    @Option(names = "--dry-run", description = "Show the plan, move nothing; so does --file.")
+    @Option(names = "--dry-run", description = "Show the plan and move nothing, as --file does.")
     private boolean dryRun;
 
     @Mixin

@@ -14,7 +14,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server list}: all servers. */
+/** {@code shardflake server list}: lists all servers. */
 @Command(
         name = "list",
         description = "Lists the servers of the shard map, with how many shards each has.",

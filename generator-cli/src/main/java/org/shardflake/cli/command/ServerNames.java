@@ -7,10 +7,10 @@ package org.shardflake.cli.command;
 import java.util.Iterator;
 import java.util.List;
 
-/** Stands in completion scripts for the names of the servers, which are asked for when somebody presses the tab key. */
+/** A placeholder in completion scripts for the names of the servers, which are looked up when the tab key is pressed. */
 final class ServerNames implements Iterable<String> {
 
-    /** What the script has in its place. */
+    /** The text that the script has in its place. */
     static final String PLACEHOLDER = "@SERVERS@";
 
     @Override

@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code shardflake server remove}: one server less. */
+/** {@code shardflake server remove}: removes a server. */
 @Command(
         name = "remove",
         description = {"Removes a server without shards from the shard map.", "Nothing is changed on the server itself."

@@ -14,14 +14,14 @@ import org.shardflake.ShardSet;
 import org.shardflake.cli.map.MapPicture;
 import org.shardflake.cli.output.TableWriter;
 
-/** How a shard map looks: as facts, and as a table. */
+/** Shows a shard map as facts and as a table. */
 final class ShardMapView {
 
     private static final int SHARDS_WIDTH = 40;
 
     private ShardMapView() {}
 
-    /** The whole map, with the size of each server's shards if that is wanted. */
+    /** The whole map, with the size of each server's shards if requested. */
     static Map<String, Object> facts(MapPicture picture, boolean sizes) {
         Map<String, Object> facts = facts(picture.map());
         if (sizes) {
@@ -101,7 +101,7 @@ final class ShardMapView {
         return shards == 1 ? "1 shard" : shards + " shards";
     }
 
-    /** The shards as a table has room for them. */
+    /** The shards, as far as a table has room for them. */
     static String shorten(ShardSet shards) {
         String text = shards.toString();
         if (text.length() <= SHARDS_WIDTH) {

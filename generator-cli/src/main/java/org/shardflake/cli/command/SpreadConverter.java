@@ -8,7 +8,7 @@ import org.shardflake.Spread;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** How shards are laid out to begin with, as the user writes it. */
+/** Reads the initial layout of shards as the user writes it. */
 final class SpreadConverter implements ITypeConverter<Spread> {
 
     @Override

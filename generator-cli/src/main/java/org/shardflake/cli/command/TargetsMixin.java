@@ -18,23 +18,23 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Option;
 
-/** The shards that a command is about: all of them, or those of some servers, or some by number. */
+/** The choice of shards: all, those of some servers, or some by number. */
 final class TargetsMixin {
 
     @Option(
             names = "--shards",
             paramLabel = "SHARDS",
-            description = "Only these, such as 0-99,1341 (default: all of the shard map).")
+            description = "Only these shards, such as 0-99,1341 (default: all of the shard map).")
     private @Nullable String shards;
 
     @Option(
             names = "--servers",
             paramLabel = "NAMES",
             split = ",",
-            description = "Only those on these servers, separated by commas (default: all of the shard map).")
+            description = "Only the shards on these servers, separated by commas (default: all of the shard map).")
     private List<String> servers = new ArrayList<>();
 
-    /** A target for each server that has some of them. */
+    /** A target for each server that has some of the shards. */
     List<DeployTarget> targets(ShardMap map, CatalogMixin catalog) {
         ShardSet wanted = wanted(map);
         servers.forEach(map::server);
@@ -53,8 +53,8 @@ final class TargetsMixin {
     }
 
     /**
-     * Refuses shards whose schema has to stay as it is, since they are being moved. To be called when the servers' deploy locks
-     * are held: a move that begins later waits for them.
+     * Refuses shards whose schema must not change because they are being moved. Call this while holding the servers' deploy locks: a
+     * move that begins later waits for them.
      */
     static void refuseMoving(List<DeployTarget> targets, CatalogMixin catalog) {
         for (Move move : Mover.moves(Objects.requireNonNull(catalog.given()))) {
@@ -74,7 +74,7 @@ final class TargetsMixin {
         refuseMoved(targets, catalog.catalog().load());
     }
 
-    /** Those that have moved since the targets were chosen are on other servers now. */
+    /** Shards that have moved since the targets were chosen are on other servers now. */
     private static void refuseMoved(List<DeployTarget> targets, ShardMap now) {
         for (DeployTarget target : targets) {
             boolean same = target.shards().stream()

@@ -22,7 +22,7 @@ import org.shardflake.move.MoveShard;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** Makes moves from beginning to end, one after the other, and keeps what each of them took. */
+/** Makes moves from beginning to end, one after the other, and records what each of them took. */
 final class WholeMoves {
 
     private final CommandSpec command;
@@ -32,12 +32,12 @@ final class WholeMoves {
     private final boolean keep;
     private final List<Done> done = new ArrayList<>();
 
-    /** What was done with the shards of one source. */
+    /** The result for the shards of one source. */
     private record Done(Move move, List<Duration> pauses, Duration took) {}
 
     /**
-     * @param pause an attempt that would let writers wait longer gives itself up
-     * @param keep if moves are not completed, so that they can be reversed
+     * @param pause the longest write pause of a cutover attempt; an attempt that would take longer gives up
+     * @param keep whether to leave moves uncompleted, so that they can be reversed
      */
     WholeMoves(CommandSpec command, MoveMixin moves, CopyMixin copying, Duration pause, boolean keep) {
         this.command = command;
@@ -47,7 +47,7 @@ final class WholeMoves {
         this.keep = keep;
     }
 
-    /** Ends moves that were begun before, and returns how many shards they have. */
+    /** Finishes interrupted moves, and returns how many shards they have. */
     int finish(Predicate<Move> which) {
         int shards = 0;
         for (Move move : mover(progress()).moves()) {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** The commands: each parses, calls what does the work, and prints. */
+/** The commands: each parses, calls the package that does the work, and prints. */
 @NullMarked
 package org.shardflake.cli.command;
 

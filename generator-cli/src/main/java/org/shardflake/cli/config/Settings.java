@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.error.CliException;
 
 /**
- * Where options have their values from that are not on the command line: an environment variable, {@code SHARDFLAKE_CATALOG}
- * for {@code --catalog}, or else {@code shardflake.yaml} in the working directory.
+ * The values of options that are not on the command line, from an environment variable, {@code SHARDFLAKE_CATALOG} for
+ * {@code --catalog}, or else from {@code shardflake.yaml} in the working directory.
  *
  * <p>The file is read when first needed. Not thread-safe.
  */
 public final class Settings {
 
-    /** The options that can be set this way: what is the same for all commands of an installation. */
+    /** The options that can be set this way: those that are the same for all commands of an installation. */
     public static final List<String> NAMES = List.of(
             "catalog",
             "local",
@@ -53,7 +53,7 @@ public final class Settings {
     /**
      * The value of an option, if it is set.
      *
-     * @throws CliException if the file cannot be read, or has something else in it
+     * @throws CliException if the file cannot be read, or contains anything else
      */
     public Optional<Setting> find(String name) {
         if (!NAMES.contains(name)) {

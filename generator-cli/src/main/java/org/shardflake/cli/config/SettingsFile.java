@@ -15,15 +15,15 @@ import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
-/** Reads settings from YAML: a class of its own, so that the library is loaded only where there is a file. */
+/** Reads settings from YAML, in a class of its own so that the library is loaded only if there is a file. */
 final class SettingsFile {
 
     private SettingsFile() {}
 
     /**
-     * The values by name.
+     * Reads the values by name.
      *
-     * @throws CliException if the file cannot be read, or has something else in it
+     * @throws CliException if the file cannot be read, or contains anything else
      */
     static Map<String, String> read(Path path) {
         try (InputStream in = Files.newInputStream(path)) {

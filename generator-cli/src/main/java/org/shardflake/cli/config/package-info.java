@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Values of options that come from the environment or a file. */
+/** Reads option values from the environment or a file. */
 @NullMarked
 package org.shardflake.cli.config;
 

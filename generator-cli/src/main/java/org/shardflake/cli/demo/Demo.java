@@ -16,9 +16,8 @@ import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.router.ShardRouter;
 
 /**
- * Starts two embedded servers, deploys two tables to every shard, fills them, checks what the servers then hold, and moves
- * shards from one to the other under load.
- * Leaves nothing behind, also when interrupted.
+ * Starts two embedded servers, deploys two tables to every shard, fills them, checks what the servers then hold, and moves shards
+ * from one to the other under load. Leaves nothing behind, even when interrupted.
  */
 public final class Demo {
 
@@ -30,7 +29,7 @@ public final class Demo {
         this.progress = progress;
     }
 
-    /** Runs all of it and returns what was found. */
+    /** Runs everything and returns the results. */
     public DemoReport run() throws SQLException, InterruptedException {
         Sharding sharding = new Sharding(settings.shards());
         try (PostgresCluster cluster = startServers()) {

@@ -22,7 +22,7 @@ import org.shardflake.Sharding;
 import org.shardflake.cli.demo.DemoReport.ServerRows;
 import org.shardflake.cli.output.Progress;
 
-/** Reads every row back from the servers and looks for what must not be. */
+/** Reads every row back from the servers and looks for errors. */
 final class DemoChecks {
 
     private static final List<String> TABLES = List.of("photo", "\"like\"");
@@ -84,7 +84,7 @@ final class DemoChecks {
 
     private void readTable(Connection connection, int shard, String table) throws SQLException {
         LongStream.Builder ids = idsByTable.computeIfAbsent(table, name -> LongStream.builder());
-        // In the order on disk, which is the order of insertion: nothing was updated or deleted.
+        // In physical order, which is insertion order: nothing was updated or deleted.
         String sql = "SELECT id, uid, created_at FROM " + Sharding.schema(shard) + "." + table + " ORDER BY ctid";
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(sql)) {
@@ -108,7 +108,7 @@ final class DemoChecks {
         }
     }
 
-    /** Keeps three ids, each with the same chance. */
+    /** Keeps three ids, each with equal probability. */
     private void sample(long id) {
         if (samples.size() < SAMPLES) {
             samples.add(id);

@@ -47,7 +47,7 @@ final class DemoInstallation {
                 .toList();
     }
 
-    /** Writes the map to the catalog and makes a router of it; the caller closes that. */
+    /** Writes the map to the catalog and creates a router for it; the caller closes the router. */
     ShardRouter router() throws SQLException {
         PostgresServer first = servers.get(0);
         try (Connection connection = first.connect(database)) {

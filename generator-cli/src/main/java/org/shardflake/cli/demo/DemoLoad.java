@@ -34,7 +34,7 @@ final class DemoLoad {
         this.progress = progress;
     }
 
-    /** How many rows were written in how many seconds. */
+    /** The number of rows written and the seconds it took. */
     record Written(long rows, double seconds) {}
 
     Written write(List<DemoServer> servers, int rows) throws SQLException, InterruptedException {
@@ -72,7 +72,7 @@ final class DemoLoad {
         return uidsByShard;
     }
 
-    /** Each shard has one writer, so that the order of its rows on disk is the order in which they were inserted. */
+    /** Each shard has one writer, so that the physical order of its rows is their insertion order. */
     private static List<Integer> everyNth(List<Integer> shards, int thread) {
         List<Integer> some = new ArrayList<>();
         for (int i = thread; i < shards.size(); i += DemoSettings.THREADS_PER_SERVER) {
@@ -81,7 +81,7 @@ final class DemoLoad {
         return some;
     }
 
-    /** Goes round the shards, a batch each time, until all uids are written. */
+    /** Cycles through the shards, a batch each time, until all uids are written. */
     private void writeShards(List<Integer> shards, Map<Integer, List<Long>> uidsByShard, Progress writing)
             throws SQLException {
         boolean more = true;

@@ -58,10 +58,10 @@ public final class DemoMove {
     }
 
     /**
-     * What came of it.
+     * The result of the move.
      *
-     * @param rows written meanwhile, and acknowledged
-     * @param lost of them, not on the server where they must be now
+     * @param rows rows written meanwhile and acknowledged
+     * @param lost those of them that are not on the server where they must be now
      * @param errors that writers met
      * @param pauses the longest time between two acknowledged writes at each cutover, shortest first
      */
@@ -150,7 +150,7 @@ public final class DemoMove {
 
     private void insert(int shard) {
         try {
-            // A uid that is the number of its shard.
+            // A uid equal to the number of its shard.
             acknowledged.add(router.write((long) shard, tx -> {
                 try (PreparedStatement insert = tx.connection()
                         .prepareStatement(

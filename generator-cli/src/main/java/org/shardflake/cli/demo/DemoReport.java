@@ -9,17 +9,17 @@ import java.util.Optional;
 import org.shardflake.IdLayout;
 
 /**
- * What the demo found on its servers.
+ * The demo's findings on its servers.
  *
  * @param rows rows read
- * @param rowsMissing rows written, less rows read
- * @param duplicates ids that a table has twice, in whichever shards
+ * @param rowsMissing rows written minus rows read
+ * @param duplicates ids that a table has twice, in any shards
  * @param wrongShard ids whose shard bits disagree with their uid or with the schema they are in
  * @param notIncreasing ids not above the one inserted before them in the same table and shard
  * @param largestDifferenceMillis between an id's time and its row's created_at, which is read right after it
- * @param idsPerSecond rows read, by the time it took to write them
+ * @param idsPerSecond rows read divided by the time it took to write them
  * @param samples some of the ids
- * @param move what came of moving shards, when that was done
+ * @param move the result of moving shards, if that was done
  */
 public record DemoReport(
         IdLayout layout,
@@ -41,7 +41,7 @@ public record DemoReport(
     /** The rows read from a server. */
     public record ServerRows(String name, int shards, long rows) {}
 
-    /** Whether every check holds. */
+    /** Whether every check passes. */
     public boolean passed() {
         return movedWell()
                 && rowsMissing == 0

@@ -10,7 +10,7 @@ import java.util.List;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.server.ServerUrl;
 
-/** A server, the database on it that is used, and the shards it holds. */
+/** A server, its database for the demo, and the shards it holds. */
 record DemoServer(PostgresServer server, String database, List<Integer> shards) {
 
     String name() {

@@ -5,7 +5,7 @@
 package org.shardflake.cli.demo;
 
 /**
- * How large the demo is.
+ * The size of the demo.
  *
  * @param shards logical shards, spread over the servers round robin
  * @param rows rows to write, half of them photos and half of them likes
@@ -15,7 +15,7 @@ public record DemoSettings(int shards, int rows) {
     static final int SERVERS = 2;
     static final int THREADS_PER_SERVER = 2;
 
-    /** Refuses what cannot be run or would show nothing. */
+    /** Refuses settings that cannot be run or would show nothing. */
     public DemoSettings {
         if (shards < SERVERS || shards > 8192) {
             throw new IllegalArgumentException("shards %d is out of range %d..8192".formatted(shards, SERVERS));

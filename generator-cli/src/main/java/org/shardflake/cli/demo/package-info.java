@@ -1,5 +1,5 @@
 /**
- * The demo: embedded servers, every shard with tables, rows from several threads, and checks that read everything back.
+ * The demo: embedded servers, tables in every shard, rows from several threads, and checks that read everything back.
  * Start with {@link org.shardflake.cli.demo.Demo}.
  */
 @NullMarked

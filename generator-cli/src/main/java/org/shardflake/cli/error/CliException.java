@@ -8,7 +8,7 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
-/** A failure of a command, worded as it is shown. */
+/** A failure of a command, with the message to show. */
 public final class CliException extends ShardflakeException {
 
     @Serial
@@ -22,12 +22,12 @@ public final class CliException extends ShardflakeException {
         super(kind, message, hint, cause);
     }
 
-    /** A command line that cannot be right, whatever the state of the servers. */
+    /** A command line that is wrong whatever the state of the servers. */
     public static CliException usage(String message) {
         return new CliException(Kind.USAGE, message, null);
     }
 
-    /** A value given on the command line that can never be right. */
+    /** A value on the command line that can never be valid. */
     public static CliException usage(IllegalArgumentException cause) {
         return new CliException(Kind.USAGE, String.valueOf(cause.getMessage()), null, cause);
     }

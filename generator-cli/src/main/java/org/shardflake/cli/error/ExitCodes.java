@@ -6,7 +6,7 @@ package org.shardflake.cli.error;
 
 import org.shardflake.ShardflakeException.Kind;
 
-/** What the command's exit code says. Scripts rely on it, so a number never changes its meaning. */
+/** The exit codes of commands. Scripts rely on them, so a number never changes its meaning. */
 public final class ExitCodes {
 
     public static final int OK = 0;
@@ -16,10 +16,10 @@ public final class ExitCodes {
     public static final int PRECONDITION = 4;
     public static final int VERIFICATION = 5;
 
-    /** What a shell reports for a program that Ctrl-C ended. */
+    /** A shell's code for a program ended by Ctrl-C. */
     public static final int INTERRUPTED = 128 + 2;
 
-    /** What a shell reports for a program that SIGPIPE ended, as when {@code head} has read enough. */
+    /** A shell's code for a program ended by SIGPIPE, as when {@code head} has read enough. */
     public static final int BROKEN_PIPE = 128 + 13;
 
     private ExitCodes() {}

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** What ends a command: its exit code, and an error with a hint. */
+/** The ways a command ends: an exit code, and an error with a hint. */
 @NullMarked
 package org.shardflake.cli.error;
 

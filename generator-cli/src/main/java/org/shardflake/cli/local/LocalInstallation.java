@@ -34,12 +34,12 @@ public final class LocalInstallation {
         this.cluster = cluster;
     }
 
-    /** The one in a directory, which need not be there yet. */
+    /** The installation in a directory, which need not exist yet. */
     public static LocalInstallation in(Path directory) {
         return new LocalInstallation(LocalCluster.in(directory));
     }
 
-    /** Where its files are. */
+    /** The directory of its files. */
     public Path directory() {
         return cluster.directory();
     }
@@ -49,7 +49,7 @@ public final class LocalInstallation {
         return cluster.servers();
     }
 
-    /** Whether it was started, and none of its servers is stopped. */
+    /** Whether it was started and none of its servers is stopped. */
     public boolean isRunning() {
         return !servers().isEmpty() && servers().stream().allMatch(LocalServer::isRunning);
     }
@@ -59,15 +59,15 @@ public final class LocalInstallation {
         return cluster.servers().stream().findFirst().map(LocalInstallation::uri);
     }
 
-    /** Where the shards of a server are. */
+    /** The URL of a server's shards. */
     public static String uri(LocalServer server) {
         return server.uri(DATABASE);
     }
 
     /**
-     * Starts the servers, and creates what is not there yet: servers, databases, function library, catalog, shard map.
+     * Starts the servers, and creates what is missing: servers, databases, function library, catalog, shard map.
      *
-     * @param shards how many, for a new map; the map that is there keeps its count
+     * @param shards how many, for a new map; an existing map keeps its count
      */
     public ShardMap start(int servers, int shards) throws SQLException {
         cluster.start(servers);
@@ -109,7 +109,7 @@ public final class LocalInstallation {
         return new Server(server.name(), uri(server), Map.of());
     }
 
-    /** Stops all servers; what they have stays. */
+    /** Stops all servers; their data stays. */
     public void stop() {
         cluster.stop();
     }

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** The local cluster: embedded servers that last, with an installation on them. */
+/** The local cluster: persistent embedded servers with an installation on them. */
 @NullMarked
 package org.shardflake.cli.local;
 

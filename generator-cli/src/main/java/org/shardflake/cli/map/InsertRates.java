@@ -13,7 +13,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** How many rows are inserted into shards, by PostgreSQL's own counters, which are up to a second late. */
+/** Measures how many rows are inserted into shards, by PostgreSQL's own counters, which lag by up to a second. */
 public final class InsertRates {
 
     private static final String INSERTED =
@@ -24,9 +24,9 @@ public final class InsertRates {
     private InsertRates() {}
 
     /**
-     * Rows a second by server, over three seconds.
+     * Rows per second by server, over three seconds.
      *
-     * @param urls where the servers are
+     * @param urls the URLs of the servers
      */
     public static Map<String, Double> measure(ShardMap map, Map<String, ServerUrl> urls)
             throws SQLException, InterruptedException {

@@ -10,10 +10,10 @@ import java.util.Locale;
 import java.util.Map;
 import org.shardflake.Server;
 
-/** The shard map as text: a cell for each shard, in the colour of its server, or its letter where there are no colours. */
+/** The shard map as text: a cell for each shard, in the colour of its server, or with its letter where there are no colours. */
 public final class MapCells {
 
-    /** Of the 256 colours of terminals: those that differ most, also for most of the colour-blind. */
+    /** Colours of the terminal's 256 that differ most, also for most colour-blind people. */
     private static final int[] COLOURS = {33, 208, 35, 161, 220, 99, 44, 130, 250, 28, 201, 94};
 
     private static final String LETTERS = "abcdefghijklmnopqrstuvwxyz";
@@ -23,7 +23,7 @@ public final class MapCells {
     /**
      * Draws the shards in lines of 50 or 100, each with the number of its first one, and a key to the servers.
      *
-     * @param width how many columns there are, labels included
+     * @param width number of columns, including labels
      */
     public static String draw(MapPicture picture, boolean colours, int width) {
         int perLine = width >= 107 ? 100 : 50;

@@ -20,7 +20,7 @@ import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveShard;
 
-/** The shard map as one page of HTML that needs nothing else. */
+/** The shard map as a self-contained HTML page. */
 public final class MapPage {
 
     private static final String TEMPLATE = "map.html";

@@ -11,10 +11,10 @@ import org.shardflake.ShardMap;
 import org.shardflake.move.Move;
 
 /**
- * What there is to draw of a shard map.
+ * The data for drawing a shard map.
  *
- * @param bytes of each shard's tables with indexes; empty if nobody asked the servers
- * @param rowsPerSecond inserted on each server, each with an id, by its name; empty if nobody asked the servers
+ * @param bytes of each shard's tables with indexes; empty if the servers were not queried
+ * @param rowsPerSecond inserted on each server, each with an id, by its name; empty if the servers were not queried
  * @param moves under way
  */
 public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, Double> rowsPerSecond, List<Move> moves) {
@@ -23,7 +23,7 @@ public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, Dou
         return !bytes.isEmpty();
     }
 
-    /** Of all shards that a server has. */
+    /** The total over all shards of a server. */
     public long bytes(String server) {
         return map.shards(map.server(server)).stream()
                 .mapToLong(shard -> bytes.getOrDefault(shard, 0L))

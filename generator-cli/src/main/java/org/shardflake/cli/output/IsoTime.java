@@ -6,7 +6,7 @@ package org.shardflake.cli.output;
 
 import java.time.LocalDate;
 
-/** Writes times as {@link java.time.Instant#toString} does, several times faster. */
+/** Writes times in the format of {@link java.time.Instant#toString}, several times faster. */
 public final class IsoTime {
 
     private static final int SECOND = 1000;

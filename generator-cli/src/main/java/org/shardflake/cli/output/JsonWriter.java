@@ -8,7 +8,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import org.jspecify.annotations.Nullable;
 
-/** Writes maps, collections and plain values as JSON on one line. A long id belongs in it as a string. */
+/** Writes maps, collections and plain values as JSON on one line. Pass long ids as strings. */
 public final class JsonWriter {
 
     private static final ObjectMapper MAPPER = new ObjectMapper();

@@ -4,7 +4,7 @@
  */
 package org.shardflake.cli.output;
 
-/** How a result looks. */
+/** The format of a result. */
 public enum OutputFormat {
     TABLE,
     JSON,

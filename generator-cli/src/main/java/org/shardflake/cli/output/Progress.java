@@ -14,7 +14,7 @@ import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
-/** How far a piece of work is: a bar on a terminal, else a line every few seconds. Safe for many threads. */
+/** The progress of work: a bar on a terminal, otherwise a line every few seconds. Thread-safe. */
 public final class Progress implements AutoCloseable {
 
     private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);
@@ -27,7 +27,7 @@ public final class Progress implements AutoCloseable {
     private final AtomicLong done = new AtomicLong();
     private final AtomicLong nextLine = new AtomicLong(System.nanoTime() + NANOS_BETWEEN_LINES);
 
-    /** Starts to show progress, of one task after another. */
+    /** Starts to show progress, one task after another. */
     @FunctionalInterface
     public interface Factory {
         Progress start(String task, long total);
@@ -50,7 +50,7 @@ public final class Progress implements AutoCloseable {
         return !"dumb".equals(System.getenv("TERM")) && hasTerminal();
     }
 
-    /** Before JDK 22 there is a console only on a terminal; from then on there always is one, and it can be asked. */
+    /** Before JDK 22 a console exists only on a terminal; since then it always exists and can be asked. */
     @SuppressWarnings("SystemConsoleNull")
     private static boolean hasTerminal() {
         Console console = System.console();
@@ -75,7 +75,7 @@ public final class Progress implements AutoCloseable {
                 .build();
     }
 
-    /** Says that so much more is done. */
+    /** Adds completed work. */
     public void advance(long more) {
         long now = done.addAndGet(more);
         if (bar != null) {

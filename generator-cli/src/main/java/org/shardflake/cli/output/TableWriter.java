@@ -35,7 +35,7 @@ public final class TableWriter {
         }
     }
 
-    /** The table, each line ended, as wide as the terminal at most. */
+    /** The table, with each line terminated, at most as wide as the terminal. */
     @Override
     public String toString() {
         StringBuilder table = new StringBuilder();

@@ -9,23 +9,23 @@ import java.util.stream.Collectors;
 import org.jline.terminal.Terminal;
 import org.jline.terminal.TerminalBuilder;
 
-/** Makes tables fit the terminal: nobody can read wrapped lines as one. What goes to a file or a pipe stays whole. */
+/** Fits tables to the terminal: wrapped lines are unreadable. Output to a file or a pipe is not cut. */
 final class TerminalWidth {
 
-    /** Every terminal is as wide, and looking costs time. */
+    /** No terminal is narrower, and looking costs time. */
     private static final int ALWAYS_FITS = 80;
 
     private static final char ESCAPE = '\u001b';
 
     private TerminalWidth() {}
 
-    /** The table with lines cut that are wider than the terminal, if there is one. */
+    /** The table, with lines cut to the width of the terminal, if there is one. */
     static String fit(String text) {
         boolean fits = text.lines().allMatch(line -> line.length() <= ALWAYS_FITS);
         return fits || !Progress.isTerminal() ? text : fit(text, width());
     }
 
-    /** Lines with colours are as wide as whoever coloured them made them. */
+    /** Coloured lines keep the width given by their producer. */
     static String fit(String text, int width) {
         return text.lines()
                 .map(line ->

@@ -29,12 +29,12 @@ public final class YamlWriter {
 
     private YamlWriter() {}
 
-    /** The YAML, each line ended. */
+    /** The YAML, with each line terminated. */
     public static String write(@Nullable Object value) {
         return new Dump(SETTINGS, new Quoting()).dumpToString(value);
     }
 
-    /** Quotes strings, and names that are not plainly names: to older readers of YAML, {@code no} is a truth value. */
+    /** Quotes strings, and names that are not plainly names: older YAML readers take {@code no} for a boolean. */
     private static final class Quoting extends StandardRepresenter {
 
         private static final Pattern NAME = Pattern.compile("[A-Za-z_](?:[\\w. -]*[\\w.-])?");

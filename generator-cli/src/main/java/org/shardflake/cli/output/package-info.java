@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** How results look: tables, JSON and YAML. */
+/** The formats of results: tables, JSON and YAML. */
 @NullMarked
 package org.shardflake.cli.output;
 

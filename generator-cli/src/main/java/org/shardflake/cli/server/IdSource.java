@@ -22,10 +22,10 @@ import org.shardflake.server.ServerUrl;
  */
 public final class IdSource {
 
-    /** How many ids the server makes in one call. */
+    /** Ids that the server makes per call. */
     public static final int MAX_COUNT = 100_000;
 
-    /** How the column id of a table gets its values: what its DEFAULT calls and refers to, and what it owns. */
+    /** How a table's id column gets its values: what its DEFAULT calls and refers to, and what it owns. */
     private static final String ID_COLUMN = """
             SELECT format('%I.%I', c.relnamespace::regnamespace::text, c.relname) AS name,
                    COALESCE('DEFAULT ' || pg_get_expr(d.adbin, d.adrelid), CASE WHEN a.attidentity <> '' THEN 'IDENTITY' END) AS filled_by,
@@ -106,7 +106,7 @@ public final class IdSource {
                 if (id.getBoolean("uses_next_id") && found == null) {
                     return schema + ".id_seq"; // DEFAULT next_id() draws from the shard's own.
                 }
-                // A serial column's sequence counts 1, 2, 3: drawing an id would throw it off for good.
+                // A serial column's sequence counts 1, 2, 3: drawing an id would disrupt it for good.
                 if (found == null || (!id.getBoolean("uses_next_id") && id.getString("filled_by") != null)) {
                     throw noSequence(table, id.getString("name"), id.getString("filled_by"));
                 }

@@ -22,7 +22,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.install.ServerFailedException;
 import org.shardflake.server.ServerUrl;
 
-/** Reads the URLs that users give, and connects to them, with failures said as the command line says them. */
+/** Reads the URLs that users give, and connects to them, with failures worded for the command line. */
 public final class ServerAccess {
 
     private static final String FORMS =
@@ -31,7 +31,7 @@ public final class ServerAccess {
     private ServerAccess() {}
 
     /**
-     * Reads an URL, with what it leaves out taken from {@code PGUSER} and {@code PGPASSWORD}.
+     * Reads a URL, with missing parts taken from {@code PGUSER} and {@code PGPASSWORD}.
      *
      * @throws CliException if it is neither a libpq nor a JDBC URL of PostgreSQL
      */
@@ -44,8 +44,8 @@ public final class ServerAccess {
     }
 
     /**
-     * What libpq's programs would connect to by these environment variables, as an URL without a password; nothing if neither a
-     * service, a host nor a database is among them.
+     * The connection that libpq's programs would make with these environment variables, as a URL without a password; empty if neither
+     * a service, a host nor a database is among them.
      */
     public static Optional<String> libpqDefault(Map<String, String> environment) {
         if (Stream.of("PGSERVICE", "PGHOST", "PGDATABASE").noneMatch(environment::containsKey)) {
@@ -65,10 +65,10 @@ public final class ServerAccess {
     }
 
     /**
-     * Reads a server as the shard map shall know it. What is wrong is said without repeating the URL, or a name that may
-     * be one: there may be a password in it.
+     * Reads a server as it will be in the shard map. Error messages do not repeat the URL, or a name that may be one: it may contain
+     * a password.
      *
-     * @throws CliException if the name or the URL cannot be that of a server, or there is a password in the URL
+     * @throws CliException if the name or the URL is not valid for a server, or the URL contains a password
      */
     public static Server server(String name, String url, Map<String, String> labels) {
         if (name.contains("://")) {
@@ -87,7 +87,7 @@ public final class ServerAccess {
         }
     }
 
-    /** Asks the driver for it, which also knows parameters whose names are percent-encoded. */
+    /** Asks the driver, which also recognizes parameters with percent-encoded names. */
     private static boolean holdsPassword(String url) {
         PGSimpleDataSource source = parse(url, Map.of()).dataSource();
         return source.getPassword() != null || source.getSslPassword() != null;

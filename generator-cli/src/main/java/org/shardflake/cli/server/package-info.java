@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Reaching a PostgreSQL server, and drawing ids from it. */
+/** Connects to PostgreSQL servers and draws ids from them. */
 @NullMarked
 package org.shardflake.cli.server;
 

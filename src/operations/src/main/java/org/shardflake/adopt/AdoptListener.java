@@ -4,22 +4,22 @@
  */
 package org.shardflake.adopt;
 
-/** Hears how an adoption gets on. */
+/** Receives the progress of an adoption. */
 public interface AdoptListener {
 
-    /** Hears nothing. */
+    /** Ignores everything. */
     AdoptListener NONE = new AdoptListener() {};
 
-    /** Reports how many rows have been copied, and the estimated total. */
+    /** Reports copied rows and the estimated total. */
     default void copied(long rows, long estimate) {}
 
-    /** So many changes have been brought over by this run. */
+    /** Reports the changes brought over by this run so far. */
     default void followed(long changes) {}
 
     /** The table takes no more writes. */
     default void closed(String table) {}
 
-    /** The table takes writes again, since it could not be finished. */
+    /** The table takes writes again because the adoption could not be finished. */
     default void opened(String table) {}
 
     /** The table could neither be finished nor opened. */

@@ -7,12 +7,12 @@ package org.shardflake.adopt;
 import java.util.List;
 
 /**
- * What an adoption would do.
+ * The plan of an adoption.
  *
  * @param table with its schema
- * @param estimatedRows by PostgreSQL's statistics; 0 if there are none
- * @param columns that are brought over
- * @param warnings what will be different in the shards
+ * @param estimatedRows from PostgreSQL's statistics; 0 if there are none
+ * @param columns the columns that are brought over
+ * @param warnings differences that the application will see in the shards
  */
 public record AdoptPlan(
         String table, String into, int shards, long estimatedRows, List<String> columns, List<String> warnings) {}

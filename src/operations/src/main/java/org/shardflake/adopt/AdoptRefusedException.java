@@ -6,7 +6,7 @@ package org.shardflake.adopt;
 
 import java.io.Serial;
 
-/** The table cannot be adopted as it is, or not in this state, so nothing was changed. */
+/** Thrown when the table cannot be adopted as it is, or not in this state; nothing was changed. */
 public final class AdoptRefusedException extends AdoptException {
 
     @Serial

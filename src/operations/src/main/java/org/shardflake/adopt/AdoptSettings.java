@@ -7,16 +7,16 @@ package org.shardflake.adopt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is adopted, and how.
+ * The table to adopt and how to adopt it.
  *
  * @param table the table, as SQL names it: {@code photo} or {@code app.photo}
- * @param into the table of the shards, without a schema and not quoted; null for the one of the same name
- * @param key the column that the shard of a row follows from, not quoted
+ * @param into the table in the shards, without a schema and not quoted; null for the one of the same name
+ * @param key the column that determines a row's shard, not quoted
  * @param batchRows how many rows are brought over at a time: 1..1000000
  */
 public record AdoptSettings(String table, @Nullable String into, String key, int batchRows) {
 
-    /** How many rows are brought over at a time if nothing else is said. */
+    /** Rows brought over at a time by default. */
     public static final int DEFAULT_BATCH_ROWS = 100_000;
 
     public AdoptSettings {

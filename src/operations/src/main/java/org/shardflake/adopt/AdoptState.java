@@ -4,16 +4,16 @@
  */
 package org.shardflake.adopt;
 
-/** How far an adoption is. */
+/** The stage of an adoption. */
 public enum AdoptState {
-    /** Rows are being copied in the order of their primary key; what changes is noted. */
+    /** Rows are being copied in the order of their primary key; changes are recorded. */
     COPYING,
-    /** All rows are copied; what changes is noted, and brought over by each run. */
+    /** All rows are copied; changes are recorded, and brought over by each run. */
     FOLLOWING,
     /** The table takes no writes; the last changes are brought over and everything is compared. */
     CLOSED,
-    /** All rows are in the shards, which take the writes now. */
+    /** All rows are in the shards, which now take the writes. */
     FINISHED,
-    /** Nothing is left of it. */
+    /** Nothing is left of the adoption. */
     CANCELLED
 }

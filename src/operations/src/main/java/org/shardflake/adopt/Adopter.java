@@ -26,7 +26,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Brings the rows of one table into the shards. It takes writes meanwhile; {@link #finish} ends that, brings the last changes over
+ * Brings the rows of one table into the shards while it takes writes. {@link #finish} stops the writes, brings the last changes over
  * and compares everything. For one thread.
  *
  * <p>Rows keep their ids. Nothing fires in the shards for them: no trigger, no check of foreign keys, so tables can be adopted in
@@ -34,18 +34,18 @@ import org.shardflake.server.ServerUrl;
  */
 public final class Adopter implements AutoCloseable {
 
-    /** The oldest PostgreSQL that a table can be adopted from. */
+    /** The oldest PostgreSQL version that a table can be adopted from. */
     private static final int OLDEST_VERSION = 12;
 
     private static final int NOT_COMPARED = -1;
 
-    /** How often rows may be found to clash when all changes there are have been brought over together. */
+    /** Limit on clashes of rows once all outstanding changes have been brought over together. */
     private static final int CLASHES = 20;
 
-    /** SQLSTATEs of a row that another one has the place of: of a unique key, of an exclusion constraint. */
+    /** SQLSTATEs of a row that conflicts with another: unique key, exclusion constraint. */
     private static final Set<String> CLASH = Set.of("23505", "23P01");
 
-    /** Time limits are for queries of the application; and each statement has to see what was committed before it. */
+    /** Time limits are meant for the application's queries; and each statement must see what was committed before it. */
     private static final String SESSION = """
             SET standard_conforming_strings = on; SET row_security = off; SET default_transaction_isolation = 'read committed';
             SELECT set_config(name, '0', false) FROM pg_settings
@@ -107,8 +107,8 @@ public final class Adopter implements AutoCloseable {
     /**
      * Connects to the old database and to all servers of the map. Changes nothing.
      *
-     * @param oldDatabase where the table is, and where the progress is recorded; the login owns the table
-     * @param installation the one that the map is of
+     * @param oldDatabase the database of the table, where progress is recorded too; the login owns the table
+     * @param installation the installation of the map
      * @param urls how to reach a server of the map; the login may set {@code session_replication_role}
      * @throws AdoptRefusedException if there are no such tables
      */
@@ -171,9 +171,9 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * What would be done. Checks everything and changes nothing.
+     * Describes the adoption. Checks everything and changes nothing.
      *
-     * @throws AdoptRefusedException if the rows of the table cannot live in those of the shards
+     * @throws AdoptRefusedException if the table's rows cannot live in the shards' tables
      */
     public AdoptPlan plan() {
         return Sql.translating(() -> {
@@ -236,7 +236,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Copies what is not copied yet, and brings over what has changed. The table goes on taking writes. */
+    /** Copies the remaining rows and brings over what has changed. The table keeps taking writes. */
     public AdoptReport run() {
         return Sql.translating(() -> {
             lock();
@@ -251,10 +251,11 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Does what {@link #run} does, then ends writes to the table, brings the last changes over and compares all rows. If that fails,
-     * the table takes writes again; only a process that is killed leaves it closed, until it is run again or {@link #reopen opened}.
+     * Does what {@link #run} does, then stops writes to the table, brings the last changes over and compares all rows. If that fails,
+     * the table takes writes again; only a killed process leaves it closed, until the adoption is run again or
+     * {@link #reopen opened}.
      *
-     * @throws RowsDifferException if shards do not have the rows they are to have
+     * @throws RowsDifferException if shards lack rows they should have, or have others
      */
     public AdoptReport finish() {
         return Sql.translating(() -> {
@@ -291,7 +292,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Makes a table that was closed take writes again, and goes on noting them.
+     * Makes a closed table take writes again, and keeps recording them.
      *
      * @throws RowsDifferException if the adoption was finished and the shards have been written to since
      */
@@ -310,7 +311,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Ends the adoption before it is finished: makes the table take writes again if it did not, removes the rows from the shards and all
+     * Cancels an unfinished adoption: makes the table take writes again if it did not, removes the rows from the shards and all
      * traces from the old database.
      */
     public AdoptReport cancel() {
@@ -325,7 +326,7 @@ public final class Adopter implements AutoCloseable {
         });
     }
 
-    /** Refuses what cannot be cancelled. */
+    /** Refuses an adoption that cannot be cancelled. */
     public Adoption checkCancel() {
         return Sql.translating(() -> {
             Adoption adoption = requireBegun();
@@ -373,7 +374,7 @@ public final class Adopter implements AutoCloseable {
         return begun.isPresent() ? begun.get() : journal.begin(installation, into, keyExpression);
     }
 
-    /** Until the connection ends. */
+    /** Lasts until the connection ends. */
     private void lock() throws SQLException {
         String lock = "SELECT pg_try_advisory_lock(hashtextextended('shardflake adopt ' || ?, 0))";
         if (!Sql.isTrue(connection, lock, table.name())) {
@@ -382,7 +383,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Up to the first batch that is not full: what comes after its end has been noted, like every change. */
+    /** Stops after the first batch that is not full: later rows have been recorded, like every change. */
     private void copy(Adoption adoption) throws SQLException {
         if (adoption.state() != AdoptState.COPYING) {
             return;
@@ -403,7 +404,7 @@ public final class Adopter implements AutoCloseable {
         journal.allCopied(adoption);
     }
 
-    /** A row that was copied before may have a value that it has not any more, and one of the batch has got. */
+    /** A row copied earlier may hold a value that it has since given up, and that a row of this batch now has. */
     private long copyBatch(Adoption adoption, @Nullable List<String> after, List<String> upTo) throws SQLException {
         for (int attempt = 1; ; attempt++) {
             try {
@@ -417,7 +418,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Until little is left, or more comes than goes while the table takes writes. */
+    /** Runs until little is left, or until changes arrive faster than they are brought over while the table takes writes. */
     private void catchUp(Adoption adoption) throws SQLException {
         long left = old.notedChanges(adoption);
         long before;
@@ -429,8 +430,8 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Brings so many changes over, or all there are if they are fewer. Of two rows that clash the change of one may be far behind that
-     * of the other, so after a clash more are taken at a time, in the end all.
+     * Brings over this many changes, or all if there are fewer. When two rows clash, the change of one may be far behind that of the
+     * other, so after a clash more are taken at a time, eventually all.
      */
     private void bringOver(Adoption adoption, long limit) throws SQLException {
         long left = limit;
@@ -464,7 +465,7 @@ public final class Adopter implements AutoCloseable {
         }
     }
 
-    /** Changes leave the journal when the shards have them. */
+    /** Removes changes from the journal once the shards have them. */
     private long takeChanges(Adoption adoption, long limit) throws SQLException {
         return Sql.inTransaction(connection, () -> {
             long taken = old.takeChanges(adoption, limit, this::stage);

@@ -9,11 +9,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An adoption as it is recorded in the database that the table is in.
+ * An adoption as recorded in the table's database.
  *
- * @param id its number, which the names of its objects end in
- * @param installation the one whose shards the rows go into
- * @param copiedTo the primary key of the last row copied, as text; null before the first
+ * @param id its number, the suffix of the names of its objects
+ * @param installation the installation whose shards receive the rows
+ * @param copiedTo the primary key of the last copied row, as text; null before the first
  * @param copiedRows how many rows have been copied
  */
 record Adoption(

@@ -11,16 +11,16 @@ import org.jspecify.annotations.Nullable;
  * A column of a table.
  *
  * @param name not quoted
- * @param quoted as it is written in SQL
+ * @param quoted as written in SQL
  * @param type with its length or precision
- * @param ownType the type without its schema, if that is the table's own, and so another type in each shard
- * @param labels the values of an enum, or of what an array or a domain is made of
+ * @param ownType the type without its schema if it is in the table's own schema, and so a different type in each shard
+ * @param labels the values of an enum, or of the element type of an array or the base type of a domain
  * @param attributes the attributes of a composite type, likewise
- * @param identity of the type, the same in every schema that has one of its name
+ * @param identity identifies the type; equal in every schema that has one of its name
  * @param domain whether the type is a domain
- * @param generated whether its value follows from other columns
- * @param notNull whether null is refused
- * @param filled whether it has a value of its own where a row is written without it
+ * @param generated whether its value is computed from other columns
+ * @param notNull whether it refuses null
+ * @param filled whether it gets a value of its own when a row is written without it
  */
 record Column(
         String name,
@@ -35,7 +35,7 @@ record Column(
         boolean notNull,
         boolean filled) {
 
-    /** Whether values are kept as text until it is known which table they go to, or whether that takes them. */
+    /** Whether values are kept as text until their table is known, or whether that table takes such text. */
     boolean stagedAsText() {
         return domain || ownType != null;
     }
@@ -45,17 +45,17 @@ record Column(
         return ownType == null ? type : schema + "." + ownType;
     }
 
-    /** The type, for people. */
+    /** The type, for display. */
     String shortType() {
         return ownType == null ? type : ownType;
     }
 
-    /** Whether a row can be written without it. */
+    /** Whether a row can be written without this column. */
     boolean mayBeLeftOut() {
         return !notNull || filled;
     }
 
-    /** Whether each value of another column is a value of this one too, and looks the same. */
+    /** Whether each value of another column is also a value of this one, and looks the same. */
     boolean takes(Column other) {
         return identity.equals(other.identity)
                 || switch (type) {

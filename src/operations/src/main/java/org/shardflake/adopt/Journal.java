@@ -16,8 +16,8 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
- * What an adoption keeps in the old database: how far it is, which rows have changed, and the triggers that note changes and, at the
- * end, refuse writes. In a schema of its own, and gone with the adoption.
+ * The state of an adoption in the old database: its progress, the rows that have changed, and the triggers that record changes and,
+ * at the end, refuse writes. It has a schema of its own, which is removed with the adoption.
  */
 final class Journal {
 
@@ -45,7 +45,7 @@ final class Journal {
             SELECT id, installation, target, key, shard_count, state, copied_to, copied_rows FROM shardflake_adopt.adoption WHERE source = ?
             """;
 
-    /** Notes the row that was, and the row that is if it is another one or in another shard. As text: types of extensions differ. */
+    /** Records the old row, and the new one if it has another key or shard. As text, because types of extensions differ. */
     private static final String NOTE = """
             BEGIN
                 IF TG_OP <> 'INSERT' THEN
@@ -72,7 +72,7 @@ final class Journal {
             ALTER TABLE %4$s DISABLE TRIGGER shardflake_adopt_closed;
             """;
 
-    /** For each row: a write to a partition by way of its parent is a statement on the parent. Readers need not wait for it. */
+    /** Fires per row: a write to a partition through its parent is a statement on the parent. Readers need not wait for it. */
     private static final String CLOSE = "ALTER TABLE %s ENABLE ALWAYS TRIGGER shardflake_adopt_closed";
 
     private static final String OPEN = "ALTER TABLE %s DISABLE TRIGGER shardflake_adopt_closed";
@@ -120,7 +120,7 @@ final class Journal {
                 .findFirst();
     }
 
-    /** Begins to note what changes: what was written before is visible to whoever looks now. */
+    /** Starts recording changes; anything written before is visible to later readers. */
     Adoption begin(UUID installation, String into, KeyExpression key) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, INSTALL);
@@ -167,7 +167,7 @@ final class Journal {
                 connection, "UPDATE shardflake_adopt.adoption SET state = ? WHERE id = ?", state.name(), adoption.id());
     }
 
-    /** Refuses writes from now on; those that had begun are done when this returns. */
+    /** Refuses writes from now on; writes already started have ended when this returns. */
     void close(Adoption adoption) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, CLOSE.formatted(table.name()));
@@ -182,7 +182,7 @@ final class Journal {
         });
     }
 
-    /** The triggers stay, to refuse writes and, should the table be opened again, to note them. */
+    /** Keeps the triggers, to refuse writes and, if the table is opened again, to record them. */
     void finish(Adoption adoption) throws SQLException {
         set(adoption, AdoptState.FINISHED);
     }
@@ -192,7 +192,7 @@ final class Journal {
         return Sql.isTrue(connection, IS_CLOSED, table.name());
     }
 
-    /** Takes writes again, and makes a later run copy everything anew: the rows of the shards are about to go. */
+    /** Takes writes again, and makes a later run copy everything anew: the shards' rows are about to be removed. */
     void beginAgain(Adoption adoption) throws SQLException {
         open(adoption);
         Sql.update(
@@ -201,7 +201,7 @@ final class Journal {
                 adoption.id());
     }
 
-    /** Leaves nothing, and the table open. */
+    /** Removes everything and leaves the table open. */
     void remove(Adoption adoption) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, REMOVE.formatted(adoption.id(), table.name()));
@@ -219,7 +219,7 @@ final class Journal {
         void make() throws SQLException;
     }
 
-    /** In one transaction that never makes writers wait long: they queue behind whoever waits for the table's lock. */
+    /** Runs in one transaction that never blocks writers for long: they queue behind a waiter for the table's lock. */
     private void withLock(Change change) throws SQLException {
         if (!Poll.everyMillis(500, LOCK_PATIENCE).until(() -> isMade(change))) {
             makeNow(change);

@@ -6,14 +6,14 @@ package org.shardflake.adopt;
 
 import org.shardflake.Sharding;
 
-/** The shard of a row in SQL, where the function library need not be: the same as {@code Sharding.shard} of {@code ShardKey}. */
+/** Computes a row's shard in SQL without the function library, equal to {@code Sharding.shard} of {@code ShardKey}. */
 record KeyExpression(Column key, int shardCount) {
 
-    /** The first 8 bytes of a SHA-256, as {@code ShardKey.hash} takes them. */
+    /** The first 8 bytes of a SHA-256, as in {@code ShardKey.hash}. */
     private static final String HASH =
             "('x' || pg_catalog.encode(pg_catalog.substr(pg_catalog.sha256(%s), 1, 8), 'hex'))::bit(64)::bigint";
 
-    /** @throws AdoptRefusedException if no uid follows from a key of this type */
+    /** @throws AdoptRefusedException if a key of this type has no uid */
     static KeyExpression of(Column key, Sharding sharding) {
         KeyExpression expression = new KeyExpression(key, sharding.shardCount());
         expression.of("t");

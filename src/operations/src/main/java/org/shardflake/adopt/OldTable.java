@@ -18,7 +18,7 @@ import org.postgresql.copy.CopyOut;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
-/** The rows of the table that is adopted, read with the shard that each belongs to. */
+/** The rows of the adopted table, read with the shard of each. */
 final class OldTable {
 
     private final Connection connection;
@@ -26,7 +26,7 @@ final class OldTable {
     private final KeyExpression key;
     private final List<Column> columns;
 
-    /** @param columns those that are brought over */
+    /** @param columns the columns that are brought over */
     OldTable(Connection connection, TableFacts table, KeyExpression key, List<Column> columns) {
         this.connection = connection;
         this.table = table;
@@ -35,20 +35,20 @@ final class OldTable {
     }
 
     /**
-     * Rows that follow each other in the order of the primary key.
+     * A run of rows in primary key order.
      *
-     * @param end the primary key of the last one, as text
-     * @param isLast whether there were none after it
+     * @param end the primary key of the last row, as text
+     * @param isLast whether no rows follow
      */
     record Batch(List<String> end, boolean isLast) {}
 
-    /** Takes a row: its shard, and the line of COPY that a stage takes. */
+    /** Receives a row: its shard, and its line of COPY for the stage. */
     @FunctionalInterface
     interface RowReceiver {
         void row(int shard, byte[] line) throws SQLException;
     }
 
-    /** The next rows after a primary key, so many or fewer; null if there are none after it. */
+    /** Returns up to this many rows after a primary key; null if there are none. */
     @Nullable
     Batch nextBatch(@Nullable List<String> after, int rows) throws SQLException {
         String primaryKey = table.keyOf("t");
@@ -75,7 +75,7 @@ final class OldTable {
                 .collect(joining(", "));
     }
 
-    /** Reads the rows after one primary key up to another. Returns how many. */
+    /** Reads the rows after one primary key up to another, and returns how many there were. */
     long read(@Nullable List<String> after, List<String> upTo, RowReceiver rows) throws SQLException {
         String primaryKey = table.keyOf("t");
         String from = after == null ? "" : "ROW(%s) > %s AND ".formatted(primaryKey, row(after));
@@ -97,8 +97,8 @@ final class OldTable {
     }
 
     /**
-     * Takes some of the noted changes out of the journal, in the transaction that the connection is in, and reads what became of
-     * their rows: those that are gone from a shard, and those that are in it, as they are now. Returns how many changes.
+     * Takes some recorded changes out of the journal, within the connection's transaction, and reads the current state of their rows:
+     * those gone from a shard, and those present in it. Returns how many changes.
      */
     long takeChanges(Adoption adoption, long limit, RowReceiver rows) throws SQLException {
         String changes = Journal.SCHEMA + ".changes_" + adoption.id();
@@ -124,7 +124,7 @@ final class OldTable {
         return taken;
     }
 
-    /** How many changes are in the journal. */
+    /** The number of changes in the journal. */
     long notedChanges(Adoption adoption) throws SQLException {
         return Sql.number(connection, "SELECT count(*) FROM %s.changes_%d".formatted(Journal.SCHEMA, adoption.id()));
     }

@@ -7,7 +7,7 @@ package org.shardflake.adopt;
 import java.io.Serial;
 import java.util.List;
 
-/** Shards do not have the rows of the table that they are to have. */
+/** Thrown when shards do not have the rows of the table that they should. */
 public final class RowsDifferException extends AdoptException {
 
     @Serial

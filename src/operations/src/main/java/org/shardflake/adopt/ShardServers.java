@@ -18,14 +18,14 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.server.ServerUrl;
 
-/** All servers that have shards, and the work that is done on all of them at the same time. */
+/** All servers that have shards; runs work on them in parallel. */
 final class ShardServers implements AutoCloseable {
 
     private final List<ShardTables> servers = new ArrayList<>();
     private final ShardTables[] serverOfShard;
     private final ExecutorService threads = Executors.newCachedThreadPool(ShardServers::daemon);
 
-    /** What is done on a server. */
+    /** Work on one server. */
     @FunctionalInterface
     interface Work {
         void on(ShardTables server) throws SQLException;
@@ -36,7 +36,7 @@ final class ShardServers implements AutoCloseable {
         T run() throws SQLException;
     }
 
-    /** @param table without a schema, as it is written in SQL */
+    /** @param table without a schema, as written in SQL */
     ShardServers(ShardMap map, Function<Server, ServerUrl> urls, String table) throws SQLException {
         serverOfShard = new ShardTables[map.sharding().shardCount()];
         try {
@@ -78,7 +78,7 @@ final class ShardServers implements AutoCloseable {
         return threads.submit(query::run);
     }
 
-    /** Returns when the work has ended everywhere, also when it failed somewhere: no connection is in use then. */
+    /** Returns when the work has ended everywhere, even if it failed somewhere: no connection is in use then. */
     void onAll(Work work) throws SQLException {
         List<Future<?>> all = new ArrayList<>();
         for (ShardTables server : servers) {

@@ -23,14 +23,14 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The tables of the shards of one server that rows are brought into. For one thread.
+ * The tables in one server's shards that receive rows. For one thread.
  *
- * <p>Rows come by COPY into a temporary table, with the shard of each; then every shard takes its own out of it. What has the same
- * primary key is replaced, so bringing rows twice does no harm.
+ * <p>Rows arrive by COPY in a temporary table, each with its shard; then every shard takes its own. Rows with an existing primary key
+ * replace it, so bringing rows twice is harmless.
  */
 final class ShardTables implements AutoCloseable {
 
-    /** Few enough for the lock table of a server with ordinary settings. */
+    /** Small enough for the lock table of a server with ordinary settings. */
     private static final int SHARDS_AT_A_TIME = 100;
 
     private static final String STAGE = "pg_temp.shardflake_stage";
@@ -46,7 +46,7 @@ final class ShardTables implements AutoCloseable {
     private int buffered;
     private @Nullable CopyIn copy;
 
-    /** @param table without a schema, as it is written in SQL */
+    /** @param table without a schema, as written in SQL */
     ShardTables(String server, Connection connection, ShardSet shards, String table) {
         this.server = server;
         this.connection = connection;
@@ -80,7 +80,7 @@ final class ShardTables implements AutoCloseable {
                 table);
     }
 
-    /** The columns that checks hold to their shard, in the first shard: they are the same in all. */
+    /** The columns that checks tie to their shard, read in the first shard: they are the same in all. */
     List<String> checkedColumns() throws SQLException {
         return Sql.list(
                 connection,
@@ -93,7 +93,7 @@ final class ShardTables implements AutoCloseable {
                 table(shards.stream().findFirst().orElseThrow()));
     }
 
-    /** Lets ids in that do not say their shard. The constraint stays, so that nobody adds another and moves carry it. */
+    /** Accepts ids that do not encode their shard. The constraint stays, so that nobody adds another and moves carry it. */
     void liftIdCheck(Column id) throws SQLException {
         List<String> statements = Sql.list(connection, """
                 SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %2$I CHECK (true)', k.conrelid::regclass, k.conname)
@@ -107,7 +107,7 @@ final class ShardTables implements AutoCloseable {
         Sql.execute(connection, "RESET lock_timeout");
     }
 
-    /** The shards whose table has rows. */
+    /** The shards whose table is not empty. */
     List<Integer> filled() throws SQLException {
         List<Integer> filled = new ArrayList<>();
         for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
@@ -120,8 +120,8 @@ final class ShardTables implements AutoCloseable {
     }
 
     /**
-     * Makes the temporary table that rows come into. A domain may refuse the nulls of a row that is only a primary key, and a type of
-     * the shards' own is another one in each of them.
+     * Creates the temporary table that receives rows. A domain may refuse the nulls of a row that is only a primary key, and a type
+     * in the shards' own schemas differs between shards.
      */
     void prepare(List<Column> columns) throws SQLException {
         String names = columns.stream()
@@ -160,7 +160,7 @@ final class ShardTables implements AutoCloseable {
         }
     }
 
-    /** Brings what was staged into the shards; it lasts when this returns. */
+    /** Brings the staged rows into the shards; they are durable when this returns. */
     void merge(List<Column> columns, List<Column> primaryKey) throws SQLException {
         if (copy == null) {
             return;
@@ -176,11 +176,12 @@ final class ShardTables implements AutoCloseable {
         staged.clear();
     }
 
-    /** The last commit waits for the disk, and the others with it. */
+    /** Only the last commit waits for the disk, which makes the others durable too. */
     private void merge(List<Integer> some, boolean isLast, List<Column> columns, List<Column> primaryKey)
             throws SQLException {
-        // Without an id of its own a transaction that changed nothing would not write to the log, and so not wait for
-        // the disk.
+        // Without an id of its own, a transaction that changed nothing would not write to the log, and so would not
+        // wait
+        // for the disk.
         String durability = isLast
                 ? "SET LOCAL synchronous_commit = on; SELECT pg_current_xact_id(); "
                 : "SET LOCAL synchronous_commit = off; ";
@@ -203,8 +204,8 @@ final class ShardTables implements AutoCloseable {
     }
 
     /**
-     * The tables are locked: a fence that is not up now cannot go up before the end of the transaction. It has to be asked, since
-     * nothing fires in this session.
+     * The tables are locked: a fence that is down now cannot go up before the transaction ends. It must be checked, since triggers do
+     * not fire in this session.
      */
     private void refuseFenced(List<Integer> some) throws SQLException {
         List<Integer> fenced = Sql.list(
@@ -236,7 +237,7 @@ final class ShardTables implements AutoCloseable {
         return column.stagedAsText() ? value + "::" + column.typeIn(Sharding.schema(shard)) : value;
     }
 
-    /** Forgets what was staged and not merged, after a failure. */
+    /** Discards rows that were staged but not merged, after a failure. */
     void forget() throws SQLException {
         if (copy != null && copy.isActive()) {
             copy.cancelCopy();

@@ -13,7 +13,7 @@ import java.util.Optional;
 import org.shardflake.IdLayout;
 import org.shardflake.jdbc.Sql;
 
-/** Whether the rows of a table can live in those of the shards. */
+/** Checks whether a table's rows can live in the shards' tables. */
 final class TableChecks {
 
     private final TableFacts old;
@@ -68,7 +68,7 @@ final class TableChecks {
         }
     }
 
-    /** Types of one name may be made of other things in each database. */
+    /** Types of the same name may have different definitions in each database. */
     private void checkMakeup(Column column, Column target) {
         if (!target.identity().equals(column.identity())) {
             return;
@@ -95,7 +95,7 @@ final class TableChecks {
                 "change it on all shards with shardflake schema deploy");
     }
 
-    /** Those that are brought over: what the shards compute themselves is left out. */
+    /** The columns that are brought over: those that the shards compute themselves are left out. */
     List<Column> broughtOver() {
         return old.columns().stream()
                 .filter(column -> shard.column(column.name())
@@ -122,7 +122,7 @@ final class TableChecks {
         return !column.notNull() && Sql.isTrue(connection, sql);
     }
 
-    /** New ids must neither meet old ones nor come before them. */
+    /** New ids must neither collide with old ones nor sort before them. */
     void checkNewIdsAreAbove(Connection connection, IdLayout layout) throws SQLException {
         if (!shard.newIds() || old.primaryKey().size() != 1) {
             return;
@@ -142,7 +142,7 @@ final class TableChecks {
         }
     }
 
-    /** The uid that the shards' tables are held to has to be the one that rows are brought by. */
+    /** The uid column that the shards' tables check must be the one that rows are brought by. */
     void checkUid(List<String> checkedColumns) {
         for (String column : checkedColumns) {
             if (!column.equals(key.name()) && !isNewId(column)) {
@@ -160,7 +160,7 @@ final class TableChecks {
     }
 
     /**
-     * The id, if the shards' tables are held to it and there are old ids that do not say their shard.
+     * The id, if the shards' tables check it and old ids exist that do not encode their shard.
      *
      * @param shardOfRow the shard of row {@code t} of the old table
      */
@@ -176,7 +176,7 @@ final class TableChecks {
         return Sql.isTrue(connection, sql) ? Optional.of(id) : Optional.empty();
     }
 
-    /** What will be different for the application. */
+    /** Differences that the application will see. */
     List<String> warnings() {
         List<String> warnings = new ArrayList<>();
         for (List<String> unique : shard.uniqueKeys()) {

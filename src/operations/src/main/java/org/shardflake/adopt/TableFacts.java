@@ -12,14 +12,14 @@ import java.util.stream.Collectors;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A table as PostgreSQL's catalog describes it.
+ * A table as described by PostgreSQL's catalog.
  *
- * @param name with its schema, as it is written in SQL
+ * @param name with its schema, as written in SQL
  * @param kind {@code pg_class.relkind}
  * @param hasChildren whether other tables inherit from it
- * @param primaryKey the names of its columns, in their order; empty without one
- * @param uniqueKeys the columns of each unique index, or its definition if there are expressions in it
- * @param newIds whether {@code next_id} gives the primary key its values
+ * @param primaryKey the names of its columns, in order; empty if there is none
+ * @param uniqueKeys the columns of each unique index, or its definition if it has expressions
+ * @param newIds whether {@code next_id} fills the primary key
  */
 record TableFacts(
         String name,
@@ -64,7 +64,7 @@ record TableFacts(
 
     private record UniqueKey(boolean isPrimary, List<String> columns) {}
 
-    /** Looks a table up; nothing if there is none of this name. */
+    /** Looks up a table; empty if there is none of this name. */
     static Optional<TableFacts> find(Connection connection, String name) throws SQLException {
         return Sql.list(
                         connection,
@@ -124,7 +124,7 @@ record TableFacts(
         return columns.stream().filter(column -> column.name().equals(name)).findFirst();
     }
 
-    /** The columns of the primary key, as they are written in SQL after a row's name: {@code t.id, t.part}. */
+    /** The columns of the primary key, written in SQL with a row's name: {@code t.id, t.part}. */
     String keyOf(String row) {
         return primaryKey.stream()
                 .map(name -> row + "." + column(name).orElseThrow().quoted())

@@ -4,12 +4,11 @@
  */
 
 /**
- * Brings the rows of a table without shards into the shards while they are written to. {@link org.shardflake.adopt.Adopter} is the
- * way in.
+ * Brings the rows of an unsharded table into the shards while it takes writes. {@link org.shardflake.adopt.Adopter} is the way in.
  *
- * <p>A trigger on the table notes which rows change. Rows are copied in the order of their primary key; then those that changed are
- * brought over again, as they are by then, until none is left. So whatever stopped an adoption, the same steps go on, and doing one
- * twice does no harm.
+ * <p>A trigger on the table records which rows change. Rows are copied in the order of their primary key; then changed rows are
+ * brought over again in their current state, until none is left. Whatever stops an adoption, the same steps continue it, and
+ * repeating one is harmless.
  */
 @NullMarked
 package org.shardflake.adopt;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The rows of one table, as hashes of their text: equal wherever the rows are, on every version of PostgreSQL.
+ * The rows of one table, as hashes of their text: equal on every server and every version of PostgreSQL.
  *
  * @param name the table, with its schema
  * @param columns a row expression of all columns
@@ -26,19 +26,19 @@ import org.shardflake.jdbc.Sql;
  */
 public record Rows(String name, String columns, String key, String hash) {
 
-    /** What the text of a value depends on. */
+    /** Settings that affect the text of a value. */
     public static final String SETTINGS =
             "SET extra_float_digits = 1; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC'; SET bytea_output = 'hex'; SET xmlbinary = 'base64'; SET lc_monetary = 'C'";
 
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
 
-    /** Where servers have other encodings. */
+    /** For servers with different encodings. */
     private static final String MD5_OF_UTF8 = "('x' || left(md5(convert_to((%s)::text, 'UTF8')), 16))::bit(64)::bigint";
 
-    /** The first version with the quick hash. */
+    /** The first version that has the quick hash. */
     private static final int QUICK_SINCE = 14;
 
-    /** Three times as fast, and not promised to be the same on all versions and machines. */
+    /** Three times as fast, but not guaranteed to be the same on all versions and machines. */
     private static final String QUICK = "hash_record_extended(%s, 0)";
 
     private static final String PROBE = "SELECT "
@@ -46,7 +46,7 @@ public record Rows(String name, String columns, String key, String hash) {
                     "ROW(17, 17::bigint, 'shardflake'::text COLLATE \"C\", '2025-01-01 UTC'::timestamptz, gen)")
             + " FROM (VALUES ('00000000-0000-0000-0000-000000000007'::uuid)) v (gen)";
 
-    /** Values of these types are hashed as they are; values of others may be equal and not the same, such as 1.0 and 1.00. */
+    /** Types whose values are hashed as they are; values of other types may be equal yet differ, such as 1.0 and 1.00. */
     private static final String EXACT = "'{int2,int4,int8,bool,uuid,date,timestamp,timestamptz,bytea}'::regtype[]";
 
     private static final String BUCKET = "('x' || left(md5((%s)::text), 3))::bit(12)::integer";
@@ -71,14 +71,13 @@ public record Rows(String name, String columns, String key, String hash) {
      */
     public record Digest(long count, String sum) {}
 
-    /** The rows of a table on two servers: the quick hash, if both make the same of it. */
+    /** The rows of a table on two servers, with the quick hash if both compute it alike. */
     public static Rows of(Connection one, Connection other, String table) throws SQLException {
         return of(List.of(one, other), table, null);
     }
 
     /**
-     * Some columns of the rows of a table, which tables of other names may have too: with the quick hash, if all servers make
-     * the same of it.
+     * Some columns of a table's rows, comparable with tables of other names; with the quick hash if all servers compute it alike.
      *
      * @param connections to all servers with such rows; the table is on the first
      * @param columns the names, not quoted; null for all
@@ -106,7 +105,7 @@ public record Rows(String name, String columns, String key, String hash) {
         return probes.size() == 1 ? QUICK : MD5;
     }
 
-    /** Of all rows. The order of the rows does not matter. */
+    /** Covers all rows, in any order. */
     public Digest digest(Connection connection) throws SQLException {
         String sql = "SELECT count(*), COALESCE(sum(%s), 0) FROM %s".formatted(hash.formatted(columns), name);
         return Sql.list(connection, sql, row -> new Digest(row.getLong(1), row.getString(2)))
@@ -116,13 +115,13 @@ public record Rows(String name, String columns, String key, String hash) {
     /**
      * A query for the number, rows and sum of hashes of each part of another table's rows.
      *
-     * @param part SQL for an integer that says which part a row belongs to
+     * @param part SQL for an integer that identifies the part of a row
      */
     public String digestsBy(String part, String table) {
         return "SELECT %s, count(*), COALESCE(sum(%s), 0) FROM %s".formatted(part, hash.formatted(columns), table);
     }
 
-    /** Of the rows whose key falls into each of 4096 buckets. */
+    /** Covers the rows whose key falls into each of 4096 buckets. */
     public Map<Integer, Digest> bucketDigests(Connection connection) throws SQLException {
         String sql = "SELECT %s, count(*), sum(%s) FROM %s GROUP BY 1"
                 .formatted(BUCKET.formatted(key), hash.formatted(columns), name);
@@ -136,7 +135,7 @@ public record Rows(String name, String columns, String key, String hash) {
         return hashes(connection, BUCKET.formatted(key), connection.createArrayOf("integer", buckets.toArray()));
     }
 
-    /** Hashes of the rows with some keys; those that are not there are left out. */
+    /** Hashes of the rows with these keys; missing rows are left out. */
     public Map<String, Long> withKeys(Connection connection, Collection<String> keys) throws SQLException {
         return hashes(connection, "(%s)::text".formatted(key), connection.createArrayOf("text", keys.toArray()));
     }
@@ -149,7 +148,7 @@ public record Rows(String name, String columns, String key, String hash) {
         return hashes;
     }
 
-    /** Sets a connection up to be compared with another one by what both see. */
+    /** Sets a connection up so that what it sees can be compared with another. */
     public static void prepare(Connection connection) throws SQLException {
         Sql.execute(connection, SETTINGS);
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Whether rows on one server are the same as on another. */
+/** Compares rows between servers. */
 @NullMarked
 package org.shardflake.compare;
 

@@ -17,8 +17,8 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * What a move brings along although no changelog may have it: owners, privileges, default privileges and comments. Without the
- * owner, for one, a SECURITY DEFINER function would have the rights of whoever moves its shard.
+ * The properties that a move carries although no changelog may contain them: owners, privileges, default privileges and comments.
+ * Without its owner, a SECURITY DEFINER function would have the rights of whoever moves its shard.
  */
 final class CarriedProperties {
 
@@ -39,27 +39,26 @@ final class CarriedProperties {
         this.target = target;
     }
 
-    /** A property of an object, with the statements that take it away and that set it. */
+    /** A property of an object, with the statements that remove it and that set it. */
     private record Property(int turn, String object, String value, List<String> clear, List<String> put) {}
 
-    /** Whether a line of {@link ShardDescription} is about one of them. */
+    /** Whether a line of {@link ShardDescription} describes such a property. */
     static boolean has(String line) {
         return PREFIXES.stream().anyMatch(line::startsWith);
     }
 
     /**
-     * Makes those of a shard on the target what they are on the source, within the caller's transaction. The shard has the same
-     * objects on both.
+     * Sets a shard's properties on the target to those on the source, within the caller's transaction. Both have the same objects.
      */
     void carry(int shard) throws SQLException {
         List<Property> wanted = read(source, shard);
         List<Property> there = read(target, shard);
         carry(only(wanted, turn -> turn == OWNERS), only(there, turn -> turn == OWNERS));
-        there = read(target, shard); // a new owner has the privileges of the old one
+        there = read(target, shard); // a new owner gets the privileges of the old one
         List<Property> privileges = only(wanted, turn -> turn > OWNERS && turn < COMMENTS);
         List<Property> privilegesThere = only(there, turn -> turn > OWNERS && turn < COMMENTS);
         if (!values(privileges).equals(values(privilegesThere))) {
-            // All, since to revoke a table's takes those of its columns along.
+            // All of them, since revoking a table's privileges also revokes those of its columns.
             run(privilegesThere.stream().flatMap(property -> property.clear().stream()));
             run(privileges.stream().flatMap(property -> property.put().stream()));
         }

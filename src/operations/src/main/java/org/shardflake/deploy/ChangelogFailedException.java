@@ -6,7 +6,7 @@ package org.shardflake.deploy;
 
 import java.io.Serial;
 
-/** Thrown when the first shards show that a changeset can be deployed to none; no other shard was begun. */
+/** Thrown when the first shards show that a changeset cannot be deployed to any; no other shard was begun. */
 public final class ChangelogFailedException extends DeployException {
 
     @Serial
@@ -19,7 +19,7 @@ public final class ChangelogFailedException extends DeployException {
         this.failure = failure;
     }
 
-    /** How it failed on the first of them, which is as it was. */
+    /** The failure on the first of them, which is unchanged. */
     public ShardFailure failure() {
         return failure;
     }

@@ -10,28 +10,31 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 
 /**
- * Shards that are created in one transaction, all schemas before the first table: each new schema makes PostgreSQL plan anew what
- * functions had planned.
+ * Batches of shards created in one transaction, all schemas before the first table: each new schema makes PostgreSQL discard the
+ * cached plans of functions.
  */
 final class CreationBatches {
 
-    /** More make it no quicker, and are undone together when one of them fails. */
+    /** More is no faster, and all are undone together when one fails. */
     private static final int MOST_SHARDS = 10;
 
-    /** Leaves room in PostgreSQL's table of locks, by default 6,400, for some connections, and for statements that create much. */
+    /**
+     * Leaves room in PostgreSQL's lock table, 6,400 locks by default, for some connections, and for statements that create many
+     * objects.
+     */
     private static final int MOST_STATEMENTS = 100;
 
-    /** What would last to the end of the transaction, and so reach the next shard. */
+    /** Statements whose effect lasts to the end of the transaction, and so reaches the next shard. */
     private static final Pattern LASTING = Pattern.compile(
             "(?:^|;|\\bBEGIN\\b)\\s*(?:SET|RESET)\\b|\\bset_config\\b|\\bTEMP(?:ORARY)?\\b", Pattern.CASE_INSENSITIVE);
 
     private CreationBatches() {}
 
     /**
-     * Divides shards that are to be created.
+     * Divides the shards to be created into batches.
      *
-     * @param sql of a shard
-     * @param connections over which they are to be spread
+     * @param sql the SQL of a shard
+     * @param connections over which the batches are spread
      */
     static <S> List<List<S>> of(List<S> shards, Function<S, List<String>> sql, int connections) {
         List<S> together = new ArrayList<>();
@@ -54,7 +57,7 @@ final class CreationBatches {
         return batches;
     }
 
-    /** How many statements there are, also where Liquibase was told not to split a text. */
+    /** The number of statements, even where Liquibase was told not to split a text. */
     private static int count(List<String> statements) {
         return statements.stream()
                 .mapToInt(statement -> statement.split(";").length)

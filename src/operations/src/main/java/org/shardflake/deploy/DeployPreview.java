@@ -11,11 +11,11 @@ import java.util.Map;
 import org.shardflake.Sharding;
 
 /**
- * What a deployment would do.
+ * The changes that a deployment would make.
  *
  * @param shards how many shards of each server need something
  * @param example a shard that needs something, or -1 if none does
- * @param sql what it would be given
+ * @param sql its SQL for that shard
  */
 public record DeployPreview(Map<String, Integer> shards, int example, List<String> sql) {
 

@@ -6,7 +6,7 @@ package org.shardflake.deploy;
 
 import java.io.Serial;
 
-/** A deployment that the state of things forbids: a changeset that was edited, or another deployment at work. */
+/** A deployment that the current state forbids: an edited changeset, or another deployment at work. */
 public final class DeployRefusedException extends DeployException {
 
     @Serial

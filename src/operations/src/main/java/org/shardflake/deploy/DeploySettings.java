@@ -9,16 +9,16 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * How a changelog is deployed.
+ * Settings for deploying a changelog.
  *
- * @param searchPath the directory that the changelog and its includes are looked for in
+ * @param searchPath the directory to search for the changelog and its includes
  * @param contexts Liquibase's contexts, separated by commas; empty selects all changesets
  * @param labels Liquibase's label expression; empty selects all changesets
- * @param parameters changelog parameters; {@code shard.schema} is there in any case
- * @param lockTimeout how long a statement waits for a lock before its shard is tried again later
+ * @param parameters changelog parameters; {@code shard.schema} is always defined
+ * @param lockTimeout how long a statement waits for a lock before its shard is retried later
  * @param statementTimeout how long a statement may run
- * @param tries how often a shard is tried that another session's locks keep from being changed: 1 or more
- * @param connections how many shards of a server that exist are changed at a time: 1 or more
+ * @param tries how often to try a shard that other sessions keep locked: 1 or more
+ * @param connections how many existing shards of a server to change at a time: 1 or more
  * @param stopAtFailure whether the first shard that fails ends the deployment
  * @param allowPublic whether changesets may name schema {@code public}
  * @param checks which checks keep rows of other shards out of new tables
@@ -36,7 +36,7 @@ public record DeploySettings(
         boolean allowPublic,
         RowChecks checks) {
 
-    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; goes on after a failure, and refuses {@code public}. */
+    /** Lock timeout 1 s, statement timeout 5 minutes, 10 tries, 2 connections; continues after a failure, and refuses {@code public}. */
     public static DeploySettings defaults(Path searchPath) {
         return new DeploySettings(
                 searchPath,
@@ -59,7 +59,7 @@ public record DeploySettings(
         }
     }
 
-    /** These settings, with changesets that may name schema {@code public} or not. */
+    /** A copy of these settings that allows or refuses changesets naming schema {@code public}. */
     public DeploySettings withPublic(boolean allowed) {
         return new DeploySettings(
                 searchPath,

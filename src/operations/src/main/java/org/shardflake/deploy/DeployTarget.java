@@ -10,10 +10,10 @@ import org.shardflake.ShardSet;
 import org.shardflake.server.ServerUrl;
 
 /**
- * A server, and which of its shards to deploy to.
+ * A server and the shards on it to deploy to.
  *
  * @param server its name in the shard map
- * @param url where it is, with what is needed to log in
+ * @param url its URL, including what is needed to log in
  */
 public record DeployTarget(String server, ServerUrl url, ShardSet shards) {
 

@@ -11,8 +11,8 @@ import java.sql.Statement;
 import java.util.List;
 
 /**
- * The SQL of every changeset that shards of a server have had, in {@code shardflake_deploy.changeset}, so that a shard can be
- * deployed to another server without its changelog at hand.
+ * The SQL of every changeset deployed to a server's shards, in {@code shardflake_deploy.changeset}, so that a shard can be recreated
+ * on another server without its changelog.
  */
 final class DeployedSql {
 

@@ -17,7 +17,7 @@ import java.util.TreeMap;
 /** Finds shards whose schema differs from that of most of their peers. */
 final class DriftSearch {
 
-    /** So many shards are described in full; the others only named. */
+    /** The number of shards described in full; the others are only named. */
     private static final int DESCRIBED = 20;
 
     private record Found(DeployTarget target, int shard, String fingerprint) {}
@@ -25,7 +25,7 @@ final class DriftSearch {
     private final List<Found> shards = new ArrayList<>();
     private final Map<DeployTarget, Integer> versions = new HashMap<>();
 
-    /** Adds the shards of a server; from any thread. */
+    /** Adds the shards of a server. Safe for any thread. */
     void add(DeployTarget target, Connection connection) throws SQLException {
         int version = connection.getMetaData().getDatabaseMajorVersion();
         Map<Integer, String> fingerprints = ShardDescription.fingerprints(connection, target.shards(), false);
@@ -53,7 +53,7 @@ final class DriftSearch {
         }
     }
 
-    /** The shards that differ, with what differs in the first of them. */
+    /** The differing shards, with the differences of the first of them. */
     synchronized List<ShardDrift> find() throws SQLException {
         if (isAcrossVersions()) {
             readAcrossVersions();

@@ -15,8 +15,8 @@ import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Whether indexes, checks and generated columns of shards can be computed with an empty search_path, as the workers of logical
- * replication do. A function that calls another one without its schema works for the application, and stops every move.
+ * Checks whether indexes, checks and generated columns of shards can be computed with an empty search_path, as logical replication
+ * workers do. A function that calls another without its schema works for the application but stops every move.
  */
 public final class EmptySearchPath {
 
@@ -25,7 +25,7 @@ public final class EmptySearchPath {
 
     private EmptySearchPath() {}
 
-    /** SQL that fails when something in the shards cannot, and otherwise changes nothing. */
+    /** SQL that fails if something in the shards cannot be computed, and otherwise changes nothing. */
     static String checkSql(ShardSet shards) {
         return CHECK.replace(
                 "@schemas",
@@ -34,7 +34,7 @@ public final class EmptySearchPath {
                         .collect(Collectors.joining(", ", "ARRAY[", "]")));
     }
 
-    /** Says what cannot be computed, and why; in the connection's transaction if there is one, which is lost then. */
+    /** Says what cannot be computed and why; runs in the connection's transaction, if any, which is then lost. */
     public static Optional<String> check(Connection connection, ShardSet shards) throws SQLException {
         try {
             if (connection.getAutoCommit()) {

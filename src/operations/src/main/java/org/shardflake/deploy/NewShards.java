@@ -17,8 +17,8 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /**
- * Looks, before shards are created, whether they are new: an empty shard beside one with rows, or in place of one that is gone, would
- * hide what was lost.
+ * Checks that shards about to be created are really new: an empty shard beside one with rows, or in place of a lost one, would hide
+ * what was lost.
  */
 final class NewShards {
 
@@ -36,10 +36,10 @@ final class NewShards {
     }
 
     /**
-     * What a server has to say.
+     * The answers of a server.
      *
      * @param present the shards it has
-     * @param remembered those that a move brought or took
+     * @param remembered shards that a move brought or took
      */
     private record Known(ShardSet present, ShardSet remembered) {
 
@@ -60,9 +60,9 @@ final class NewShards {
     }
 
     /**
-     * @param missing shards that are to be created on a server
-     * @param gone those of them that it has the history of
-     * @throws DeployRefusedException if one of them must not be
+     * @param missing shards to be created on a server
+     * @param gone those of them whose history the server has
+     * @throws DeployRefusedException if one of them must not be created
      */
     void check(String server, ShardSet missing, ShardSet gone) {
         if (missing.isEmpty()) {

@@ -15,13 +15,13 @@ import liquibase.exception.PreconditionFailedException;
 import liquibase.precondition.core.PreconditionContainer;
 import org.shardflake.Sharding;
 
-/** Asks Liquibase, on a shard, whether a changeset's preconditions hold there. */
+/** Asks Liquibase whether a changeset's preconditions hold on a shard. */
 final class Preconditions {
 
-    /** What becomes of a changeset on a shard. */
+    /** The outcome for a changeset on a shard. */
     enum Outcome {
         RUN,
-        /** Not run, and never to be asked again. */
+        /** Not run, and never checked again. */
         MARK_RAN,
         /** Not run this time. */
         SKIP
@@ -36,7 +36,7 @@ final class Preconditions {
     /**
      * Checks the preconditions of a changeset, inside the transaction that would deploy it.
      *
-     * @throws DeployException if they do not hold and the changeset says to halt then
+     * @throws DeployException if they do not hold and the changeset says to halt in that case
      */
     Outcome check(Connection connection, int shard, ShardChangeSet changeSet) throws SQLException {
         if (!changeSet.hasPreconditions()) {

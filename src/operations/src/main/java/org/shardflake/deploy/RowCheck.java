@@ -10,14 +10,14 @@ import java.util.List;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A column of a shard's table that says which shard a row belongs to.
+ * A column of a shard's table that identifies the shard of a row.
  *
- * @param table with its schema, as it is written in SQL
+ * @param table with its schema, as written in SQL
  * @param column its name
- * @param name of the check
- * @param condition what holds for rows of the shard
- * @param key the columns that tell rows apart, as they are written in SQL
- * @param present whether there is a constraint of that name
+ * @param name the name of the check
+ * @param condition the condition that the shard's rows meet
+ * @param key the columns that identify a row, as written in SQL
+ * @param present whether a constraint of that name exists
  * @param validated whether it is known to hold for all rows
  */
 record RowCheck(
@@ -42,7 +42,7 @@ record RowCheck(
               FROM shardflake.checks(?) c JOIN pg_class t ON t.oid = c.target
             """;
 
-    /** Those that a shard's tables have or should have. */
+    /** The checks that a shard's tables have or should have. */
     static List<RowCheck> of(Connection connection, int shard) throws SQLException {
         return Sql.list(
                 connection,

@@ -14,15 +14,15 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Which checks keep rows of other shards out of new tables: that of ids, and that of the uid if its column is known.
+ * The checks that keep rows of other shards out of new tables: one for ids, and one for the uid if its column is known.
  *
  * @param wanted whether new tables get them
- * @param uidColumn the column that holds the uid, to be recorded on the servers; null leaves what they have recorded
+ * @param uidColumn the column that holds the uid, to be recorded on the servers; null keeps what they have recorded
  * @param shardCount how many shards the installation has, if the column is given
  */
 public record RowChecks(boolean wanted, @Nullable String uidColumn, int shardCount) {
 
-    /** Those for ids, and for the uid what the servers have recorded. */
+    /** Checks for ids, and for the uid as recorded on the servers. */
     public static final RowChecks RECORDED = new RowChecks(true, null, 0);
 
     private static final String RECORD = """
@@ -30,7 +30,7 @@ public record RowChecks(boolean wanted, @Nullable String uidColumn, int shardCou
             ON CONFLICT (only_row) DO UPDATE SET column_name = excluded.column_name, shard_count = excluded.shard_count
             """;
 
-    /** Records the column on the servers; if none is given, on those that do not know yet what the others do. */
+    /** Records the column on the servers; if none is given, on those that lack what the others have recorded. */
     void record(Collection<Connection> servers) throws SQLException {
         if (uidColumn != null) {
             for (Connection server : servers) {

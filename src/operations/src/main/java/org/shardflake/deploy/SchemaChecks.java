@@ -18,16 +18,16 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
- * Adds to tables that exist the checks that new ones get: rows whose id or uid is of another shard are refused. What is done lasts, so
- * it may be interrupted at any moment and run again.
+ * Adds to existing tables the checks that new ones get: they refuse rows whose id or uid is of another shard. Each step is durable,
+ * so it can be interrupted at any moment and run again.
  *
- * <p>Close it to give the servers' deploy locks back. Not thread-safe.
+ * <p>Closing it releases the servers' deploy locks. Not thread-safe.
  */
 public final class SchemaChecks implements AutoCloseable {
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
 
-    /** Other sessions are in the way: lock timeout, deadlock. */
+    /** Conflicts with other sessions: lock timeout, deadlock. */
     private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
 
     private static final String CHECK_VIOLATION = "23514";
@@ -39,9 +39,9 @@ public final class SchemaChecks implements AutoCloseable {
     private SchemaChecks() {}
 
     /**
-     * What was found and done on a server.
+     * The result on one server.
      *
-     * @param present checks that were there and hold
+     * @param present checks that existed and hold
      * @param added checks that were added, or validated
      * @param busy tables that others kept locked
      */
@@ -49,7 +49,7 @@ public final class SchemaChecks implements AutoCloseable {
             String server, int shards, int present, int added, List<StrayRows> strays, List<String> busy) {}
 
     /**
-     * Connects to the servers, and keeps deployments and moves from them.
+     * Connects to the servers, and blocks deployments and moves on them.
      *
      * @throws DeployRefusedException if another deployment is at work, or a function library is older than the checks
      */
@@ -83,11 +83,11 @@ public final class SchemaChecks implements AutoCloseable {
     }
 
     /**
-     * Adds what is missing to tables that have no rows of other shards.
+     * Adds missing checks to tables that have no rows of other shards.
      *
-     * @param lockTimeout how long a statement waits for a lock before it is tried again
-     * @param dryRun look for such rows, and change nothing
-     * @param done told how many shards were done since it was last told
+     * @param lockTimeout how long a statement waits for a lock before it is retried
+     * @param dryRun look for such rows, but change nothing
+     * @param done receives the number of shards done since its last call
      */
     public List<ServerReport> run(Duration lockTimeout, boolean dryRun, IntConsumer done) throws InterruptedException {
         return Sql.translating(() -> examine(lockTimeout, dryRun, done));
@@ -112,7 +112,7 @@ public final class SchemaChecks implements AutoCloseable {
         return reports;
     }
 
-    /** Rows of other shards in tables that no check is known to hold for; reads these tables. */
+    /** Rows of other shards in tables without a check known to hold; reads these tables. */
     public static List<StrayRows> strays(Connection connection, String server, ShardSet shards) throws SQLException {
         List<StrayRows> strays = new ArrayList<>();
         for (int shard : shards.stream().toArray()) {
@@ -141,7 +141,7 @@ public final class SchemaChecks implements AutoCloseable {
             this.dryRun = dryRun;
         }
 
-        /** Looks for rows of other shards first: under a check that is not valid they could not even be updated. */
+        /** Looks for rows of other shards first: under a check that is not valid, they could not even be updated. */
         void examine(RowCheck check) throws SQLException, InterruptedException {
             if (check.validated()) {
                 present++;
@@ -185,7 +185,7 @@ public final class SchemaChecks implements AutoCloseable {
                     if (!IN_THE_WAY.contains(String.valueOf(e.getSQLState()))) {
                         throw e;
                     }
-                    Thread.sleep(50L * tried); // lets those who wait behind it pass
+                    Thread.sleep(50L * tried); // lets sessions queued behind it pass
                 }
             }
             return false;

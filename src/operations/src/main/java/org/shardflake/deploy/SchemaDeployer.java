@@ -30,7 +30,7 @@ import org.shardflake.server.ServerUrl;
 /**
  * Deploys one Liquibase changelog to the shards of several servers, all servers at once.
  *
- * <p>Close it to give the servers' deploy locks back. Not thread-safe.
+ * <p>Closing it releases the servers' deploy locks. Not thread-safe.
  */
 public final class SchemaDeployer implements AutoCloseable {
 
@@ -46,7 +46,7 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Reads the changelog, connects to the servers, and finds out what every shard needs. Changes nothing.
+     * Reads the changelog, connects to the servers, and determines what every shard needs. Changes nothing.
      *
      * @throws DeployException if that is not possible, or a changeset was edited after a shard had it
      */
@@ -85,8 +85,8 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Refuses to create shards that may have rows elsewhere, or had rows that are gone. The servers' deploy locks are held, so no
-     * other deployment or move creates them meanwhile.
+     * Refuses to create shards that may have rows elsewhere, or whose rows are gone. The servers' deploy locks are held, so no other
+     * deployment or move creates them meanwhile.
      *
      * @param servers all of the shard map, by name
      * @param recreate shards whose rows are known to be lost
@@ -100,8 +100,8 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Refuses changesets with SQL that does not belong into a shard; {@link #deploy} does so itself. Those that all shards have had
-     * are done, whatever is in them.
+     * Refuses changesets with SQL that does not belong in a shard; {@link #deploy} does so itself. Changesets that all shards have
+     * had are accepted, whatever they contain.
      *
      * @throws DeployRefusedException if one names a shard or {@code public}, ends its transaction, or changes the search_path
      */
@@ -117,7 +117,7 @@ public final class SchemaDeployer implements AutoCloseable {
         });
     }
 
-    /** A rollback may have been edited since: it is no part of the checksum. */
+    /** A rollback may have been edited since: the checksum does not cover it. */
     private void checkRollBack(int count) {
         Set<ShardChangeSet> undone = deployments.stream()
                 .flatMap(deployment -> deployment.shardsWithHistory().stream()
@@ -137,24 +137,24 @@ public final class SchemaDeployer implements AutoCloseable {
         }
     }
 
-    /** How many shards need something. */
+    /** The number of shards that need something. */
     public int pendingShards() {
         return deployments.stream()
                 .mapToInt(deployment -> deployment.pending().size())
                 .sum();
     }
 
-    /** What would be done, by server, with the SQL of the first shard that needs something. */
+    /** The pending changes by server, with the SQL of the first shard that needs something. */
     public DeployPreview preview() {
         return DeployPreview.of(deployments);
     }
 
     /**
-     * Brings the function library up to date, deploys what is needed, to one shard before all others, and reads the result back.
+     * Updates the function library, deploys what is needed, to one shard before all others, and reads the result back.
      *
-     * @param done told how many shards were done since it was last told; from several threads
+     * @param done receives the number of shards done since its last call; called from several threads
      * @throws DeployRefusedException as {@link #check} does
-     * @throws ChangelogFailedException if a changeset can be deployed to no shard
+     * @throws ChangelogFailedException if a changeset cannot be deployed to any shard
      */
     public DeployReport deploy(IntConsumer done) throws InterruptedException {
         return Sql.translating(() -> {
@@ -185,8 +185,8 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Deploys to one shard before the others, so that an error of the changelog is met once. The shard may itself be what is wrong,
-     * changed by hand: so after an error another shard is asked, of another server if there is one.
+     * Deploys to one shard before the others, so that an error in the changelog occurs only once. The shard itself may be at fault,
+     * if it was changed by hand, so after an error another shard is tried, on another server if there is one.
      */
     private void tryFirst(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
             throws InterruptedException {
@@ -220,7 +220,7 @@ public final class SchemaDeployer implements AutoCloseable {
         stop.set(settings.stopAtFailure());
     }
 
-    /** Whether a changeset can be deployed, since some shard has had it. */
+    /** Whether a changeset is known to be deployable, since some shard has had it. */
     private boolean isDeployed(String key) {
         return changeSets.stream()
                 .filter(changeSet -> changeSet.key().equals(key))
@@ -253,7 +253,7 @@ public final class SchemaDeployer implements AutoCloseable {
      * Undoes the last changesets that every shard has had, the latest first, each shard in one transaction.
      *
      * @param count how many changesets: 1 or more
-     * @param done told how many shards were done since it was last told; from several threads
+     * @param done receives the number of shards done since its last call; called from several threads
      */
     public DeployReport rollBack(int count, IntConsumer done) throws InterruptedException {
         return Sql.translating(() -> {
@@ -269,7 +269,7 @@ public final class SchemaDeployer implements AutoCloseable {
         });
     }
 
-    /** What {@link #rollBack} would do, by server, with the SQL of the first shard that has something to undo. */
+    /** The changes that {@link #rollBack} would make, by server, with the SQL of the first shard that has something to undo. */
     public DeployPreview previewRollBack(int count) {
         checkRollBack(count);
         return DeployPreview.ofRollBack(deployments, changeSets, count);
@@ -292,7 +292,7 @@ public final class SchemaDeployer implements AutoCloseable {
         return new DeployReport(changeSets.size(), servers, all, readBack ? verify() : List.of());
     }
 
-    /** Liquibase's word, and ours, is not proof: shards with one history must have one schema. */
+    /** Neither Liquibase's records nor ours are proof: shards with the same history must have the same schema. */
     private List<ShardDrift> verify() throws SQLException, InterruptedException {
         DriftSearch search = new DriftSearch();
         List<Boolean> read = inParallel(deployments.stream()

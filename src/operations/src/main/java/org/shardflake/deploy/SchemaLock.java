@@ -10,7 +10,7 @@ import java.time.Duration;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
-/** The lock under which the schema of a server's shards changes. It goes with its session, if that ends earlier. */
+/** The lock under which the schema of a server's shards changes. It is released when its session ends, if not before. */
 public final class SchemaLock implements AutoCloseable {
 
     private static final String KEY = "hashtext('shardflake.schema')";
@@ -22,10 +22,10 @@ public final class SchemaLock implements AutoCloseable {
     }
 
     /**
-     * Takes the lock of the server that a connection in auto-commit mode is with.
+     * Takes the lock on the server of a connection in auto-commit mode.
      *
-     * @param patience how long to wait for others; a session whose process was killed takes the server a moment to notice
-     * @throws DeployRefusedException if others have had it for that long
+     * @param patience how long to wait for others; a server takes a moment to notice that a session's process was killed
+     * @throws DeployRefusedException if others have held it for that long
      */
     public static SchemaLock take(Connection connection, String server, Duration patience) throws SQLException {
         Poll poll = Poll.everyMillis(100, patience);

@@ -16,17 +16,17 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * How far the shards of some servers are.
+ * The deployment state of the shards of some servers.
  *
  * @param groups shards with the same history, by server; the largest group of a server first
- * @param drifts shards whose real schema differs from most others', if that was asked for
+ * @param drifts shards whose actual schema differs from most others', if requested
  */
 public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
 
     /**
      * Shards of a server that are at the same changeset.
      *
-     * @param changeSets how many changesets they have had; 0 also for shards that are not on the server at all
+     * @param changeSets how many changesets they have had; 0 also for shards missing from the server
      * @param last the last of them, as path, id and author, or what is missing
      */
     public record Group(String server, ShardSet shards, int changeSets, String last) {}
@@ -44,7 +44,7 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
             "(SELECT NULL::text AS id, NULL::text AS author, NULL::text AS filename, 0 AS orderexecuted WHERE false)";
 
     /**
-     * Reads the history on every server, and with {@code drift} the real schemas too.
+     * Reads the history on every server, and with {@code drift} the actual schemas too.
      */
     public static SchemaStatus read(List<DeployTarget> targets, boolean drift) {
         return Sql.translating(() -> readAll(targets, drift));

@@ -28,7 +28,7 @@ import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.sql.NewerVersionException;
 
-/** The deployment of one server: what its shards need, and the doing of it. Holds the server's deploy lock until closed. */
+/** The deployment to one server: determines what its shards need, and deploys it. Holds the server's deploy lock until closed. */
 final class ServerDeployment implements AutoCloseable {
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
@@ -54,9 +54,9 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Connects and finds out what each shard needs. Changes nothing on the server.
+     * Connects and determines what each shard needs. Changes nothing on the server.
      *
-     * @throws DeployException if another deployment works on this server, or it has another epoch or a newer function library
+     * @throws DeployException if another deployment is running on this server, or it has another epoch or a newer function library
      */
     static ServerDeployment prepare(
             DeployTarget target, IdLayout layout, List<ShardChangeSet> changeSets, DeploySettings settings)
@@ -85,9 +85,9 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Brings the function library and the history's tables up to date: the first that is changed, when nothing was refused.
+     * Updates the function library and the history's tables: the first change, made once nothing was refused.
      *
-     * @param deployment what Liquibase calls a run, the same on all servers
+     * @param deployment Liquibase's name for a run, the same on all servers
      */
     void begin(List<ShardChangeSet> changeSets, String deployment) throws SQLException {
         this.deployment = deployment;
@@ -132,7 +132,7 @@ final class ServerDeployment implements AutoCloseable {
 
     private static boolean isEdited(ShardChangeSet changeSet, Map<String, @Nullable String> had) {
         String before = had.get(changeSet.key());
-        // Checksums of another version of Liquibase's formula, the part before the colon, cannot be compared.
+        // Checksums of another version of Liquibase's formula (the part before the colon) cannot be compared.
         int version = changeSet.checksum().indexOf(':') + 1;
         return before != null
                 && before.startsWith(changeSet.checksum().substring(0, version))
@@ -151,23 +151,23 @@ final class ServerDeployment implements AutoCloseable {
         return present;
     }
 
-    /** Changesets that were edited after they had been deployed, as messages. */
+    /** Messages about changesets that were edited after deployment. */
     List<String> edited() {
         return edited;
     }
 
-    /** The shards that are not on this server, and will be created. */
+    /** The shards that are not on this server and will be created. */
     ShardSet missing() {
         return ShardSet.of(
                 plans.stream().filter(ShardPlan::create).map(ShardPlan::shard).toList());
     }
 
-    /** Those of them that were deployed here before. */
+    /** The shards to be created that were deployed here before. */
     ShardSet gone() {
         return ShardSet.of(gone);
     }
 
-    /** What shards need, in order; those that need nothing left out. */
+    /** The plans of shards that need something, in order. */
     List<ShardPlan> pending() {
         return plans.stream().filter(plan -> !plan.isEmpty()).toList();
     }
@@ -182,24 +182,24 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Deploys what is pending, some shards at a time, but for what was {@link #runFirst run first}; returns all failures.
+     * Deploys what is pending, several shards at a time, except what was {@link #runFirst run first}; returns all failures.
      *
-     * @param done told how many shards were done since it was last told
-     * @param stop set when the rest is not to be begun, by a failure here or elsewhere
+     * @param done receives the number of shards done since its last call
+     * @param stop set when no further shard is to be started, by a failure here or elsewhere
      */
     Collection<ShardFailure> run(Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
             throws SQLException, InterruptedException {
         List<ShardPlan> rest = new ArrayList<>(pending());
         rest.removeAll(tried);
         failures.addAll(workers(preconditions, done, stop).deploy(rest));
-        Sql.awaitDisk(control); // the shards' commits did not wait for it
+        Sql.awaitDisk(control); // the shards' commits did not wait for the disk
         return failures;
     }
 
     /**
-     * Deploys to one of the shards, before {@link #run} does so to the others. Returns how it failed, if it did.
+     * Deploys to one of the shards before {@link #run} deploys to the others. Returns its failure, if any.
      *
-     * @param plan one that is pending
+     * @param plan a pending plan
      */
     Optional<ShardFailure> runFirst(ShardPlan plan, Preconditions preconditions, IntConsumer done)
             throws InterruptedException {
@@ -216,7 +216,7 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Undoes the last changesets that each shard has had, the latest first.
+     * Undoes each shard's last changesets, the latest first.
      *
      * @param changeSets those of the changelog, in order
      */
@@ -229,7 +229,7 @@ final class ServerDeployment implements AutoCloseable {
             throws SQLException, InterruptedException {
         Collection<ShardFailure> failures = workers(preconditions, done, stop)
                 .each(shardsWithHistory(), (run, shard) -> run.undo(shard, latest(changeSets, count, shard)));
-        Sql.awaitDisk(control); // the shards' commits did not wait for it
+        Sql.awaitDisk(control); // the shards' commits did not wait for the disk
         return failures;
     }
 
@@ -250,7 +250,7 @@ final class ServerDeployment implements AutoCloseable {
                 .toList();
     }
 
-    /** The last changesets that a shard has had, the latest first. */
+    /** A shard's last changesets, the latest first. */
     List<ShardChangeSet> latest(List<ShardChangeSet> changeSets, int count, int shard) {
         List<ShardChangeSet> had = new ArrayList<>(changeSets);
         had.removeIf(changeSet -> !history.getOrDefault(shard, Map.of()).containsKey(changeSet.key()));
@@ -258,7 +258,7 @@ final class ServerDeployment implements AutoCloseable {
         return had.subList(0, Math.min(count, had.size()));
     }
 
-    /** Adds what the shards' schemas are now. */
+    /** Adds the shards' current schemas. */
     void addTo(DriftSearch search) throws SQLException {
         search.add(target, control);
     }

@@ -10,18 +10,18 @@ import java.util.Optional;
 /**
  * A changeset as the SQL that deploys it to a shard.
  *
- * <p>Tables are not qualified in it, or by {@link #TEMPLATE_SCHEMA}, which stands for the schema of the shard.
+ * <p>Table names in it are unqualified, or qualified by {@link #TEMPLATE_SCHEMA}, which stands for the shard's schema.
  *
- * @param path the changelog file it is in
- * @param files where its text may be, as they are called below the search path
+ * @param path its changelog file
+ * @param files where its text may be, as paths below the search path
  * @param checksum Liquibase's, the same for all shards
  * @param sql its statements
- * @param rollbackSql the statements that undo it, none if it cannot be undone
- * @param inTransaction whether it can share a transaction with others; false as for CREATE INDEX CONCURRENTLY
- * @param runOnChange whether it runs again when its checksum is another
+ * @param rollbackSql the statements that undo it; none if it cannot be undone
+ * @param inTransaction whether it can share a transaction with others; false for CREATE INDEX CONCURRENTLY, for example
+ * @param runOnChange whether it runs again when its checksum changes
  * @param runAlways whether it runs at every deployment
  * @param hasPreconditions whether Liquibase must be asked on each shard
- * @param lasts whether it may leave something in its session, such as a setting, that the next shard must not meet
+ * @param lasts whether it may leave something in its session, such as a setting, that the next shard must not see
  */
 record ShardChangeSet(
         String id,
@@ -38,15 +38,15 @@ record ShardChangeSet(
         boolean hasPreconditions,
         boolean lasts) {
 
-    /** What Liquibase takes for the default schema, and {@code ${shard.schema}} becomes. */
+    /** Liquibase's default schema, and the value of {@code ${shard.schema}}. */
     static final String TEMPLATE_SCHEMA = "shardflake_template_shard";
 
-    /** What tells changesets apart, as messages name it. */
+    /** Identifies a changeset in messages. */
     String key() {
         return path + "::" + id + "::" + author;
     }
 
-    /** A statement as it is for one shard. */
+    /** A statement as it runs for one shard. */
     static String forShard(String sql, String schema) {
         return sql.replace(TEMPLATE_SCHEMA, schema);
     }

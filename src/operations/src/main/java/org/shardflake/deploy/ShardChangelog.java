@@ -42,7 +42,7 @@ import liquibase.sqlgenerator.SqlGeneratorFactory;
 import liquibase.statement.SqlStatement;
 import org.shardflake.sql.LiquibaseRun;
 
-/** Reads a Liquibase changelog, in any of its forms, into the SQL of its changesets. */
+/** Reads a Liquibase changelog, in any of its formats, into the SQL of its changesets. */
 final class ShardChangelog implements AutoCloseable {
 
     private final DeploySettings settings;
@@ -58,7 +58,7 @@ final class ShardChangelog implements AutoCloseable {
     /**
      * Opens a changelog.
      *
-     * @throws DeployException if it is not below the search path, or that cannot be read
+     * @throws DeployException if it is not below the search path, or the search path cannot be read
      */
     static ShardChangelog open(Path changelog, DeploySettings settings) {
         Path absolute = changelog.toAbsolutePath().normalize();
@@ -77,9 +77,9 @@ final class ShardChangelog implements AutoCloseable {
     }
 
     /**
-     * The changesets that contexts, labels and database select, in order.
+     * The changesets selected by contexts, labels and database, in order.
      *
-     * @throws DeployException if Liquibase cannot read the changelog or make SQL of it
+     * @throws DeployException if Liquibase cannot read the changelog or generate its SQL
      */
     List<ShardChangeSet> read() {
         try {
@@ -91,7 +91,7 @@ final class ShardChangelog implements AutoCloseable {
         }
     }
 
-    /** Runs work with Liquibase, which finds the changelog's files. */
+    /** Runs work with Liquibase such that it finds the changelog's files. */
     <T> T quietly(Callable<T> work) throws Exception {
         return LiquibaseRun.quietly(resources, work);
     }
@@ -133,7 +133,7 @@ final class ShardChangelog implements AutoCloseable {
         database.setConnection(
                 new OfflineConnection("offline:postgresql?version=15.0&outputLiquibaseSql=none", resources));
         database.setDefaultSchemaName(ShardChangeSet.TEMPLATE_SCHEMA);
-        // Unqualified, so that one text serves every shard, by its search_path.
+        // Unqualified, so that one text serves every shard through its search_path.
         database.setOutputDefaultSchema(false);
         return database;
     }
@@ -223,15 +223,15 @@ final class ShardChangelog implements AutoCloseable {
         }
     }
 
-    /** How Liquibase makes the statements of a change. */
+    /** Liquibase's generation of a change's statements. */
     @FunctionalInterface
     private interface Generation {
         SqlStatement[] of(Database database) throws RollbackImpossibleException;
     }
 
     /**
-     * The SQL of a change. Liquibase, told to cut comments, cuts them out of functions' bodies too, and of all else that it
-     * takes for one: so that is done here.
+     * The SQL of a change. When told to strip comments, Liquibase also strips them from function bodies and from anything that looks
+     * like one, so that is done here.
      */
     private static List<String> sql(Change change, Generation generation, Database database)
             throws RollbackImpossibleException {
@@ -264,10 +264,9 @@ final class ShardChangelog implements AutoCloseable {
     }
 
     /**
-     * Where something in the SQL of a changeset stands, for people: {@code app.sql, line 7}; without a line where the SQL is
-     * Liquibase's own making.
+     * The location in the SQL of a changeset, for display: {@code app.sql, line 7}; without a line if Liquibase generated the SQL.
      *
-     * @param at where in the SQL
+     * @param at the offset in the SQL
      */
     String place(ShardChangeSet changeSet, String sql, int at) {
         for (String name : changeSet.files()) {
@@ -288,7 +287,7 @@ final class ShardChangelog implements AutoCloseable {
         if (found >= 0) {
             return lineOf(text, found + at);
         }
-        // As it is with parameters or comments in it: the one line may be the same.
+        // If the text has parameters or comments in it, this one line may still match.
         int start = sql.lastIndexOf('\n', at - 1) + 1;
         int end = sql.indexOf('\n', at);
         String its = sql.substring(start, end < 0 ? sql.length() : end).strip();
@@ -304,7 +303,7 @@ final class ShardChangelog implements AutoCloseable {
         try (InputStream stream = resources.getExisting(file).openInputStream()) {
             return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
-            return ""; // The line is all that is missing then.
+            return ""; // Then only the line is missing.
         }
     }
 }

@@ -19,17 +19,17 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * What is in the schemas of shards, read from PostgreSQL's catalog: all that {@code pg_dump --schema} would write but rows and
- * positions of sequences, with the schema's own name and the shard's number left out, so that shards can be compared.
+ * The contents of shard schemas, read from PostgreSQL's catalog: everything {@code pg_dump --schema} would write except rows and
+ * sequence positions, without the schema's own name and the shard's number, so that shards can be compared.
  */
 final class ShardDescription {
 
-    /** Up to so many shards it is quicker to go through indexes for each than to read PostgreSQL's catalog as a whole. */
+    /** Up to this many shards, using indexes for each is quicker than reading PostgreSQL's catalog as a whole. */
     private static final int FEW_SHARDS = 50;
 
     private static final String LINES = sql("things.sql") + ",\n" + sql("description.sql");
 
-    /** Without names of NOT NULL, which 18 began to keep, and qualifiers in views, which 16 ceased to write. */
+    /** Omits names of NOT NULL, recorded since 18, and qualifiers in views, dropped since 16. */
     private static final String ACROSS_VERSIONS = """
             , spelled AS (
                 SELECT shard, kind, object,
@@ -48,7 +48,7 @@ final class ShardDescription {
 
     private ShardDescription() {}
 
-    /** Part of a query, from the file of that name beside this class. */
+    /** Part of a query, from the file of that name next to this class. */
     static String sql(String file) {
         try (InputStream text = Objects.requireNonNull(ShardDescription.class.getResourceAsStream(file))) {
             return new String(text.readAllBytes(), UTF_8);
@@ -58,9 +58,9 @@ final class ShardDescription {
     }
 
     /**
-     * A hash for each shard that is there; shards of equal schemas have equal ones.
+     * A hash for each existing shard; shards with equal schemas have equal hashes.
      *
-     * @param acrossVersions without what another major version of PostgreSQL spells in another way
+     * @param acrossVersions omit what other major versions of PostgreSQL write differently
      */
     static Map<Integer, String> fingerprints(Connection connection, ShardSet shards, boolean acrossVersions)
             throws SQLException {
@@ -90,7 +90,7 @@ final class ShardDescription {
                 : LINES + select.formatted("neutral");
     }
 
-    /** Names are written in full where the search_path is empty, so in the same way for every session. */
+    /** Names are qualified when the search_path is empty, so they look the same in every session. */
     static <T> List<T> query(Connection connection, String sql, ShardSet shards, Sql.RowReader<T> rows)
             throws SQLException {
         if (!connection.getAutoCommit()) {

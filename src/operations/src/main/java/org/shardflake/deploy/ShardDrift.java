@@ -10,6 +10,6 @@ import java.util.List;
  * A shard whose schema differs from that of its peers.
  *
  * @param server the name of its server
- * @param differences what is missing, what is more, and what is other than there
+ * @param differences what is missing, extra or different compared with them
  */
 public record ShardDrift(int shard, String server, List<String> differences) {}

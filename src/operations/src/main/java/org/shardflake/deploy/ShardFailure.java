@@ -9,21 +9,21 @@ import java.util.Set;
 import org.shardflake.Sharding;
 
 /**
- * A shard that could not be deployed, and is as it was before.
+ * A shard that could not be deployed and is unchanged.
  *
  * @param server the name of its server
  * @param changeSet the changeset that failed, or empty if none had begun
  * @param sql the statement that failed, or empty
- * @param error what PostgreSQL said
- * @param sqlState what kind of error PostgreSQL calls it, or empty if it did not say so
- * @param position which character of the statement PostgreSQL pointed at, counted from 1; 0 if at none
+ * @param error PostgreSQL's message
+ * @param sqlState PostgreSQL's SQLSTATE, or empty if it gave none
+ * @param position the character of the statement that PostgreSQL pointed at, counted from 1; 0 if none
  */
 public record ShardFailure(
         int shard, String server, String changeSet, String sql, String error, String sqlState, int position) {
 
     /**
-     * Classes of SQLSTATE that depend on what a shard has in it or on what others do just then: exceptions of data, of constraints
-     * and of PL/pgSQL, connections, resources, locks, the server's own state, and fences. All others will be met on every shard.
+     * Classes of SQLSTATE that depend on a shard's contents or on concurrent activity: exceptions of data, of constraints and of
+     * PL/pgSQL, connections, resources, locks, the server's own state, and fences. All others will occur on every shard.
      */
     private static final Set<String> OF_ONE_SHARD =
             Set.of("", "08", "21", "22", "23", "27", "40", "44", "53", "54", "55", "57", "58", "P0", "SF", "XX");
@@ -33,12 +33,12 @@ public record ShardFailure(
         return !OF_ONE_SHARD.contains(sqlState.substring(0, Math.min(2, sqlState.length())));
     }
 
-    /** What happened, without the shard's own name and number: changeset, SQLSTATE, statement and error. */
+    /** A description without the shard's own name and number: changeset, SQLSTATE, statement and error. */
     public List<String> kind() {
         return List.of(changeSet, sqlState, general(sql), general(error));
     }
 
-    /** Whether another shard failed at the same statement for the same reason; what the error goes on to name may differ. */
+    /** Whether another shard failed at the same statement for the same reason; the details that the error names may differ. */
     boolean isLike(ShardFailure other) {
         return kind().subList(0, 3).equals(other.kind().subList(0, 3));
     }

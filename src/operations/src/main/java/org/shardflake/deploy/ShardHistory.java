@@ -22,10 +22,10 @@ import org.shardflake.Sharding;
 import org.shardflake.sql.LiquibaseRun;
 
 /**
- * Liquibase's history of a server, {@code shardflake_deploy.databasechangelog}, with a line for each changeset and shard.
+ * Liquibase's history on a server, {@code shardflake_deploy.databasechangelog}, with a line for each changeset and shard.
  *
- * <p>The shard's schema is the first part of the line's file name, so that the lines of a shard can go with it to another
- * server: {@code shard_0007/db/app.xml}.
+ * <p>The shard's schema is the first part of the line's file name, so that a shard's lines can move with it to another server:
+ * {@code shard_0007/db/app.xml}.
  */
 final class ShardHistory {
 
@@ -37,13 +37,13 @@ final class ShardHistory {
 
     private ShardHistory() {}
 
-    /** Makes the table as Liquibase itself makes it, where it is missing, and {@link DeployedSql}'s beside it. */
+    /** Creates the table as Liquibase itself would, if it is missing, and the one of {@link DeployedSql}. */
     static void create(Connection connection) throws SQLException {
         createHistory(connection);
         DeployedSql.create(connection);
     }
 
-    /** Whether a server has a history: there is none before its first deployment. */
+    /** Whether a server has a history: none exists before its first deployment. */
     static boolean exists(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet found = statement.executeQuery("SELECT to_regclass('%s') IS NOT NULL".formatted(TABLE))) {
@@ -68,7 +68,7 @@ final class ShardHistory {
                         Scope.getCurrentScope().getSingleton(ChangeLogHistoryServiceFactory.class);
                 services.getChangeLogService(database).init();
                 services.resetAll();
-                // A shard's lines are found by the beginning of their file name.
+                // A shard's lines are found by the prefix of their file name.
                 try (Statement statement = connection.createStatement()) {
                     statement.execute("CREATE INDEX ON %s (filename)".formatted(TABLE));
                 }
@@ -82,7 +82,7 @@ final class ShardHistory {
         }
     }
 
-    /** What every shard has had: checksums by the changeset's key, null where Liquibase was told to forget one. */
+    /** The changesets of every shard: checksums by the changeset's key, null where Liquibase was told to forget one. */
     static Map<Integer, Map<String, @Nullable String>> read(Connection connection) throws SQLException {
         Map<Integer, Map<String, @Nullable String>> history = new TreeMap<>();
         try (Statement statement = connection.createStatement()) {
@@ -98,7 +98,7 @@ final class ShardHistory {
         return history;
     }
 
-    /** The highest number that a line of the history has, to go on from. */
+    /** The highest line number in the history, to continue from. */
     static int lastOrder(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery("SELECT COALESCE(max(orderexecuted), 0) FROM " + TABLE)) {
@@ -108,8 +108,7 @@ final class ShardHistory {
     }
 
     /**
-     * SQL that records a changeset as deployed to a shard, in place of a line that is there already; part of the transaction
-     * that deploys it.
+     * SQL that records a changeset as deployed to a shard, replacing an existing line; part of the transaction that deploys it.
      *
      * @param how {@code EXECUTED}, {@code RERAN} or {@code MARK_RAN}
      */
@@ -129,7 +128,7 @@ final class ShardHistory {
                                 quote(deployment));
     }
 
-    /** SQL that removes the line of a changeset that was undone on a shard. */
+    /** SQL that removes the line of a changeset undone on a shard. */
     static String forgetSql(int shard, ShardChangeSet changeSet) {
         return "DELETE FROM %s WHERE id = %s AND author = %s AND filename = %s"
                 .formatted(TABLE, quote(changeSet.id()), quote(changeSet.author()), quote(file(shard, changeSet)));

@@ -7,9 +7,9 @@ package org.shardflake.deploy;
 import java.util.List;
 
 /**
- * What one shard needs.
+ * The pending work of one shard.
  *
- * @param create whether its schema is still to be created
+ * @param create whether its schema must be created
  * @param steps changesets to deploy, in order
  */
 record ShardPlan(int shard, boolean create, List<Step> steps) {
@@ -18,13 +18,13 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
      * A changeset to deploy.
      *
      * @param position its place in the changelog, counted from 1
-     * @param again whether the shard has had it already, in this or another form
+     * @param again whether the shard has had it before, in this or another form
      */
     record Step(ShardChangeSet changeSet, int position, boolean again) {}
 
     /**
-     * Plans by the transactions that carry them out: shards still to be created some together, all others, which may be in use, one
-     * by one.
+     * Groups plans by the transactions that carry them out: shards to be created several together, all others, which may be in use,
+     * one by one.
      */
     static List<List<ShardPlan>> batches(List<ShardPlan> plans, int connections) {
         List<List<ShardPlan>> batches =

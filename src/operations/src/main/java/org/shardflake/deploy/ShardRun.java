@@ -23,14 +23,14 @@ import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardPlan.Step;
 
 /**
- * Deploys to one shard at a time, or to some that it creates together, over one connection. For one thread.
+ * Deploys to one shard at a time, or to several that it creates together, over one connection. For one thread.
  *
- * <p>Statements that can share a transaction do, and are sent in one message. When one fails, the shard is tried again
- * statement by statement, to find out which.
+ * <p>Statements that can share a transaction do, and are sent in one message. If one fails, the shard is retried statement by
+ * statement to find out which.
  */
 final class ShardRun {
 
-    /** Other sessions are in the way: lock timeout, deadlock. */
+    /** Conflicts with other sessions: lock timeout, deadlock. */
     private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
 
     private static final long LONGEST_PAUSE_MILLIS = 2000;
@@ -62,7 +62,7 @@ final class ShardRun {
         this.firstOrder = firstOrder;
     }
 
-    /** Whether a shard's SQL may have left settings and the like in the session; the next one takes another connection then. */
+    /** Whether a shard's SQL may have left settings or the like in the session; the next shard then uses another connection. */
     boolean leftSomething() {
         return leftSomething;
     }
@@ -70,13 +70,13 @@ final class ShardRun {
     /**
      * Creates shards in one transaction.
      *
-     * @return whether it did; if not, they are as they were, and one by one shows why
+     * @return whether they were created; if not, they are unchanged, and creating them one by one shows why
      */
     boolean createTogether(List<ShardPlan> plans) throws SQLException {
         Statements statements = new Statements(plans.get(0).shard(), false);
         try {
             connection.setAutoCommit(false);
-            for (ShardPlan plan : plans) { // before any table, as CreationBatches has it
+            for (ShardPlan plan : plans) { // before any table, see CreationBatches
                 create(statements, plan.shard());
             }
             for (ShardPlan plan : plans) {
@@ -92,7 +92,7 @@ final class ShardRun {
         }
     }
 
-    /** Deploys what a shard needs; a failure leaves it as it was, but for what could not be part of a transaction. */
+    /** Deploys what a shard needs; a failure leaves it unchanged, except for what could not be part of a transaction. */
     Optional<ShardFailure> deploy(ShardPlan plan) throws SQLException, InterruptedException {
         List<Step> together = new ArrayList<>();
         boolean create = plan.create();
@@ -184,13 +184,13 @@ final class ShardRun {
                 "SET LOCAL lock_timeout = %d".formatted(settings.lockTimeout().toMillis()));
         statements.add("SET LOCAL statement_timeout = %d"
                 .formatted(settings.statementTimeout().toMillis()));
-        // History and tables are lost together if the server crashes now, so a rerun does what is missing.
+        // If the server crashes now, history and tables are lost together, so a rerun does what is missing.
         statements.add("SET LOCAL synchronous_commit = off");
     }
 
     private static void create(Statements statements, int shard) throws SQLException {
         statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
-        statements.add(ShardSchemaCopy.forgetSql(shard)); // of a schema that was dropped by other means than drop_shard
+        statements.add(ShardSchemaCopy.forgetSql(shard)); // of a schema that was not dropped by drop_shard
     }
 
     private void run(Statements statements, int shard, List<Step> steps) throws SQLException {
@@ -222,7 +222,7 @@ final class ShardRun {
         }
     }
 
-    /** A changeset that cannot be in a transaction, such as CREATE INDEX CONCURRENTLY. */
+    /** Deploys a changeset that cannot run in a transaction, such as CREATE INDEX CONCURRENTLY. */
     private Optional<ShardFailure> alone(int shard, Step step) {
         String schema = Sharding.schema(shard);
         Statements statements = new Statements(shard, true);
@@ -252,8 +252,8 @@ final class ShardRun {
     }
 
     /**
-     * Whether an interrupted deployment got as far as a valid index; the remains of one that did not are dropped, since a
-     * failed CREATE INDEX CONCURRENTLY leaves an invalid index behind.
+     * Whether an interrupted deployment completed a valid index; if not, drops the invalid index that a failed CREATE INDEX
+     * CONCURRENTLY leaves behind.
      */
     private boolean isBuiltAlready(Statements statements, String schema, String sql) throws SQLException {
         Matcher index = CONCURRENT_INDEX.matcher(sql);
@@ -282,11 +282,11 @@ final class ShardRun {
         try (Statement statement = connection.createStatement()) {
             statement.execute("RESET search_path; RESET statement_timeout");
         } catch (SQLException e) {
-            // The connection has gone; whoever uses it next says so.
+            // The connection is gone; its next user reports that.
         }
     }
 
-    /** Throws the failure itself where nothing can be rolled back any more, since it has ended the session. */
+    /** Throws the failure itself if nothing can be rolled back because it ended the session. */
     private <X extends Exception> void rollBackAfter(X failure) throws X {
         try {
             connection.rollback();
@@ -302,7 +302,7 @@ final class ShardRun {
         Thread.sleep(ThreadLocalRandom.current().nextLong(longest / 2, longest));
     }
 
-    /** Statements of one try, gathered into one message or run one by one. */
+    /** The statements of one attempt, gathered into one message or run one by one. */
     final class Statements {
 
         private final int shard;
@@ -332,7 +332,7 @@ final class ShardRun {
             }
         }
 
-        /** Of the first shard only, since it is the same for all. */
+        /** Taken from the first shard only, since it is the same for all. */
         void checkExpressions(int itsShard) throws SQLException {
             checksExpressions = true;
             if (!stepwise) {

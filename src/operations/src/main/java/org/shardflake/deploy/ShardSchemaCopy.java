@@ -24,8 +24,8 @@ import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Brings the schema of shards to another server, without rows: deploys there what the shards' history says they have had, and
- * compares the results.
+ * Recreates the schemas of shards on another server, without rows: deploys what the shards' history says they have had, and compares
+ * the results.
  */
 public final class ShardSchemaCopy {
 
@@ -47,7 +47,7 @@ public final class ShardSchemaCopy {
             ShardDescription.sql("things.sql") + ",\n" + ShardDescription.sql("uncarried.sql");
     private static final String ROLES = ShardDescription.sql("things.sql") + "\n" + ShardDescription.sql("roles.sql");
 
-    /** A changelog may have made a constraint of that name itself. */
+    /** A changelog may itself have created a constraint of that name. */
     private static final String CHECKS = """
             SELECT format('DO $do$ BEGIN IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = %L::regclass AND conname = %L) THEN ALTER TABLE %s ADD CONSTRAINT %I %s; END IF; END $do$',
                           format('%I.%I', n.nspname, c.relname), k.conname, format('%I.%I', n.nspname, c.relname), k.conname, pg_get_constraintdef(k.oid))
@@ -61,14 +61,14 @@ public final class ShardSchemaCopy {
     private final Connection source;
     private final Connection target;
 
-    /** Both connections are in auto-commit mode, and stay the caller's. */
+    /** Both connections are in auto-commit mode and remain the caller's. */
     public ShardSchemaCopy(Connection source, Connection target) {
         this.source = source;
         this.target = target;
     }
 
     /**
-     * Creates shards on the target, fenced; those that are there are fenced and otherwise left alone.
+     * Creates shards on the target, fenced; existing ones are fenced and otherwise left alone.
      *
      * @throws DeployException if the source does not know how a shard was made, or the target refuses
      */
@@ -79,7 +79,7 @@ public final class ShardSchemaCopy {
         ShardHistory.create(target);
         copyRecordedSql();
         List<NewShard> missing = new ArrayList<>();
-        Map<List<String>, List<String>> kept = new HashMap<>(); // nearly always one for all shards
+        Map<List<String>, List<String>> kept = new HashMap<>(); // nearly always the same for all shards
         for (int shard : shards.stream().toArray()) {
             if (hasSchema(target, shard)) {
                 execute("SELECT shardflake.fence_shard(%d)".formatted(shard));
@@ -96,9 +96,9 @@ public final class ShardSchemaCopy {
     }
 
     /**
-     * What would be other on the target if shards were created there now: the reasons for which that fails, or the differences,
-     * a list for each shard that has some. Creates shards on the target and rolls that back; of shards that are equal, one. The
-     * target has the source's function library.
+     * The differences the target would show if shards were created there now: why creation fails, or what differs, a list for each
+     * affected shard. Creates shards on the target and rolls that back; of equal shards, only one. The target has the source's
+     * function library.
      */
     public Map<Integer, List<String>> rehearse(ShardSet shards) throws SQLException {
         Map<Integer, List<String>> differences = new TreeMap<>();
@@ -140,7 +140,7 @@ public final class ShardSchemaCopy {
         }
     }
 
-    /** Carries what is to be carried, unless the shard itself is other, and returns what differs then. */
+    /** Carries the properties, unless the shard itself differs, and returns the differences. */
     private List<String> carried(int shard) throws SQLException {
         List<String> differences = differences(shard);
         if (differences.isEmpty() || !differences.stream().allMatch(CarriedProperties::has)) {
@@ -151,15 +151,15 @@ public final class ShardSchemaCopy {
     }
 
     /**
-     * A shard that is to be created.
+     * A shard to be created.
      *
-     * @param sql of its history, with the template for the name of its schema
+     * @param sql the SQL of its history, with the template for the name of its schema
      */
     private record NewShard(int number, List<String> sql) {}
 
     private String creation(List<NewShard> shards) throws SQLException {
         List<String> statements = new ArrayList<>();
-        // All schemas before any table, as CreationBatches has it.
+        // All schemas before any table, see CreationBatches.
         for (NewShard shard : shards) {
             statements.add("SELECT shardflake.create_shard(%d)".formatted(shard.number()));
         }
@@ -182,7 +182,7 @@ public final class ShardSchemaCopy {
         try {
             execute(creation(shards));
             for (NewShard shard : shards) {
-                // A schema that was dropped by other means than drop_shard has left its lines.
+                // A schema that was not dropped by drop_shard has left its lines.
                 execute("SELECT shardflake.record_placement(%d, 0, false); %s"
                         .formatted(shard.number(), forgetSql(shard.number())));
                 copyHistory(shard.number());
@@ -196,7 +196,7 @@ public final class ShardSchemaCopy {
                                 .formatted(shards.get(0).number(), e.getMessage()),
                         e);
             }
-            for (NewShard shard : shards) { // which finds out whose failure it was
+            for (NewShard shard : shards) { // finds the shard that failed
                 create(List.of(shard));
             }
         } finally {
@@ -246,7 +246,7 @@ public final class ShardSchemaCopy {
                 "");
     }
 
-    /** What makes the target's tables refuse the rows that the source's do: these checks are not of the changelog. */
+    /** Makes the target's tables refuse the rows that the source's refuse: these checks are not in the changelog. */
     private List<String> checks(int shard) throws SQLException {
         List<String> statements = new ArrayList<>();
         try (PreparedStatement checks = source.prepareStatement(CHECKS)) {
@@ -260,7 +260,7 @@ public final class ShardSchemaCopy {
         return statements;
     }
 
-    /** By which complete_tables tells a uid from an id. */
+    /** How complete_tables tells a uid from an id. */
     private List<String> uidColumn() throws SQLException {
         return exists(source, "shardflake.uid_column")
                 ? Sql.list(
@@ -295,7 +295,7 @@ public final class ShardSchemaCopy {
         }
     }
 
-    /** SQL that makes a server forget the history of a shard, with which the caller drops its schema. */
+    /** SQL that makes a server forget the history of a shard; the caller uses it to drop the shard's schema. */
     public static String forgetSql(int shard) {
         return "DELETE FROM %s WHERE starts_with(filename, '%s/')"
                 .formatted(ShardHistory.TABLE, Sharding.schema(shard));
@@ -306,19 +306,19 @@ public final class ShardSchemaCopy {
         return exists(connection, ShardHistory.TABLE);
     }
 
-    /** What is in the shards on the source that a move can neither compare nor carry. */
+    /** Objects in the source's shards that a move can neither compare nor carry. */
     public List<String> uncarried(ShardSet shards) throws SQLException {
         return ShardDescription.query(source, UNCARRIED, shards, row -> row.getString(1));
     }
 
-    /** The roles that own something in the shards or may use it, and are missing on the target. */
+    /** The roles that own or may use something in the shards and are missing on the target. */
     public List<String> missingRoles(ShardSet shards) throws SQLException {
         List<String> roles = new ArrayList<>(ShardDescription.query(source, ROLES, shards, row -> row.getString(1)));
         roles.removeAll(Sql.list(target, "SELECT oid::regrole::text FROM pg_roles", row -> row.getString(1)));
         return roles;
     }
 
-    /** What differs between the two servers, a list for each shard that differs. */
+    /** The differences between the two servers, a list for each differing shard. */
     public Map<Integer, List<String>> differences(ShardSet shards) throws SQLException {
         Map<Integer, List<String>> differences = new TreeMap<>();
         for (int shard : unlike(shards)) {
@@ -337,7 +337,7 @@ public final class ShardSchemaCopy {
                 .toList();
     }
 
-    /** Of the objects themselves first. */
+    /** Differences of the objects themselves come first. */
     private List<String> differences(int shard) throws SQLException {
         boolean acrossVersions = isAcrossVersions();
         return DriftSearch.differences(

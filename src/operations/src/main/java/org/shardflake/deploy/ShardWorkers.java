@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
 
-/** Works on shards of one server over several connections, until all are done or a failure stops the rest. For one piece of work. */
+/** Works on the shards of one server over several connections, until all are done or a failure stops the rest. For one piece of work. */
 final class ShardWorkers {
 
     private final DeployTarget target;
@@ -33,11 +33,11 @@ final class ShardWorkers {
     private volatile boolean together = true;
 
     /**
-     * Begins nothing yet.
+     * Starts nothing yet.
      *
-     * @param runs makes what works over a connection
-     * @param done told how many shards were done since it was last told
-     * @param stop set when the rest is not to be begun, by a failure here or elsewhere
+     * @param runs creates what works over a connection
+     * @param done receives the number of shards done since its last call
+     * @param stop set when no further shard is to be started, by a failure here or elsewhere
      */
     ShardWorkers(
             DeployTarget target,
@@ -52,13 +52,13 @@ final class ShardWorkers {
         this.stop = stop;
     }
 
-    /** What is done with one shard, which is of no concern to the others. */
+    /** Work on one shard, independent of the others. */
     @FunctionalInterface
     interface ShardTask<S> {
         Optional<ShardFailure> run(ShardRun run, S shard) throws SQLException, InterruptedException;
     }
 
-    /** What is done with several shards at once. Returns whether it was done; if not, they are taken one by one. */
+    /** Work on several shards at once. Returns whether it was done; if not, they are taken one by one. */
     @FunctionalInterface
     private interface BatchTask<S> {
         boolean run(ShardRun run, List<S> shards) throws SQLException;
@@ -69,7 +69,7 @@ final class ShardWorkers {
         return inParallel(ShardPlan.batches(plans, settings.connections()), this::createTogether, ShardRun::deploy);
     }
 
-    /** Once that has failed, it may well fail again, and is not tried any more. */
+    /** Once this has failed, it may well fail again, so it is not tried any more. */
     private boolean createTogether(ShardRun run, List<ShardPlan> batch) throws SQLException {
         if (batch.size() == 1 || !together) {
             return false;
@@ -95,7 +95,7 @@ final class ShardWorkers {
         };
         ExecutorService threads = Executors.newFixedThreadPool(settings.connections());
         try {
-            // It returns when all have ended, after a failure too: the server's deploy lock is given back next.
+            // Returns when all have ended, even after a failure: the server's deploy lock is released next.
             List<Future<Boolean>> workers =
                     threads.invokeAll(Collections.nCopies(Math.min(settings.connections(), batches.size()), work));
             for (Future<Boolean> worker : workers) {
@@ -121,7 +121,7 @@ final class ShardWorkers {
                             .formatted(target.server(), e.getMessage()),
                     e);
         } finally {
-            waiting.clear(); // So that the other workers end, too, if this one has failed.
+            waiting.clear(); // Lets the other workers end as well if this one has failed.
         }
     }
 

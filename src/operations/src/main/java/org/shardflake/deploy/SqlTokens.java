@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import org.postgresql.core.Parser;
 
-/** SQL as PostgreSQL's scanner takes it apart: what is a comment or a string there is one here. */
+/** SQL split into tokens as by PostgreSQL's scanner, with the same comments and strings. */
 final class SqlTokens {
 
     enum Kind {
@@ -26,12 +26,12 @@ final class SqlTokens {
     }
 
     /**
-     * A piece of SQL.
+     * A token of SQL.
      *
-     * @param text a word in lower case, a name or string without its quotes, all others as they are
-     * @param start where it begins
-     * @param contents where that begins which is inside its quotes
-     * @param end where the next one may begin
+     * @param text a word in lower case, a name or string without its quotes, anything else unchanged
+     * @param start its offset
+     * @param contents the offset of what is inside its quotes
+     * @param end the offset at which the next token may begin
      */
     record Token(Kind kind, String text, int start, int contents, int end) {
 
@@ -56,7 +56,7 @@ final class SqlTokens {
         this.sql = sql.toCharArray();
     }
 
-    /** All tokens, comments too. A quote that is not closed goes to the end. */
+    /** All tokens, including comments. A quote that is not closed extends to the end. */
     static List<Token> all(String sql) {
         SqlTokens scan = new SqlTokens(sql);
         while (scan.at < scan.sql.length) {
@@ -65,12 +65,12 @@ final class SqlTokens {
         return scan.tokens;
     }
 
-    /** All tokens that are no comments. */
+    /** All tokens except comments. */
     static List<Token> of(String sql) {
         return all(sql).stream().filter(token -> token.kind() != Kind.COMMENT).toList();
     }
 
-    /** SQL without its comments; those inside a body in dollar quotes are part of that, and stay. */
+    /** SQL without its comments; comments inside a dollar-quoted body belong to the body and stay. */
     static String withoutComments(String sql) {
         StringBuilder text = new StringBuilder(sql);
         List<Token> tokens = all(sql);
@@ -109,7 +109,7 @@ final class SqlTokens {
         }
     }
 
-    /** Whether the string that begins here has escapes: {@code E'...'}. */
+    /** Whether the string that begins here is an escape string: {@code E'...'}. */
     private boolean followsE() {
         Token before = tokens.isEmpty() ? null : tokens.get(tokens.size() - 1);
         return before != null && before.is("e") && before.end() == at;
@@ -123,7 +123,7 @@ final class SqlTokens {
         return end + 1 - at;
     }
 
-    /** @param last where it ends, as the driver's parser says: its last character, or behind the end */
+    /** @param last its end as the driver's parser reports it: its last character, or the offset behind the end */
     private void add(Kind kind, int last, int quotes) {
         int end = Math.min(last + 1, sql.length);
         int contents = Math.min(at + quotes, end);

@@ -7,12 +7,12 @@ package org.shardflake.deploy;
 import java.util.List;
 
 /**
- * Rows of a table that are of other shards than the one they are in.
+ * Rows in a table that belong to another shard.
  *
- * @param shard the one they are in
+ * @param shard the shard that contains them
  * @param table with its schema
- * @param column the one that says so: the id or the uid
- * @param samples primary keys of a few
+ * @param column the column that shows it: the id or the uid
+ * @param samples the primary keys of a few
  */
 public record StrayRows(int shard, String server, String table, String column, long rows, List<String> samples) {
 

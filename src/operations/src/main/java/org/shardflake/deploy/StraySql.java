@@ -14,22 +14,22 @@ import org.shardflake.deploy.SqlTokens.Kind;
 import org.shardflake.deploy.SqlTokens.Token;
 
 /**
- * Finds what does not belong into the SQL of a shard: names of another shard's schema or of {@code public}, the ends of transactions,
- * and other settings of the search_path by which the shard's tables are found.
+ * Finds SQL that does not belong in a shard: names of another shard's schema or of {@code public}, transaction ends, and changes to
+ * the search_path that resolves the shard's tables.
  *
- * <p>It reads the text alone. What SQL puts together when it runs, such as with {@code format}, is not seen.
+ * <p>Reads the text only: SQL assembled at run time, such as with {@code format}, is not seen.
  */
 final class StraySql {
 
     /**
-     * What was found.
+     * A finding.
      *
-     * @param at where, in the SQL
-     * @param what as the predicate of a sentence about the changeset
+     * @param at its offset in the SQL
+     * @param what the finding, as the predicate of a sentence about the changeset
      */
     record Stray(int at, String what) {}
 
-    /** Where code stands: what a DO block says is done at once, what a function says when it is called. */
+    /** The context of code: a DO block runs at once, a function when it is called. */
     private enum Place {
         STATEMENT,
         DO_BLOCK,
@@ -44,7 +44,7 @@ final class StraySql {
     private static final Set<String> TAKE_NAMES =
             Set.of("nextval", "currval", "setval", "to_regclass", "to_regtype", "to_regproc", "pg_get_serial_sequence");
 
-    /** After which a statement begins in PL/pgSQL. */
+    /** The tokens after which a statement begins in PL/pgSQL. */
     private static final Set<String> BEFORE_STATEMENTS = Set.of(";", "begin", "then", "else", "loop");
 
     private final List<Token> tokens;
@@ -57,12 +57,12 @@ final class StraySql {
         this.allowPublic = allowPublic;
     }
 
-    /** @param allowPublic whether names of {@code public} are meant */
+    /** @param allowPublic whether names of {@code public} are allowed */
     static Optional<Stray> find(String sql, boolean allowPublic) {
         return Optional.ofNullable(new StraySql(SqlTokens.of(sql), Place.STATEMENT, allowPublic).find());
     }
 
-    /** Whether SQL may leave something in its session that the next shard would meet. */
+    /** Whether SQL may leave something in its session that would affect the next shard. */
     static boolean lasts(String sql) {
         List<Token> tokens = SqlTokens.of(sql);
         for (int i = 0; i < tokens.size(); i++) {

@@ -11,12 +11,12 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** How fixes get at the catalog and the servers. */
+/** The access of fixes to the catalog and the servers. */
 final class Access {
 
     private static final String APPLICATION = "shardflake doctor";
 
-    /** So long a fix waits for the application, and lets the application wait behind it. */
+    /** How long a fix waits for the application, and the application behind it. */
     private static final String PATIENCE = "SET lock_timeout = '5s'";
 
     private final ServerUrl catalog;
@@ -44,9 +44,9 @@ final class Access {
     }
 
     /**
-     * Works on shards while the catalog keeps them where they are, and out of moves.
+     * Works on shards while the catalog keeps them in place and out of moves.
      *
-     * @param isOwner whether the shards have to be on the server, or else have to be on others
+     * @param isOwner whether the shards must be on the server, or else on others
      * @throws DoctorException if they are not
      */
     void whilePlaced(String server, boolean isOwner, ShardSet shards, Work work) throws SQLException {

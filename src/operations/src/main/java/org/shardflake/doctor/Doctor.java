@@ -27,12 +27,12 @@ import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 
-/** Examines the servers of a shard map, while they work. */
+/** Examines the servers of a shard map while they are in use. */
 public final class Doctor {
 
     private static final int LOOKS = 10;
 
-    /** What PostgreSQL says of a relation that is not there any more, by its name or its OID; and who drops it may be in the way. */
+    /** PostgreSQL's errors for a relation that is gone, by name or OID; a session dropping it may also hold the lock. */
     private static final Set<String> DROPPED_MEANWHILE = Set.of("42P01", "XX000", "40P01", "55P03");
 
     private final ShardCatalog catalog;
@@ -44,7 +44,7 @@ public final class Doctor {
     private boolean mapInDoubt;
 
     /**
-     * @param urls where the servers of the shard map are, with what is needed to log in
+     * @param urls the URLs of the map's servers, including what is needed to log in
      * @param mover settles moves that were interrupted
      */
     public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover) {
@@ -52,7 +52,7 @@ public final class Doctor {
     }
 
     /**
-     * @param forgotten tags of moves that the catalog does not know and that are over all the same, says who knows
+     * @param forgotten tags of moves that the catalog does not know but the operator declares ended
      */
     public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover, Set<String> forgotten) {
         this.forgotten = forgotten;
@@ -63,7 +63,7 @@ public final class Doctor {
         this.access = new Access(catalog, urls);
     }
 
-    /** Everything that can be found. Takes seconds for each server; they are asked at the same time. */
+    /** Everything that can be found. Takes seconds per server; servers are queried in parallel. */
     public List<Finding> examine() throws InterruptedException {
         return Sql.translating(() -> {
             List<Finding> findings = new ArrayList<>();
@@ -76,7 +76,7 @@ public final class Doctor {
         });
     }
 
-    /** Rows of other shards. Reads all tables that no check is known to hold for, so it takes its time. */
+    /** Rows of other shards. Reads all tables without a check known to hold, so it takes time. */
     public List<Finding> examineRows() throws InterruptedException {
         return Sql.translating(() -> {
             List<Finding> findings = new ArrayList<>();
@@ -85,7 +85,7 @@ public final class Doctor {
         });
     }
 
-    /** Only what a failover, a restore or a killed command leaves behind: who has and takes which shard, and moves. */
+    /** Only what a failover, a restore or a killed command leaves behind: which server has and takes which shard, and moves. */
     public List<Finding> examineOwnership() throws InterruptedException {
         return Sql.translating(() -> {
             List<Finding> findings = new ArrayList<>();
@@ -95,8 +95,7 @@ public final class Doctor {
     }
 
     /**
-     * Whether the catalog may be older than the servers, so that nothing is to be brought to what it says. As of the last
-     * examination.
+     * Whether the catalog may be older than the servers, so that nothing may be changed to match it. As of the last examination.
      */
     public boolean isMapInDoubt() {
         return mapInDoubt;
@@ -105,7 +104,7 @@ public final class Doctor {
     /**
      * The shard map that fits the servers.
      *
-     * @throws DoctorException if that takes a person to decide, saying what each server has
+     * @throws DoctorException if a person must decide; says what each server has
      */
     public Proposal propose() throws InterruptedException {
         return Sql.translating(() -> {
@@ -125,10 +124,10 @@ public final class Doctor {
     /**
      * A shard map that fits the servers.
      *
-     * @param current as the catalog has it
-     * @param map as it should be, ready to be imported
-     * @param reasons what makes it so, by shard, for those that it places or counts otherwise
-     * @param doubts what only a person can decide; the map is of no use while there are any
+     * @param current the map in the catalog
+     * @param map the proposed map, ready to import
+     * @param reasons why, by shard, for each shard whose placement or epoch changes
+     * @param doubts what only a person can decide; the map is unusable while there are any
      */
     public record Proposal(ShardMap current, ShardMap map, Map<Integer, String> reasons, List<String> doubts) {}
 
@@ -154,7 +153,7 @@ public final class Doctor {
                 facts);
     }
 
-    /** Those of which the history has the end, as the beginning of their tags; and those that are forgotten. */
+    /** The moves whose end the history has, as tag prefixes; and the forgotten ones. */
     private Set<String> endedMoves() throws SQLException {
         Set<String> ended = new HashSet<>(forgotten);
         try (Connection connection = catalogUrl.connect("shardflake doctor")) {
@@ -199,7 +198,7 @@ public final class Doctor {
                 try {
                     return ServerFacts.read(connection);
                 } catch (SQLException e) {
-                    // A table or sequence that was dropped meanwhile, with the copy of a shard for instance.
+                    // A table or sequence was dropped meanwhile, for instance with the copy of a shard.
                     if (look == LOOKS || !DROPPED_MEANWHILE.contains(String.valueOf(e.getSQLState()))) {
                         throw e;
                     }

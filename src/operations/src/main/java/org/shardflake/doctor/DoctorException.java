@@ -6,7 +6,7 @@ package org.shardflake.doctor;
 
 import org.shardflake.ShardflakeException;
 
-/** Something could not be examined, or is not as it was found. */
+/** Thrown when something could not be examined or is no longer as it was found. */
 public final class DoctorException extends ShardflakeException {
 
     private static final long serialVersionUID = 1L;

@@ -7,7 +7,7 @@ package org.shardflake.doctor;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
-/** Something that is not as it should be. */
+/** A problem found by the doctor. */
 public final class Finding {
 
     private final Severity severity;
@@ -30,7 +30,7 @@ public final class Finding {
         return new Finding(severity, server, check, found, remedy, null);
     }
 
-    /** One that the doctor can mend without a risk to rows. */
+    /** A finding that the doctor can fix without risk to rows. */
     Finding with(Fix safe) {
         return new Finding(severity, server, check, found, remedy, safe);
     }
@@ -44,7 +44,7 @@ public final class Finding {
         return server;
     }
 
-    /** A name that stays, such as shard-closed. */
+    /** A stable name, such as shard-closed. */
     public String check() {
         return check;
     }
@@ -53,17 +53,17 @@ public final class Finding {
         return found;
     }
 
-    /** What to do about it. */
+    /** The remedy. */
     public String remedy() {
         return remedy;
     }
 
-    /** Whether {@link #fix} can mend it. */
+    /** Whether {@link #fix} can fix it. */
     public boolean isFixable() {
         return fix != null;
     }
 
-    /** Mends it. */
+    /** Fixes it. */
     public void fix() {
         if (fix == null) {
             throw new IllegalStateException("%s of %s has no fix that is safe".formatted(check, server));

@@ -6,7 +6,7 @@ package org.shardflake.doctor;
 
 import java.sql.SQLException;
 
-/** Mends what was found. Looks again before it changes anything, since time has passed. */
+/** Fixes a finding. Checks again before it changes anything, since time has passed. */
 @FunctionalInterface
 interface Fix {
 

@@ -14,7 +14,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.move.InboundSubscriptions;
 
-/** Subscriptions of the user's own that write to shards: a move refuses those, and a copy that is not the shard must get no rows. */
+/** Finds the user's own subscriptions that write to shards: a move refuses them, and a copy that is not the shard must get no rows. */
 final class InboundFindings {
 
     private InboundFindings() {}

@@ -18,15 +18,15 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
 
 /**
- * What the catalog and the servers say. The catalog was read before the servers and again after them, so that what changed
- * meanwhile is not taken for a fault.
+ * The state reported by the catalog and the servers. The catalog was read before the servers and again after them, so that changes in
+ * between are not mistaken for faults.
  *
  * @param before the shard map before the servers were read
  * @param map the shard map after it
- * @param moves those that either reading had
- * @param following the tags of those that were following at both readings, and since the same time
- * @param endedMoves the tags, or their part before the underscore, of moves that are known to be over
- * @param facts by the name of the server; those that could be read
+ * @param moves the moves that either reading had
+ * @param following the tags of moves that were following at both readings, since the same time
+ * @param endedMoves the tags, or their part before the underscore, of moves known to have ended
+ * @param facts by server name, for servers that could be read
  */
 record Knowledge(
         ShardMap before,
@@ -54,14 +54,14 @@ record Knowledge(
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Whether a shard's place is known, and nobody is about to change it. */
+    /** Whether a shard's place is known and nobody is about to change it. */
     boolean isSettled(int shard) {
         return shard < map.sharding().shardCount()
                 && before.server(shard).equals(map.server(shard))
                 && !isMoving(shard);
     }
 
-    /** Moves that servers have parts of and the catalog has never had, so that it may be older than they are. */
+    /** Moves that servers have parts of but the catalog never had, so it may be older than they are. */
     Set<String> unknownMoves() {
         Set<String> unknown = new TreeSet<>();
         facts.values()
@@ -72,7 +72,7 @@ record Knowledge(
         return unknown;
     }
 
-    /** Whether the catalog had a move, and it ended. */
+    /** Whether the catalog had a move that has ended. */
     boolean isOver(String tag) {
         return endedMoves.contains(tag) || endedMoves.contains(tag.replaceFirst("_.*", ""));
     }
@@ -95,7 +95,7 @@ record Knowledge(
         return its != null && its.remembers();
     }
 
-    /** Shards that a server has the history of, and not the schema. */
+    /** Shards whose history a server has, but not the schema. */
     ShardSet historyOfGone(String server) {
         ServerFacts its = facts.get(server);
         return its == null ? ShardSet.of() : its.historyOfGone();

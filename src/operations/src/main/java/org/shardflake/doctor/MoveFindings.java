@@ -33,12 +33,12 @@ import org.shardflake.move.Replication;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.StreamStatus;
 
-/** Moves that nobody works on, and what is left on servers of moves that are gone. */
+/** Finds moves that nobody works on, and remains of ended moves on servers. */
 final class MoveFindings {
 
     private static final long LOOK_AGAIN_MILLIS = 2000;
 
-    /** Whether a shard refuses writes; no row if it has no table with a fence here, or is not here. */
+    /** Whether a shard refuses writes; no row if it is not here or has no table with a fence here. */
     private static final String CLOSED =
             "SELECT shardflake.is_fenced(?) WHERE EXISTS (SELECT FROM shardflake.fences(?) WHERE present)";
 
@@ -47,7 +47,7 @@ final class MoveFindings {
     private final Mover mover;
     private final boolean mapIsTrue;
     private final List<Finding> findings = new ArrayList<>();
-    /** The tags of moves that cannot go on, so that their streams need not be looked at. */
+    /** The tags of moves that cannot continue, so that their streams need not be examined. */
     private final Set<String> broken = new TreeSet<>();
 
     private MoveFindings(Knowledge knowledge, Access access, Mover mover, boolean mapIsTrue) {
@@ -58,7 +58,7 @@ final class MoveFindings {
     }
 
     /**
-     * @param mapIsTrue whether servers have and take the shards that the map gives them; if not, what is left of unknown moves may
+     * @param mapIsTrue whether servers have and take the shards that the map gives them; if not, the remains of unknown moves may
      *     show where they went
      */
     static List<Finding> of(Knowledge knowledge, Access access, Mover mover, boolean mapIsTrue)
@@ -73,7 +73,10 @@ final class MoveFindings {
         return moves.findings;
     }
 
-    /** Moves that nobody works on, though they wait for that. Looks twice, since a command lets go of its move between steps. */
+    /**
+     * Moves that wait for somebody to work on them, without anybody doing so. Looks twice, since a command releases its move between
+     * steps.
+     */
     private List<Move> idle(List<Move> moves) throws SQLException, InterruptedException {
         List<Move> idle = onlyIdle(moves);
         if (idle.isEmpty()) {
@@ -100,14 +103,14 @@ final class MoveFindings {
         return idle;
     }
 
-    /** Shards that were left in the middle of a cutover, or that do not take writes where the map has them, and there only. */
+    /** Shards left in the middle of a cutover, or that do not take writes exactly where the map has them. */
     private ShardSet unsettled(Move move) throws SQLException {
         Set<Integer> unsettled = new TreeSet<>();
         move.shardSet(ShardPhase.CUTTING_OVER).stream().forEach(unsettled::add);
         for (String server : List.of(move.source(), move.target())) {
             ServerFacts facts = knowledge.facts().get(server);
             if (facts == null || !facts.libraryIsCurrent()) {
-                continue; // It cannot be asked, which is a finding of its own.
+                continue; // It cannot be reached, which is a separate finding.
             }
             access.onServer(server, connection -> {
                 for (MoveShard shard : move.shards()) {
@@ -157,7 +160,7 @@ final class MoveFindings {
         }
     }
 
-    /** What a restore or a failover takes from a server in the middle of a move. */
+    /** Parts of a move that a server lost in a restore or failover. */
     private void missingParts() {
         for (Move move : knowledge.moves()) {
             if (knowledge.following().contains(move.tag())) {
@@ -170,7 +173,7 @@ final class MoveFindings {
     private void missingParts(Move move, String server, String other, String out, String in) {
         ServerFacts facts = knowledge.facts().get(server);
         if (facts == null) {
-            return; // It cannot be asked, which is a finding of its own.
+            return; // It cannot be reached, which is a separate finding.
         }
         String stream = "shardflake_" + move.tag() + "_";
         List<Remnant> missing = new ArrayList<>(List.of(
@@ -210,7 +213,7 @@ final class MoveFindings {
                 .forEach((server, facts) -> facts.remnants().stream()
                         .filter(remnant -> !knowledge.hasMove(remnant.tag()))
                         .forEach(remnant -> orphans.add(new Found(server, remnant))));
-        // Subscriptions on all servers before the slots that they use on others.
+        // Subscriptions on all servers come before the slots that they use on others.
         orphans.sort(Comparator.comparing(found -> found.remnant().kind()));
         orphans.forEach(found -> findings.add(orphan(found.server(), found.remnant())));
     }
@@ -270,7 +273,7 @@ final class MoveFindings {
         findings.addAll(found.values());
     }
 
-    /** What keeps servers from following each other. Looks twice, since moves go on and a worker that was started anew takes a moment. */
+    /** Reasons why servers cannot follow each other. Looks twice, since moves continue and a restarted worker takes a moment. */
     private Map<String, Finding> problems() throws InterruptedException {
         Map<String, Finding> problems = problems(knowledge.moves());
         if (!problems.isEmpty()) {
@@ -290,7 +293,7 @@ final class MoveFindings {
                     problem(move, "_forward", move.target(), status.forward(), problems);
                     problem(move, "_reverse", move.source(), status.reverse(), problems);
                 } catch (ServerRefusalException e) {
-                    // Gone meanwhile, or a server is, which is found elsewhere.
+                    // It is gone meanwhile, or a server is, which is found elsewhere.
                 }
             }
         }

@@ -5,9 +5,9 @@
 package org.shardflake.doctor;
 
 /**
- * What a server remembers of a shard's place.
+ * A server's record of a shard's place.
  *
- * @param epoch with which it got the shard or gave it up; 0 for a copy that has never been open
+ * @param epoch the epoch with which the server got the shard or gave it up; 0 for a copy that was never open
  * @param here whether it got it
  */
 record Placement(long epoch, boolean here) {}

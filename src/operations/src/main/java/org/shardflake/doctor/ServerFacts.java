@@ -19,18 +19,18 @@ import org.shardflake.move.ServerChecks;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
- * What a server says of itself, read in one go.
+ * A server's facts about itself, read at once.
  *
  * @param version its major version
- * @param identity tells databases apart, whatever their URL
- * @param clockMillis its clock less ours, in milliseconds
- * @param clockDoubtMillis by how much that may be wrong: the time it took to ask
- * @param epochMillis the epoch of its ids; less than 0 without the function library
+ * @param identity distinguishes databases, whatever their URL
+ * @param clockMillis its clock minus ours, in milliseconds
+ * @param clockDoubtMillis the possible error of that: the time the query took
+ * @param epochMillis the epoch of its ids; negative without the function library
  * @param libraryVersion the version of the function library; 0 without one
- * @param remembers whether it keeps where shards were
- * @param placements what it remembers of that, by shard
- * @param historyOfGone shards with a history of deployments, and no schema
- * @param historyDoubled shards that were deployed the same thing twice, says their history
+ * @param remembers whether it records where shards were
+ * @param placements its records of that, by shard
+ * @param historyOfGone shards with a deployment history but no schema
+ * @param historyDoubled shards whose history has the same deployment twice
  */
 record ServerFacts(
         int version,
@@ -55,11 +55,11 @@ record ServerFacts(
      *
      * @param isWrong whether it was altered, so that ids may repeat
      * @param isStopped whether a fence has stopped it
-     * @param aheadMillis by how much its last id is ahead of the clock; 0 without the function library, or an id
+     * @param aheadMillis how far its last id is ahead of the clock; 0 without the function library, or without an id
      */
     record IdSequence(long oid, String name, int shard, boolean isWrong, boolean isStopped, long aheadMillis) {}
 
-    /** Something on a server that is part of a move. */
+    /** An object on a server that belongs to a move. */
     record Remnant(Kind kind, String name, String tag) {
         enum Kind {
             SUBSCRIPTION("subscription"),
@@ -81,7 +81,7 @@ record ServerFacts(
         }
     }
 
-    /** What is wrong with a slot or subscription of a move. */
+    /** The problem of a move's slot or subscription. */
     record StreamTrouble(String tag, String stream, String found) {}
 
     /** A stream is {@code shardflake_TAG_DIRECTION}, and a move's tag is {@code mNUMBER_RANDOM}. */
@@ -136,8 +136,8 @@ record ServerFacts(
             """;
 
     /**
-     * Those that make ids are told by their bounds, and hold ticks of 1024 a millisecond; a fence takes 2^50 off. Who reads a
-     * sequence locks it until the end of the transaction, so only so many are read at once: there are tens of thousands.
+     * Id sequences are recognized by their bounds, and count in ticks of 1024 per millisecond; a fence subtracts 2^50. Reading a
+     * sequence locks it until the end of the transaction, so only a limited number is read at once: there are tens of thousands.
      */
     private static final String SEQUENCES = """
             WITH batch AS MATERIALIZED (
@@ -191,7 +191,7 @@ record ServerFacts(
                         .toList());
     }
 
-    /** Who may not ask is told apart from all others. */
+    /** Without permission to ask, returns an identity unlike any other. */
     private static String identity(Connection connection) throws SQLException {
         boolean mayAsk = Sql.isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
         return mayAsk ? Sql.text(connection, IDENTITY) : UUID.randomUUID().toString();

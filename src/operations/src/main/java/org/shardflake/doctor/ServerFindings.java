@@ -16,7 +16,7 @@ import java.util.Map;
 import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.sql.FunctionLibrary;
 
-/** Whether servers are what their URL promises, and set up for ids and moves. */
+/** Checks whether servers are what their URL promises, and set up for ids and moves. */
 final class ServerFindings {
 
     private static final long CLOCKS_APART_MILLIS = 1000;
@@ -57,7 +57,7 @@ final class ServerFindings {
         });
     }
 
-    /** Against ours, so that one clock that is wrong is named, and not all the others. */
+    /** Compared with our clock, so that a single wrong clock is named instead of all the others. */
     private void clocks() {
         knowledge.facts().forEach((server, facts) -> {
             long apart = Math.max(0, Math.abs(facts.clockMillis()) - facts.clockDoubtMillis());

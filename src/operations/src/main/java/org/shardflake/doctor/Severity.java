@@ -6,11 +6,11 @@ package org.shardflake.doctor;
 
 import java.util.Locale;
 
-/** How much a finding matters. */
+/** The urgency of a finding. */
 public enum Severity {
     /** Rows or ids are at stake, writes are refused, or a server is filling up. */
     PROBLEM,
-    /** It does no harm yet. */
+    /** No harm yet. */
     WARNING;
 
     @Override

@@ -28,10 +28,10 @@ import org.shardflake.doctor.Verdict.Doubtful;
 import org.shardflake.doctor.Verdict.Missing;
 import org.shardflake.jdbc.Sql;
 
-/** Whether servers have the shards that the map gives them, take their writes, and take none of others. */
+/** Checks whether servers have the shards that the map gives them, take their writes, and take none of others. */
 final class ShardFindings {
 
-    /** What a remedy says that no command can be trusted with. */
+    /** The remedy where no command can be trusted. */
     static final String PERSON = "a person must decide: ";
 
     private static final String PROPOSE =
@@ -40,7 +40,7 @@ final class ShardFindings {
     private static final String FIRST_SETTLE =
             "nothing is opened or closed while the catalog may be older than the servers: first see to the findings that say so";
 
-    /** So many of the shards in doubt, and of the copies, are looked into; the rest, when these are seen to. */
+    /** Limit on the doubtful shards, and the copies, that are examined; the rest follow once these are resolved. */
     private static final int LOOKED_INTO = 20;
 
     private static final String KEEP_LATER = """
@@ -110,7 +110,7 @@ final class ShardFindings {
         return verdicts.fits(state.shard()) && !knowledge.owner(state.shard()).equals(server);
     }
 
-    /** Shards of which a server is known to be the one with the newer rows. */
+    /** Shards for which one server is known to have the newer rows. */
     private void behind() {
         record Place(String server, boolean isOwner, String why) {}
         Map<Place, List<Integer>> shards = new LinkedHashMap<>();
@@ -158,7 +158,7 @@ final class ShardFindings {
                                 + "see which server has the newest rows, or restore one that has; the guide says how to place and open them by hand"));
     }
 
-    /** What each server has of a shard, for a person to decide by. */
+    /** What each server has of a shard, for a person to decide. */
     private String copies(int shard) throws SQLException {
         StringJoiner copies = new StringJoiner("; ");
         for (Map.Entry<String, ServerFacts> server : knowledge.facts().entrySet()) {
@@ -182,7 +182,7 @@ final class ShardFindings {
                         .computeIfAbsent(missing, same -> new ArrayList<>())
                         .add(shard));
         byServer.forEach((server, kinds) -> {
-            if (knowledge.facts().containsKey(server)) { // else nobody knows what it has
+            if (knowledge.facts().containsKey(server)) { // otherwise its contents are unknown
                 kinds.forEach((missing, shards) -> missing(server, missing, ShardSet.of(shards)));
             }
         });
@@ -211,7 +211,7 @@ final class ShardFindings {
         findings.add(Finding.of(PROBLEM, server, "shard-missing", found, remedy));
     }
 
-    /** To close them loses nothing: whoever has the newest rows has been settled. */
+    /** Closing them loses nothing: the server with the newest rows is already determined. */
     private void open(String server, ShardSet shards) {
         if (shards.isEmpty()) {
             return;
@@ -234,7 +234,7 @@ final class ShardFindings {
                 }));
     }
 
-    /** To open them is safe if nobody else can have newer rows. */
+    /** Opening them is safe if no other server can have newer rows. */
     private void closed(String server, ShardSet shards) {
         ShardSet proven = filter(shards, verdicts::isProven);
         ShardSet others = filter(shards, shard -> !verdicts.isProven(shard));
@@ -262,7 +262,7 @@ final class ShardFindings {
                 remedy.formatted(first(shards)));
     }
 
-    /** A fence that was taken back leaves the ids stopped, if nobody lets them go on. */
+    /** A fence that was rolled back leaves the ids stopped until somebody resumes them. */
     private void stopped(String server, ShardSet shards) {
         if (shards.isEmpty()) {
             return;
@@ -278,7 +278,7 @@ final class ShardFindings {
         add(finding, () -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)));
     }
 
-    /** With its fix, unless the map may be wrong. */
+    /** Includes its fix, unless the map may be wrong. */
     private void add(Finding finding, Fix fix) {
         findings.add(mayChange ? finding.with(fix) : finding);
     }
@@ -322,7 +322,7 @@ final class ShardFindings {
         }
     }
 
-    /** What takes no writes stays as it is, so what its server has of it now is all there will be to compare. */
+    /** A copy that takes no writes stays unchanged, so its server's current contents are all there is to compare. */
     private void copies(String server, ShardSet shards) throws SQLException {
         List<Integer> empty = new ArrayList<>();
         List<Integer> spare = new ArrayList<>();

@@ -15,10 +15,10 @@ import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
 
-/** Looks into the copies of a shard, for those few that there are several of. For one thread. */
+/** Examines the copies of the few shards that have several. For one thread. */
 final class ShardRows {
 
-    /** Copies that are larger are left to a person to compare. */
+    /** Larger copies are left for a person to compare. */
     private static final long COMPARABLE_BYTES = 64L << 20;
 
     private static final long COUNTED = 100_000;
@@ -60,7 +60,7 @@ final class ShardRows {
         return known;
     }
 
-    /** How many rows a copy has, and when the newest of their ids was made. */
+    /** The number of rows in a copy, and when the newest of their ids was made. */
     String describe(String server, int shard) throws SQLException {
         return read(server, connection -> {
             long rows = 0;
@@ -90,7 +90,7 @@ final class ShardRows {
         });
     }
 
-    /** Whether another server has every row of a copy that takes no writes, unchanged; unknown counts as no. */
+    /** Whether another server has every row, unchanged, of a copy that takes no writes; unknown counts as no. */
     boolean hasAllOf(String copy, String owner, int shard) throws SQLException {
         return read(
                 copy,
@@ -112,7 +112,7 @@ final class ShardRows {
                         if (Sql.isOutage(e)) {
                             throw e;
                         }
-                        return false; // Their tables are not alike.
+                        return false; // Their tables differ.
                     }
                 }));
     }

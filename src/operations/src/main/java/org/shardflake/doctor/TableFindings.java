@@ -17,7 +17,7 @@ import org.shardflake.deploy.SchemaChecks;
 import org.shardflake.deploy.StrayRows;
 import org.shardflake.jdbc.Sql;
 
-/** Whether rows can be, or are, where they do not belong. */
+/** Finds where rows can be, or are, in the wrong place. */
 final class TableFindings {
 
     private static final String RELATIVES = """
@@ -42,7 +42,7 @@ final class TableFindings {
 
     private TableFindings() {}
 
-    /** Looks at the definitions of tables only. */
+    /** Examines only the definitions of tables. */
     static List<Finding> of(Knowledge knowledge, Access access) {
         List<Finding> findings = new ArrayList<>();
         for (String server : knowledge.facts().keySet()) {
@@ -91,13 +91,13 @@ final class TableFindings {
         return Sql.list(connection, sql, row -> row.getString(1));
     }
 
-    /** Reads the tables of all shards that no check is known to hold for. */
+    /** Reads the tables of all shards that have no check known to hold. */
     static List<Finding> ofRows(Knowledge knowledge, Access access) {
         List<Finding> findings = new ArrayList<>();
         for (Map.Entry<String, ServerFacts> one : knowledge.facts().entrySet()) {
             String server = one.getKey();
             if (!one.getValue().libraryIsCurrent()) {
-                continue; // which is a finding of its own
+                continue; // a separate finding
             }
             ShardSet shards = ShardSet.of(one.getValue().shards().keySet().stream()
                     .filter(shard -> shard < knowledge.map().sharding().shardCount()

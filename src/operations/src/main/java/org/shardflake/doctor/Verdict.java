@@ -4,7 +4,7 @@
  */
 package org.shardflake.doctor;
 
-/** What follows, for one shard, from what the catalog and the servers say of it. */
+/** The conclusion for one shard from what the catalog and the servers report. */
 sealed interface Verdict {
 
     /**
@@ -15,27 +15,27 @@ sealed interface Verdict {
     record Fits(boolean isProven) implements Verdict {}
 
     /**
-     * The catalog is older than the servers: the shard is elsewhere, or has been counted on.
+     * The catalog is older than the servers: the shard is elsewhere, or its epoch has advanced.
      *
-     * @param epoch what the map has to count for it
+     * @param epoch the epoch that the map must have for it
      */
     record Behind(String server, long epoch, String why) implements Verdict {}
 
-    /** Nothing decides between what the servers have. */
+    /** The servers' contents do not decide it. */
     record Doubtful(String why) implements Verdict {}
 
     /**
-     * No server that can be asked has the shard.
+     * No reachable server has the shard.
      *
-     * @param silent servers that cannot be asked
-     * @param wasDeployed why it must have been there
+     * @param silent servers that cannot be reached
+     * @param wasDeployed why it must have existed there
      */
     record Missing(String silent, String wasDeployed) implements Verdict {}
 
     /** A move has the shard, or it was placed just now. */
     record Unsettled() implements Verdict {}
 
-    /** Whether nothing is to be opened, closed or removed while this is so. */
+    /** Whether nothing may be opened, closed or removed in this state. */
     default boolean isInDoubt() {
         return this instanceof Behind || this instanceof Doubtful;
     }

@@ -22,10 +22,10 @@ import org.shardflake.doctor.Verdict.Unsettled;
 /**
  * Decides for each shard whether the map fits the servers.
  *
- * <p>The epoch that a server remembers decides. It is written with the rows, and goes back with them when the server is restored; the
- * catalog's goes back with the catalog. So a server that got a shard with a later epoch than the catalog has counted proves the
- * catalog older, and one with an earlier epoch is older itself. Where no epoch is remembered, since no move has brought the shard, only
- * what holds whoever is older is concluded.
+ * <p>The epoch that a server remembers decides. It is written with the rows and reverts with them when the server is restored; the
+ * catalog's reverts with the catalog. So a server that got a shard with a later epoch than the catalog has counted proves the catalog
+ * older, and one with an earlier epoch is older itself. Where no epoch is remembered, because no move has brought the shard, it
+ * concludes only what holds whichever is older.
  */
 final class Verdicts {
 
@@ -50,7 +50,7 @@ final class Verdicts {
         return verdicts.getOrDefault(shard, new Unsettled());
     }
 
-    /** Shards with a verdict of this kind, in the order of their numbers. */
+    /** Shards with a verdict of this kind, in ascending order. */
     <V extends Verdict> Map<Integer, V> all(Class<V> kind) {
         Map<Integer, V> found = new TreeMap<>();
         verdicts.forEach((shard, verdict) -> {
@@ -69,7 +69,7 @@ final class Verdicts {
         return of(shard) instanceof Fits fits && fits.isProven();
     }
 
-    /** Whether the map may be wrong, so that nothing is to be opened, closed or removed by it. */
+    /** Whether the map may be wrong, so that nothing may be opened, closed or removed by it. */
     boolean isMapInDoubt() {
         return verdicts.values().stream().anyMatch(Verdict::isInDoubt);
     }
@@ -94,13 +94,13 @@ final class Verdicts {
         return reasons;
     }
 
-    /** Whether a shard was deployed that no server has any more. */
+    /** Whether a shard was deployed but no server has it any more. */
     boolean isAnyLost() {
         return all(Missing.class).values().stream()
                 .anyMatch(missing -> !missing.wasDeployed().isEmpty());
     }
 
-    /** Who remembers what of one shard, and has a copy of it. */
+    /** The servers that remember something of one shard or have a copy of it. */
     private record Case(
             int shard,
             String owner,
@@ -122,7 +122,7 @@ final class Verdicts {
             return remembered.get(server);
         }
 
-        /** The copies that were opened with the highest epoch. */
+        /** The copies opened with the highest epoch. */
         List<String> newest() {
             long highest = copies.stream()
                     .mapToLong(server -> opened(of(server)))
@@ -233,7 +233,7 @@ final class Verdicts {
             if (its != null && its.here() && its.epoch() == it.epoch()) {
                 return new Doubtful("%s got it with epoch %d, too".formatted(other, its.epoch()));
             }
-            // What is not remembered is from before the first move, if the server would remember one.
+            // What is not remembered predates the first move, if the server would remember one.
             boolean isOlder = its != null || (confirmed && knowledge.remembers(other));
             if (!isOlder && rows.hasRows(other, it.shard())) {
                 return rows.hasRows(it.owner(), it.shard())
@@ -271,7 +271,7 @@ final class Verdicts {
                         it.copies().size() == 1 ? only + " has" : String.join(" and ", it.copies()) + " have"));
     }
 
-    /** How it is known that the shard was there, or nothing. */
+    /** The evidence that the shard existed there, if any. */
     private String wasDeployed(Case it) {
         if (knowledge.historyOfGone(it.owner()).contains(it.shard())) {
             return "%s has its history".formatted(it.owner());

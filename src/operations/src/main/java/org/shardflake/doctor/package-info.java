@@ -4,7 +4,7 @@
  */
 
 /**
- * Compares servers with what the shard map says, and with what they need to be well.
+ * Compares servers with the shard map and with their requirements.
  *
  * <p>Begin with {@link org.shardflake.doctor.Doctor}.
  */

@@ -21,7 +21,7 @@ import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
- * A catalog and the servers of its shard map: sets them up, and adds servers. Whatever interrupted a method, the same call goes on.
+ * A catalog and the servers of its shard map: sets them up, and adds servers. After an interruption, repeat the call to continue.
  * Thread-safe; holds no connection between calls.
  *
  * <p>All methods throw {@link ServerFailedException} if a server cannot be reached, fails, or has a newer Shardflake's SQL.
@@ -32,21 +32,21 @@ public final class Installation {
     private final Function<Server, ServerUrl> urls;
 
     /**
-     * @param catalog the database that has the catalog, or is to have it
-     * @param urls where a server of the shard map is, with what is needed to log in
+     * @param catalog the database that has the catalog, or will have it
+     * @param urls the URL of a server of the shard map, including what is needed to log in
      */
     public Installation(ServerUrl catalog, Function<Server, ServerUrl> urls) {
         this.catalog = catalog;
         this.urls = urls;
     }
 
-    /** An installation whose servers are where the shard map says. */
+    /** An installation whose servers are at the shard map's URLs. */
     public static Installation at(ServerUrl catalog) {
         return new Installation(catalog, server -> ServerUrl.parse(server.url()));
     }
 
     /**
-     * Checks that {@link #create} could set this map up, and changes nothing.
+     * Checks that {@link #create} could set this map up. Changes nothing.
      *
      * @throws ShardflakeException if there is a shard map already
      * @throws org.shardflake.LayoutMismatchException if a server makes ids of another layout
@@ -81,15 +81,15 @@ public final class Installation {
     }
 
     /**
-     * Checks that {@link #add} could bring its function library to a server, and changes nothing.
+     * Checks that {@link #add} could deploy the function library to a server. Changes nothing.
      *
-     * @throws org.shardflake.LayoutMismatchException if it makes ids of another layout
+     * @throws org.shardflake.LayoutMismatchException if it makes ids with another layout
      */
     public void check(Server server, IdLayout layout) {
         try {
             requireLibrary(server, layout);
         } catch (LibraryNotDeployedException e) {
-            // Then deploying it is all that is missing.
+            // Then only its deployment is missing.
         }
         run(urls.apply(server), connection -> FunctionLibrary.check(connection, layout.epochMillis()));
     }
@@ -104,7 +104,7 @@ public final class Installation {
     }
 
     /**
-     * Checks that a server makes ids of this layout.
+     * Checks that a server makes ids with this layout.
      *
      * @throws org.shardflake.LayoutMismatchException if it makes ids with another epoch
      * @throws LibraryNotDeployedException if it makes no ids

@@ -17,13 +17,13 @@ import org.shardflake.server.StandbyException;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.NewerVersionException;
 
-/** What a server refused or failed to do, which server, and what to look at. */
+/** Thrown when a server refuses or fails; says which server, and what to check. */
 public final class ServerFailedException extends ShardflakeException {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
-    /** What to do about a standby. */
+    /** Remedy for a standby. */
     public static final String PRIMARY_NEEDED =
             "give the URL of the primary, or of all hosts: postgresql://user@host1:5432,host2:5432/database";
 
@@ -31,12 +31,12 @@ public final class ServerFailedException extends ShardflakeException {
         super(kind, message, hint, cause);
     }
 
-    /** A statement that failed. The server's own hint is passed on. */
+    /** A failed statement. The server's own hint is passed on. */
     public static ServerFailedException statement(ServerUrl url, SQLException e) {
         return failure(e, "server %s: %s".formatted(url, message(e)), hint(e));
     }
 
-    /** A connection that could not be had. */
+    /** A failed connection. */
     public static ServerFailedException connecting(ServerUrl url, SQLException e) {
         if (e instanceof StandbyException) {
             return new ServerFailedException(Kind.PRECONDITION, String.valueOf(e.getMessage()), PRIMARY_NEEDED, e);
@@ -57,7 +57,7 @@ public final class ServerFailedException extends ShardflakeException {
         return failure(e, "server %s refused the connection: %s".formatted(url, message(e)), null);
     }
 
-    /** Our own SQL could not be deployed there. */
+    /** A failed deployment of our own SQL. */
     static ServerFailedException deploying(ServerUrl url, DeploymentException e) {
         String message = "server %s: %s".formatted(url, e.getMessage());
         return e instanceof NewerVersionException
@@ -90,7 +90,7 @@ public final class ServerFailedException extends ShardflakeException {
         return text.lines().findFirst().orElse(text).replaceFirst("^(FATAL|ERROR): ", "");
     }
 
-    /** The driver appends the server's hint to the message, a line of its own. */
+    /** The driver appends the server's hint to the message, on a line of its own. */
     private static @Nullable String hint(SQLException e) {
         return String.valueOf(e.getMessage())
                 .lines()

@@ -9,28 +9,28 @@ import java.time.Duration;
 import org.shardflake.ShardflakeException;
 
 /**
- * A wait for something on a server, which is asked again and again.
+ * A wait for a condition on a server, which is checked repeatedly.
  *
- * @param every the pause between two questions
- * @param atMost how long to go on
+ * @param every the pause between two checks
+ * @param atMost how long to keep checking
  */
 public record Poll(Duration every, Duration atMost) {
 
-    /** What is waited for. */
+    /** The condition. */
     @FunctionalInterface
     public interface Condition {
         boolean holds() throws SQLException;
     }
 
-    /** Poll every so many milliseconds. */
+    /** Checks at this interval, in milliseconds. */
     public static Poll everyMillis(long millis, Duration atMost) {
         return new Poll(Duration.ofMillis(millis), atMost);
     }
 
     /**
-     * Whether the condition came to hold in time.
+     * Returns whether the condition came to hold in time.
      *
-     * @throws ShardflakeException if the thread is interrupted, whose flag is set then as before
+     * @throws ShardflakeException if the thread is interrupted; its flag is set again
      */
     public boolean until(Condition condition) throws SQLException {
         long end = System.nanoTime() + atMost.toNanos();

@@ -9,7 +9,7 @@ import java.sql.SQLException;
 import java.util.Objects;
 import org.shardflake.ShardflakeException;
 
-/** A server refused or failed to do what was asked of it, or could not be reached. The message is what the driver says. */
+/** Thrown when a server refuses or fails to do something, or cannot be reached. The message is the driver's. */
 public final class ServerRefusalException extends ShardflakeException {
 
     @Serial
@@ -22,7 +22,7 @@ public final class ServerRefusalException extends ShardflakeException {
         this.sqlState = Objects.requireNonNullElse(cause.getSQLState(), "");
     }
 
-    /** PostgreSQL's error code, such as 23505, or empty. */
+    /** PostgreSQL's SQLSTATE, such as 23505, or empty. */
     public String sqlState() {
         return sqlState;
     }

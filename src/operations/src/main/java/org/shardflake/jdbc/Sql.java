@@ -18,13 +18,13 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.server.NoAnswerException;
 
-/** Short forms of what is done with statements all over a move. */
+/** Shorthand for common uses of statements. */
 public final class Sql {
 
-    /** The server is going down, starting up or was cut off from us. */
+    /** The server is shutting down, starting up or disconnected from us. */
     private static final Set<String> OUTAGES = Set.of("57P01", "57P02", "57P03", "57P05", "55006", "25006");
 
-    /** A lock that was not to be had, a statement that was cancelled, a deadlock. */
+    /** A lock that could not be obtained, a cancelled statement, a deadlock. */
     private static final Set<String> NOT_IN_TIME = Set.of("55P03", "57014", "40P01");
 
     private Sql() {}
@@ -39,26 +39,26 @@ public final class Sql {
         T run() throws SQLException;
     }
 
-    /** What is done with a connection. */
+    /** Work with a connection. */
     @FunctionalInterface
     public interface Query<T> {
         T run(Connection connection) throws SQLException;
     }
 
-    /** What a public method of an engine does. */
+    /** The body of an engine's public method. */
     @FunctionalInterface
     public interface Task<T, X extends Exception> {
         T run() throws SQLException, X;
     }
 
-    /** The same, of a method that returns nothing. */
+    /** The body of a public method that returns nothing. */
     @FunctionalInterface
     public interface Action<X extends Exception> {
         void run() throws SQLException, X;
     }
 
     /**
-     * Does what a public method of an engine does.
+     * Runs the body of an engine's public method.
      *
      * @throws ServerRefusalException for an {@link SQLException}
      */
@@ -70,7 +70,7 @@ public final class Sql {
         }
     }
 
-    /** The same, of a method that returns nothing. */
+    /** Runs the body of a public method that returns nothing. */
     public static <X extends Exception> void translating(Action<X> action) throws X {
         translating(() -> {
             action.run();
@@ -78,7 +78,7 @@ public final class Sql {
         });
     }
 
-    /** Does work in a transaction of a connection that is in auto-commit mode, and leaves it in that. */
+    /** Runs work in a transaction of a connection in auto-commit mode, and restores that mode. */
     public static <T> T inTransaction(Connection connection, Work<T> work) throws SQLException {
         connection.setAutoCommit(false);
         try {
@@ -97,12 +97,12 @@ public final class Sql {
             connection.rollback();
             connection.setAutoCommit(true);
         } catch (SQLException e) {
-            failure.addSuppressed(e); // The connection is lost, and what it did with it.
+            failure.addSuppressed(e); // The connection is lost, and its work with it.
         }
     }
 
     /**
-     * Waits until all that was committed on the server before is on its disk, also what did not wait for that.
+     * Waits until everything committed on the server before is on its disk, including commits that did not wait for that.
      *
      * @param connection in auto-commit mode
      */
@@ -114,18 +114,18 @@ public final class Sql {
     }
 
     /**
-     * Closes a connection through which nothing is left to be done. A server that is gone has ended it as well, so a failure here
-     * is none of the work that was done with it, and must not be taken for its outcome.
+     * Closes a connection that has no work left. A server that is gone has ended it as well, so a failure here does not concern the
+     * work done with it and must not be taken for its outcome.
      */
     public static void close(Connection connection) {
         try {
             connection.close();
         } catch (SQLException e) {
-            // Whatever it would have ended has ended.
+            // Anything it would have ended has ended.
         }
     }
 
-    /** Does work with a connection, and closes it. */
+    /** Runs work with a connection, and closes it. */
     public static <T> T with(Connection connection, Query<T> query) throws SQLException {
         try {
             return query.run(connection);
@@ -147,7 +147,7 @@ public final class Sql {
         }
     }
 
-    /** Runs a query for what it does, and ignores what it returns. */
+    /** Runs a query for its side effect, and ignores its result. */
     public static void call(Connection connection, String sql, Object... parameters) throws SQLException {
         try (PreparedStatement statement = prepare(connection, sql, parameters)) {
             statement.execute();
@@ -200,18 +200,18 @@ public final class Sql {
         return "'" + text.replace("'", "''") + "'";
     }
 
-    /** Whether others held a lock for too long, or all of it took too long: nothing was done. */
+    /** Whether others held a lock for too long, or the statement took too long: nothing was done. */
     public static boolean isInTheWay(SQLException e) {
         return NOT_IN_TIME.contains(String.valueOf(e.getSQLState()));
     }
 
-    /** Whether the server, or the way to it, failed rather than the statement: another try may find it mended. */
+    /** Whether the server or the connection to it failed rather than the statement: a retry may succeed. */
     public static boolean isOutage(SQLException e) {
         String state = String.valueOf(e.getSQLState());
         return state.startsWith("08") || state.startsWith("57P") || OUTAGES.contains(state);
     }
 
-    /** The first line of what the server said. */
+    /** The first line of the server's message. */
     public static String message(SQLException e) {
         Optional<NoAnswerException> silent = NoAnswerException.in(e);
         if (silent.isPresent()) {

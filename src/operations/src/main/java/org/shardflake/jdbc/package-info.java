@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Short SQL on a connection, and waiting for what it asks for: for the packages that work on servers. */
+/** Shorthand for SQL on a connection, and polling, for the packages that work on servers. */
 @NullMarked
 package org.shardflake.jdbc;
 

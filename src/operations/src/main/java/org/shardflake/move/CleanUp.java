@@ -13,7 +13,7 @@ import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
-/** Takes everything of a move off the servers, except for the shards where the catalog has them. Can be done again at any time. */
+/** Removes everything of a move from the servers, except for the shards where the catalog has them. Can be repeated at any time. */
 final class CleanUp {
 
     private static final String LOCK = """
@@ -52,7 +52,7 @@ final class CleanUp {
             dropCopy(shard, other);
         }
         for (MoveSide side : sides()) {
-            // A commit that waits for the disk, and so for all drops before it.
+            // A commit that waits for the disk, and so for all earlier drops.
             Sql.execute(side.control(), "RESET synchronous_commit");
             Sql.call(side.control(), "DELETE FROM shardflake.move_claim WHERE move = ?", move.tag());
         }
@@ -64,7 +64,7 @@ final class CleanUp {
         return List.of(session.source(), session.target());
     }
 
-    /** A server that was restored to before it got a shard leaves the other copy as the only one. */
+    /** If a server was restored to before it got a shard, the other copy is the only one. */
     private void requireShards(Move move) throws SQLException {
         for (MoveSide side : sides()) {
             List<MoveShard> its = move.shards().stream()
@@ -87,7 +87,7 @@ final class CleanUp {
         }
     }
 
-    /** While there is a way back, since whoever broke a seal may have written. */
+    /** Runs while there is a way back, since whoever broke a seal may have written. */
     private void requireSealed(Move move) throws SQLException {
         ShardSet broken = Seal.broken(session.source(), move.shardSet(ShardPhase.SWITCHED));
         if (!broken.isEmpty()
@@ -102,8 +102,8 @@ final class CleanUp {
     }
 
     /**
-     * The copy on the server that the catalog does not name, which must be closed: an open one would be the wrong one. The one
-     * that a shard has left goes only with its seal whole.
+     * The copy on the server that the catalog does not name. It must be closed: an open one would be the wrong one. The copy that a
+     * shard has left is removed only if its seal is intact.
      */
     private void dropCopy(MoveShard shard, MoveSide side) throws SQLException {
         ShardSet its = ShardSet.of(shard.shard());
@@ -118,7 +118,7 @@ final class CleanUp {
         listener.reached(MoveStep.SHARD_DROPPED);
     }
 
-    /** Does not wait long for readers, since others would wait behind it. */
+    /** Waits only briefly for readers, since others would queue behind it. */
     private boolean dropCopy(MoveShard shard, MoveSide side, ShardSet its) throws SQLException {
         String forget =
                 ShardSchemaCopy.hasHistory(side.control()) ? ShardSchemaCopy.forgetSql(shard.shard()) + ";\n" : "";

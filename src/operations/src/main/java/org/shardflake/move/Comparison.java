@@ -13,8 +13,8 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Both copies of a shard as they were at its cutover: frozen on the server it left, and not yet open on the other one. The
- * sessions keep seeing them so, whatever is written afterwards.
+ * Both copies of a shard as of its cutover: frozen on the server it left, and not yet open on the other. The sessions keep seeing
+ * that state, whatever is written afterwards.
  */
 final class Comparison implements AutoCloseable {
 
@@ -63,13 +63,13 @@ final class Comparison implements AutoCloseable {
         return differences;
     }
 
-    /** Makes {@link #close} leave the sessions to whoever compares. */
+    /** Makes {@link #close} leave the sessions open for the comparison. */
     ComparisonSessions handOver() {
         inUse = false;
         return sessions;
     }
 
-    /** Closes the sessions: what they have seen, or are about to see, is of no use to the next attempt. */
+    /** Closes the sessions: their snapshots are of no use to the next attempt. */
     @Override
     public void close() {
         if (inUse) {

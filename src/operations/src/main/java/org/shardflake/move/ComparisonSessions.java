@@ -10,7 +10,7 @@ import java.util.List;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
-/** A session on each of two servers, in which copies are looked at: each time as they are at the first query since {@link #reset}. */
+/** A session on each of two servers for comparing copies, as of the first query since {@link #reset}. */
 record ComparisonSessions(Connection first, Connection second) implements AutoCloseable {
 
     static ComparisonSessions open(MoveSide one, MoveSide other) throws SQLException {
@@ -23,7 +23,7 @@ record ComparisonSessions(Connection first, Connection second) implements AutoCl
         }
     }
 
-    /** One more. */
+    /** Opens one session. */
     static Connection open(MoveSide side) throws SQLException {
         Connection connection = side.connect();
         try {
@@ -35,7 +35,7 @@ record ComparisonSessions(Connection first, Connection second) implements AutoCl
         }
     }
 
-    /** Forgets what was seen. It fails if a session is broken, so that nobody finds that out while writers wait. */
+    /** Discards the snapshots. Fails if a session is broken, so that this is not discovered while writers wait. */
     void reset() throws SQLException {
         for (Connection connection : List.of(first, second)) {
             connection.rollback();

@@ -17,7 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 
-/** Compares shards as they were at their cutover, one after the other, while the next ones are cut over. */
+/** Compares shards as of their cutover, one after the other, while the next ones are cut over. */
 final class Comparisons implements AutoCloseable {
 
     /** Each holds a snapshot on both servers, and keeps VACUUM from removing what it sees. */
@@ -33,7 +33,7 @@ final class Comparisons implements AutoCloseable {
     private final boolean wanted;
 
     /**
-     * @param wanted whether anything is to be compared at all
+     * @param wanted whether to compare anything
      */
     Comparisons(MoveLease lease, MoveListener listener, boolean wanted) {
         this.lease = lease;
@@ -41,12 +41,12 @@ final class Comparisons implements AutoCloseable {
         this.wanted = wanted;
     }
 
-    /** What differed so far, by shard. */
+    /** The differences found so far, by shard. */
     Map<Integer, List<TableDifference>> different() {
         return different;
     }
 
-    /** Gets ready to compare a shard, after waiting for others to be done when there are many. */
+    /** Prepares the comparison of a shard, after waiting for others if there are many. */
     Comparison prepare(MoveSession session, MoveShard shard, List<String> tables) throws SQLException {
         try {
             room.acquire();
@@ -58,7 +58,7 @@ final class Comparisons implements AutoCloseable {
         return new Comparison(session.source(), shard, tables, sessions(session));
     }
 
-    /** Those of a comparison that is over, if there are: a session is slower the first time. */
+    /** Reuses the sessions of a finished comparison, if any: a session is slower the first time. */
     private ComparisonSessions sessions(MoveSession session) throws SQLException {
         ComparisonSessions used = idle.poll();
         if (used == null) {
@@ -109,7 +109,7 @@ final class Comparisons implements AutoCloseable {
         }
     }
 
-    /** Waits until all are done, and returns what differed. */
+    /** Waits until all are done, and returns the differences. */
     Map<Integer, List<TableDifference>> await() throws SQLException {
         try {
             for (Future<?> comparison : running) {

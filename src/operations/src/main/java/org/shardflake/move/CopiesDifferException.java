@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Source and target do not have the same rows of a shard. */
+/** Thrown when source and target do not have the same rows of a shard. */
 public final class CopiesDifferException extends MoveException {
 
     @Serial
@@ -22,7 +22,7 @@ public final class CopiesDifferException extends MoveException {
         this.differences = new TreeMap<>(differences);
     }
 
-    /** What differs, by shard; empty when it was found by an earlier run. */
+    /** The differences, by shard; empty when an earlier run found them. */
     public Map<Integer, List<TableDifference>> differences() {
         return differences;
     }

@@ -20,21 +20,21 @@ import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Cuts shards over from the server that has them to the other one of their move. For one thread.
+ * Cuts shards over from the server that has them to the other server of their move. For one thread.
  *
- * <p>In each attempt: fence the shard where it is, wait until the other server has everything, open it there in a transaction
- * that is not committed yet, change the shard map, commit. Until the map is changed an attempt can be given up, and is when it takes
- * too long: then the shard is opened where it was. After the map is changed it can only go forward.
+ * <p>Each attempt fences the shard on its server, waits until the other server has everything, opens it there in an uncommitted
+ * transaction, changes the shard map, and commits. Until the map is changed, an attempt can be given up, which happens when it takes
+ * too long: the shard is then opened where it was. Once the map is changed, it can only go forward.
  */
 final class Cutover implements AutoCloseable {
 
-    /** What is kept of the pause for changing the map and opening the other server. */
+    /** The part of the pause reserved for changing the map and opening the other server. */
     private static final Duration RESERVE = Duration.ofMillis(20);
 
-    /** How long after a fence a router may still take the shard to be open; see {@code fence_ids}. */
+    /** How long after a fence a router may still consider the shard open; see {@code fence_ids}. */
     private static final Duration LEASES = Duration.ofMillis(2);
 
-    /** A transaction that has written and is older than this is waited for without a fence. */
+    /** A transaction that has written and is older than this is awaited before fencing. */
     private static final Duration LONG_TRANSACTION = Duration.ofMillis(250);
 
     private static final String OLDEST_WRITER = """
@@ -78,14 +78,14 @@ final class Cutover implements AutoCloseable {
         return connection;
     }
 
-    /** Looks at all shards at once, since that takes no longer than one. A table that comes later meets the fence, which refuses. */
+    /** Examines all shards at once, which takes no longer than one. A table created later meets the fence, which refuses. */
     void checkSchema(ShardSet shards) throws SQLException {
         Preparation.checkSchema(
                 new ShardSchemaCopy(session.source().control(), session.target().control()), shards);
     }
 
     /**
-     * Cuts a shard over, with as many attempts as it takes and patience allows.
+     * Cuts a shard over, with as many attempts as needed while patience lasts.
      *
      * @throws MoveException when patience has run out; the shard is open where it was
      */
@@ -140,7 +140,7 @@ final class Cutover implements AutoCloseable {
         }
     }
 
-    /** It may have come since the checks before the move. */
+    /** It may have appeared since the checks before the move. */
     private static void refuseInbound(MoveShard shard, MoveSide side) throws SQLException {
         List<String> inbound = InboundSubscriptions.find(side.control(), ShardSet.of(shard.shard()));
         if (!inbound.isEmpty()) {
@@ -149,7 +149,7 @@ final class Cutover implements AutoCloseable {
         }
     }
 
-    /** Waits for what would only make an attempt fail, with no writer waiting; returns what it waited for to the end. */
+    /** Waits, without blocking writers, for what would only make an attempt fail; returns what it still waits for at the end. */
     private Optional<String> awaitQuiet(MoveShard shard, long end) throws SQLException {
         Stream carrying = session.carrying(shard);
         Duration close = settings.pause().dividedBy(4);
@@ -174,7 +174,7 @@ final class Cutover implements AutoCloseable {
         return Optional.ofNullable(problem);
     }
 
-    /** One attempt. */
+    /** Makes one attempt. */
     private final class Attempt {
 
         private final MoveShard shard;
@@ -198,7 +198,7 @@ final class Cutover implements AutoCloseable {
             this.to = forward ? targetWork : sourceWork;
         }
 
-        /** Cuts over, or returns why not; the shard is open where it was then. */
+        /** Cuts over, or returns why not; in that case the shard is open where it was. */
         Optional<String> run(int count) throws SQLException {
             try (Comparison comparison = comparisons.prepare(session, shard, tables);
                     ExitDelay untilOpen = new ExitDelay()) {
@@ -224,7 +224,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Does what comes before in other sessions' memory, which is slower the first time in a session; in time or not. */
+        /** Warms up this attempt's sessions, where statements are slower the first time; need not finish in time. */
         private void warmUp() throws SQLException {
             for (Connection connection : List.of(from, to)) {
                 tryOut(
@@ -232,7 +232,7 @@ final class Cutover implements AutoCloseable {
                         "SELECT * FROM shardflake.fences(%1$d); SELECT * FROM shardflake.sequence_positions(%1$d); SELECT shardflake.refuse_relatives(%1$d)"
                                 .formatted(shard.shard()));
             }
-            // Its fence is up already, so this changes nothing, and is rolled back.
+            // Its fence is already up, so this changes nothing and is rolled back.
             tryOut(to, "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
         }
 
@@ -296,10 +296,10 @@ final class Cutover implements AutoCloseable {
             return switchOver(attempt);
         }
 
-        /** One message and one transaction: fenced, out of the publication, marked, and the ids stopped. */
+        /** One message and one transaction: fences the shard, removes it from the publication, marks it, and stops its ids. */
         private void fence() throws SQLException {
             String sql = carrying.publisher().checkClaim()
-                    // Not fence_shard, which waits for leases: they end while the other server catches up.
+                    // Not fence_shard, which waits for leases: they expire while the other server catches up.
                     + "SELECT shardflake.fence_tables(%1$d, true); SELECT shardflake.fence_ids(%1$d, true);\n"
                             .formatted(shard.shard())
                     + carrying.removeSql(tables)
@@ -332,7 +332,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Everything that can fail before the map is changed; returns why it did not come to its end in time. */
+        /** Does everything that can fail before the map is changed; returns why it did not finish in time. */
         private @Nullable String takeOver(long latest, Comparison comparison) throws SQLException {
             Future<?> seen = comparison.seeSoon(carrying.publisher());
             if (!carrying.reaches(mark, latest)) {
@@ -363,8 +363,8 @@ final class Cutover implements AutoCloseable {
                             + OpenShard.prepareSql(shard.shard(), sequenceNames, sequenceValues)
                             + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, true)
                             + back.addSql(tables)
-                            // What is left when the map has changed has to be done, however long it takes. run()
-                            // waits for the disk, not writers.
+                            // Once the map has changed, the rest must be done, however long it takes. run() waits for
+                            // the disk, without blocking writers.
                             + "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = off");
         }
 
@@ -379,7 +379,7 @@ final class Cutover implements AutoCloseable {
                         .switchShard(shard, attempt, carrying.subscriber().name(), phase, mark);
             } catch (SQLException e) {
                 if (Sql.isOutage(e)) {
-                    throw e; // It may have been changed: nobody is open until that is known.
+                    throw e; // The map may have changed: nothing is opened until that is known.
                 }
                 giveUp(e);
                 if (Sql.isInTheWay(e)) {
@@ -393,7 +393,7 @@ final class Cutover implements AutoCloseable {
             return Optional.empty();
         }
 
-        /** The fence was rolled back, and the ids that it had stopped were not. */
+        /** The fence was rolled back, but not the stop of its ids. */
         private void startIds(SQLException failure) throws SQLException {
             try {
                 Sql.execute(
@@ -405,7 +405,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** If that fails too, the shard is left as being cut over, and settled by whoever takes the move up. */
+        /** If that fails too, the shard stays in cutover, and is settled when the move is next taken up. */
         private void giveUp(Exception failure) throws SQLException {
             try {
                 giveUp();
@@ -415,13 +415,13 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        /** Opens the shard where it was. The map was not changed, and only this attempt could have changed it. */
+        /** Opens the shard where it was. The map is unchanged, and only this attempt could have changed it. */
         private void giveUp() throws SQLException {
             if (!to.getAutoCommit()) {
                 to.rollback();
                 to.setAutoCommit(true);
             }
-            // Over the connection without timeouts: it has to be opened, whatever is in the way.
+            // Over the connection without timeouts: the shard must be opened, whatever is in the way.
             Sql.execute(
                     carrying.publisher().control(),
                     carrying.publisher().checkClaim()

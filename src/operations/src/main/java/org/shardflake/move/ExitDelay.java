@@ -7,7 +7,7 @@ package org.shardflake.move;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Lets Ctrl-C wait, until it is closed, for what must not be left halfway and is over soon: nobody would open a shard again. */
+/** Delays Ctrl-C until closed, for short work that must not be left halfway: nobody would reopen a shard. */
 final class ExitDelay implements AutoCloseable {
 
     private static final long LONGEST_SECONDS = 10;
@@ -16,9 +16,9 @@ final class ExitDelay implements AutoCloseable {
     private final Thread hook = new Thread(this::await, "shardflake, before exit");
 
     /**
-     * Begins to let it wait.
+     * Begins the delay.
      *
-     * @throws IllegalStateException if the process is ending, so that nothing more is begun
+     * @throws IllegalStateException if the process is ending and nothing new may begin
      */
     ExitDelay() {
         Runtime.getRuntime().addShutdownHook(hook);
@@ -27,7 +27,7 @@ final class ExitDelay implements AutoCloseable {
     private void await() {
         try {
             if (!over.await(LONGEST_SECONDS, TimeUnit.SECONDS)) {
-                return; // What is left is settled by whoever takes the move up.
+                return; // The rest is settled when the move is next taken up.
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -40,7 +40,7 @@ final class ExitDelay implements AutoCloseable {
         try {
             Runtime.getRuntime().removeShutdownHook(hook);
         } catch (IllegalStateException e) {
-            // The process is ending, which it may do now.
+            // The process is ending, which is allowed now.
         }
     }
 }

@@ -11,7 +11,7 @@ import org.postgresql.jdbc.PreferQueryMode;
 import org.postgresql.replication.ReplicationSlotInfo;
 import org.shardflake.jdbc.Sql;
 
-/** The rows as they are where a new replication slot begins, for other sessions to read until this is closed. */
+/** A snapshot of the rows at the start of a new replication slot, readable by other sessions until this is closed. */
 final class ExportedSnapshot implements AutoCloseable {
 
     private final Connection connection;

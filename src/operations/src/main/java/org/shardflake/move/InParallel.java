@@ -11,7 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** One query on each of two servers, at the same time. */
+/** Runs one query on each of two servers, in parallel. */
 final class InParallel {
 
     private static final ExecutorService THREADS = Executors.newCachedThreadPool(work -> {

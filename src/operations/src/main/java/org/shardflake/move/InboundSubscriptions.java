@@ -11,16 +11,16 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Subscriptions of the user's own that bring rows into shards. What they apply passes the fence, as replication does, so they would
- * go on writing to a copy that a shard has left.
+ * The user's own subscriptions that bring rows into shards. Their changes pass the fence, as replication does, so they would keep
+ * writing to a copy that a shard has left.
  */
 public final class InboundSubscriptions {
 
-    /** What to do about them. */
+    /** The remedy. */
     public static final String REMEDY =
             "Drop them, or ALTER SUBSCRIPTION ... REFRESH PUBLICATION without these tables, and make them again on the target when the move is complete";
 
-    /** Enabled or not: one that is disabled can be enabled at any time. A partitioned table stands for its partitions. */
+    /** Enabled or not: a disabled one can be enabled at any time. A partitioned table stands for its partitions. */
     private static final String FIND = """
             SELECT DISTINCT format('subscription %s writes to %s', s.subname, r.srrelid::regclass)
               FROM pg_subscription_rel r JOIN pg_subscription s ON s.oid = r.srsubid
@@ -35,7 +35,7 @@ public final class InboundSubscriptions {
 
     private InboundSubscriptions() {}
 
-    /** Those of a server into these shards, one line for each table. */
+    /** A server's subscriptions into these shards, one line per table. */
     public static List<String> find(Connection connection, ShardSet shards) throws SQLException {
         return Sql.list(connection, FIND, row -> row.getString(1), shards, shards);
     }

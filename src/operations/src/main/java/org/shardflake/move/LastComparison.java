@@ -19,13 +19,13 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Compares the copies that the source kept with the shards on the target, before they go, while the target is written to.
+ * Compares the source's copies with the shards on the target before the copies are removed, while the target takes writes.
  *
- * <p>The source stops following and its copies are sealed: from then on they stay as they are. The target is seen twice, as it was
- * shortly before the source stopped and shortly after. In between is the moment of which the copies are, so a row that is the
- * same both times has to be the same in the copy; one that is not was written on the target meanwhile, which has the last word.
+ * <p>The source stops following and its copies are sealed: they no longer change. The target is read twice, as of shortly before the
+ * source stopped and shortly after. The copies' state lies in between, so a row that is equal both times must be equal in the copy;
+ * any other row was written on the target meanwhile, which is authoritative.
  *
- * <p>Not closed again, the seal stays on, and the source stays behind: a {@link Settlement} changes that.
+ * <p>The seal stays on and the source stays behind until a {@link Settlement} changes that.
  */
 final class LastComparison implements AutoCloseable {
 
@@ -52,7 +52,7 @@ final class LastComparison implements AutoCloseable {
         }
     }
 
-    /** Leaves the copies sealed. What it returns differs, but for a row that was changed and changed back at the wrong moment. */
+    /** Leaves the copies sealed. The rows it returns differ, except for a row that was changed and changed back at the wrong moment. */
     Map<Integer, List<TableDifference>> run(ShardSet shards) throws SQLException {
         stopFollowing();
         Seal.putOn(session.source(), shards);
@@ -80,7 +80,7 @@ final class LastComparison implements AutoCloseable {
         Stream reverse = session.reverse();
         reverse.await(settings.patience(), listener);
         Sql.call(before, "SELECT 1");
-        // What came before it is on the source.
+        // The source has everything before it.
         reverse.await(settings.patience(), listener);
         reverse.stop();
         Sql.call(after, "SELECT 1");

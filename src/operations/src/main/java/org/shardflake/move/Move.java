@@ -9,10 +9,10 @@ import java.util.List;
 import org.shardflake.ShardSet;
 
 /**
- * A move of shards from one server to another that is not done, as the catalog has it.
+ * An unfinished move of shards from one server to another, as recorded in the catalog.
  *
- * @param tag what its objects on the servers are named by, such as {@code m3_a1b2c3}
- * @param problem what went wrong last, empty when nothing has since
+ * @param tag the part of the names of its objects on the servers, such as {@code m3_a1b2c3}
+ * @param problem the last problem, empty if there has been none since
  */
 public record Move(
         long id,
@@ -31,7 +31,7 @@ public record Move(
         return ShardSet.of(shards.stream().map(MoveShard::shard).toList());
     }
 
-    /** Those that are in a phase. */
+    /** The shards that are in a phase. */
     public ShardSet shardSet(ShardPhase phase) {
         return ShardSet.of(shards.stream()
                 .filter(shard -> shard.phase() == phase)
@@ -39,7 +39,7 @@ public record Move(
                 .toList());
     }
 
-    /** Tells apart how far it has come, but for single rows: of a copy that is interrupted nothing is left. */
+    /** Identifies its progress, except for single rows: an interrupted copy leaves nothing. */
     String progress() {
         return phase + " " + shardSet(ShardPhase.SWITCHED);
     }

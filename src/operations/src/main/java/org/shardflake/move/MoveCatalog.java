@@ -18,7 +18,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** The moves that the catalog knows of. Thread-safe; connects for each call. */
+/** The moves recorded in the catalog. Thread-safe; connects for each call. */
 final class MoveCatalog {
 
     private static final String UNIQUE_VIOLATION = "23505";
@@ -58,7 +58,7 @@ final class MoveCatalog {
         return Sql.with(connect(), connection -> MoveLease.isTaken(connection, id));
     }
 
-    /** All moves that are not done, oldest first. */
+    /** All unfinished moves, oldest first. */
     List<Move> list() throws SQLException {
         return Sql.with(
                 connect(), connection -> Sql.list(connection, MOVES + " ORDER BY id", row -> read(connection, row)));
@@ -67,7 +67,7 @@ final class MoveCatalog {
     /**
      * A move by its number.
      *
-     * @throws MoveRefusedException if there is none, or it is done
+     * @throws MoveRefusedException if there is none, or it is finished
      */
     Move find(long id) throws SQLException {
         return Sql.with(connect(), connection -> find(connection, id));
@@ -118,7 +118,7 @@ final class MoveCatalog {
     }
 
     /**
-     * Records a move, of which nothing is begun.
+     * Records a new move without starting it.
      *
      * @throws MoveRefusedException if a shard is in another move, or not on the source
      */
@@ -131,7 +131,7 @@ final class MoveCatalog {
 
     private static long create(Connection connection, String source, String target, ShardSet shards, String reason)
             throws SQLException {
-        // Changes of the map wait, so that the shards stay where they are seen here.
+        // Blocks changes of the map, so that the shards stay where they are seen here.
         Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
         String random = "%06x".formatted(ThreadLocalRandom.current().nextInt(1 << 24));
         long id = Sql.number(connection, INSERT, random, source, target, reason);
@@ -167,9 +167,9 @@ final class MoveCatalog {
     }
 
     /**
-     * Takes a move up, alone: whoever had it before can do nothing more in the catalog.
+     * Takes over a move exclusively: an earlier holder can change nothing more in the catalog.
      *
-     * @throws MoveRefusedException if somebody works on it now
+     * @throws MoveRefusedException if somebody is working on it
      */
     MoveLease takeUp(long id, OptionalLong mine) throws SQLException {
         Connection connection = connect();

@@ -19,7 +19,7 @@ import java.util.concurrent.Future;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
-/** Copies all shards of a move as they were at one moment, some at a time, the largest first. */
+/** Copies all shards of a move as of one moment, several at a time, the largest first. */
 final class MoveCopy {
 
     private static final long NANOS_BETWEEN_REPORTS = 1_000_000_000L;
@@ -30,7 +30,7 @@ final class MoveCopy {
              WHERE n.nspname = ANY (?) GROUP BY n.nspname ORDER BY 2 DESC
             """;
 
-    /** A shard, and how large its tables are, about. */
+    /** A shard and the approximate size of its tables. */
     private record Sized(int shard, long bytes) {}
 
     private final MoveSide source;
@@ -77,7 +77,7 @@ final class MoveCopy {
         }
     }
 
-    /** One that fails makes the others begin no other shard. */
+    /** If one fails, the others start no further shard. */
     private static void await(Future<?> running, Queue<Sized> waiting) throws SQLException {
         try {
             running.get();

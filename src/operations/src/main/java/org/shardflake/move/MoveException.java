@@ -8,7 +8,7 @@ import java.io.Serial;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
-/** A move that cannot go on now. Where it stands is in the catalog, and the same command goes on from there. */
+/** A move that cannot go on now. The catalog records where it stands, and the same command continues from there. */
 public class MoveException extends ShardflakeException {
 
     @Serial

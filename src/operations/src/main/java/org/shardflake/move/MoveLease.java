@@ -12,15 +12,15 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
- * The right to work on a move, as long as its connection to the catalog lives; and what the one who has it writes there.
+ * The right to work on a move while its connection to the catalog lives, and the holder's changes to the catalog.
  *
- * <p>Every change is made only if the claim is still the latest. Thread-safe.
+ * <p>Each change is made only if the claim is still the latest. Thread-safe.
  */
 final class MoveLease implements AutoCloseable {
 
     private static final String LOCK = "SELECT pg_try_advisory_lock(hashtext('shardflake.move'), ?::integer)";
 
-    /** A lock of two numbers is listed with the first as an unsigned one. */
+    /** A lock with two keys is listed with the first as unsigned. */
     private static final String IS_LOCKED = """
             SELECT EXISTS (SELECT FROM pg_locks
              WHERE locktype = 'advisory' AND granted AND objsubid = 2 AND objid::bigint = ?
@@ -32,7 +32,7 @@ final class MoveLease implements AutoCloseable {
     private static final String NOTICE =
             "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3";
 
-    /** So long a server may take to notice that whoever had the lease has gone. */
+    /** How long a server may take to notice that the previous holder is gone. */
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(20);
 
     private final Connection connection;
@@ -46,10 +46,10 @@ final class MoveLease implements AutoCloseable {
     }
 
     /**
-     * Takes the lease over.
+     * Takes over the lease.
      *
-     * @param mine the claim of this process, if it had the lease before: then nobody else may have had it since
-     * @throws MoveRefusedException if somebody has it, or had it since
+     * @param mine the claim of this process, if it had the lease before; nobody else may have had it since
+     * @throws MoveRefusedException if somebody holds it, or has held it since
      */
     static MoveLease take(Connection connection, long move, OptionalLong mine) throws SQLException {
         MoveCatalog.find(connection, move);
@@ -58,7 +58,7 @@ final class MoveLease implements AutoCloseable {
             throw new MoveRefusedException(
                     "another shardflake works on move %d; see it with shardflake move status --watch".formatted(move));
         }
-        // Found again, since it may have been completed while we waited.
+        // Looked up again, since it may have been completed while we waited.
         MoveCatalog.find(connection, move);
         if (mine.isPresent()
                 && Sql.number(connection, "SELECT claim FROM shardflake_catalog.move WHERE id = ?", move)
@@ -72,7 +72,7 @@ final class MoveLease implements AutoCloseable {
         return new MoveLease(connection, move, claim);
     }
 
-    /** Whether anybody has the lease of a move. */
+    /** Whether anybody holds the lease of a move. */
     static boolean isTaken(Connection connection, long move) throws SQLException {
         return Sql.isTrue(connection, IS_LOCKED, move);
     }
@@ -105,12 +105,12 @@ final class MoveLease implements AutoCloseable {
         return new MoveException("move %d has been taken up by another; see shardflake move status".formatted(move));
     }
 
-    /** Records how much of a shard is copied. */
+    /** Records how much of a shard has been copied. */
     synchronized void copied(int shard, ShardPhase phase, long bytes, long rows) throws SQLException {
         changeShard("phase = '%s', bytes = %d, rows = %d".formatted(phase, bytes, rows), shard);
     }
 
-    /** Begins an attempt at cutover and returns its number, the latest. */
+    /** Begins a cutover attempt and returns its number, the latest. */
     synchronized long arm(int shard) throws SQLException {
         return Sql.list(
                         connection,
@@ -124,22 +124,22 @@ final class MoveLease implements AutoCloseable {
                 .orElseThrow(this::superseded);
     }
 
-    /** Gives all attempts up, so that none of them can change the map any more. */
+    /** Gives up all attempts, so that none of them can change the map any more. */
     synchronized void disarm(int shard, ShardPhase phase) throws SQLException {
         changeShard("phase = '%s', attempt = attempt + 1".formatted(phase), shard);
     }
 
     /**
-     * Changes the shard map, if nothing has come in between.
+     * Changes the shard map, if nothing has intervened.
      *
-     * @param phase what the shard is in after it
+     * @param phase the shard's phase after the change
      */
     synchronized void switchShard(MoveShard shard, long attempt, String server, ShardPhase phase, long mark)
             throws SQLException {
         callSwitch(shard, attempt, server, phase, mark);
     }
 
-    /** Does the same and takes it back, so that what would refuse it does so before anybody waits. */
+    /** Makes the change and rolls it back, so that any refusal comes before anybody waits. */
     synchronized void rehearseSwitch(MoveShard shard, long attempt, String server, ShardPhase phase)
             throws SQLException {
         connection.setAutoCommit(false);
@@ -187,7 +187,7 @@ final class MoveLease implements AutoCloseable {
         }
     }
 
-    /** Takes the move out of the catalog, but for a line of its history. */
+    /** Removes the move from the catalog, except for a line in its history. */
     synchronized void end(String change) throws SQLException {
         Sql.inTransaction(connection, () -> {
             Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");

@@ -7,36 +7,36 @@ package org.shardflake.move;
 import java.time.Duration;
 import java.util.List;
 
-/** Hears how a move gets on. Called by the threads that do the work; what it throws stops them. */
+/** Receives the progress of a move. Called by the working threads; an exception it throws stops them. */
 public interface MoveListener {
 
-    /** Hears nothing. */
+    /** Ignores everything. */
     MoveListener NONE = new MoveListener() {};
 
     /** A step has just been done. */
     default void reached(MoveStep step) {}
 
-    /** More was copied. */
+    /** More rows were copied. */
     default void copied(int shard, long bytes, long rows) {}
 
     /** A shard was cut over. */
     default void cutOver(int shard, String server, Duration pause, int attempts) {}
 
-    /** An attempt at cutover gave itself up, and the shard is open where it was. */
+    /** A cutover attempt gave up, and the shard is open where it was. */
     default void attemptFailed(int shard, String reason) {}
 
-    /** Copies of a shard were compared, and differ in this. */
+    /** Copies of a shard were compared and differ in these rows. */
     default void compared(int shard, List<TableDifference> differences) {}
 
-    /** Rows of a shard changed too often to be compared while it is written to; no others differ. */
+    /** Rows of a shard changed too often to compare while it takes writes; no others differ. */
     default void undecided(int shard, List<String> tables) {}
 
-    /** A shard is copied. */
+    /** A shard has been copied. */
     default void shardCopied(int shard) {}
 
-    /** A server cannot follow the other one, for this reason; it tries again by itself. */
+    /** A server cannot follow the other one, for this reason; it retries by itself. */
     default void streamFails(String problem) {}
 
-    /** A server or the catalog failed; the work is taken up again after a moment. */
+    /** A server or the catalog failed; the work resumes after a moment. */
     default void interrupted(String problem) {}
 }

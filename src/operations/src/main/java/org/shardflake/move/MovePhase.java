@@ -6,7 +6,7 @@ package org.shardflake.move;
 
 import java.util.Locale;
 
-/** How far a move as a whole is. */
+/** The phase of a whole move. */
 public enum MovePhase {
     /** The target's schemas and both publications are being made. */
     PREPARING,
@@ -14,18 +14,18 @@ public enum MovePhase {
     COPYING,
     /** The target applies what was written since the copy. */
     CATCHING_UP,
-    /** Both streams run, and shards can be cut over in either direction, one by one. */
+    /** Both streams run, and shards can be cut over one by one in either direction. */
     FOLLOWING,
-    /** All of it is being removed but the shards on the target; there is no way back. */
+    /** Everything except the shards on the target is being removed; there is no way back. */
     COMPLETING,
-    /** All of it is being removed but the shards on the source. */
+    /** Everything except the shards on the source is being removed. */
     CANCELLING;
 
     static MovePhase of(String text) {
         return valueOf(text.replace(' ', '_').toUpperCase(Locale.ROOT));
     }
 
-    /** As the catalog has it, and people read it. */
+    /** The name used in the catalog and shown to people. */
     @Override
     public String toString() {
         return name().replace('_', ' ').toLowerCase(Locale.ROOT);

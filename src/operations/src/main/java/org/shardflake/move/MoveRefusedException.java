@@ -6,7 +6,7 @@ package org.shardflake.move;
 
 import java.io.Serial;
 
-/** What was asked of a move is not possible in its state, so nothing was changed. */
+/** Thrown when a request is impossible in a move's state; nothing was changed. */
 public final class MoveRefusedException extends MoveException {
 
     @Serial

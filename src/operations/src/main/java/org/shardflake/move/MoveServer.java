@@ -12,7 +12,7 @@ import org.shardflake.server.ServerUrl;
  * One of the two servers of a move.
  *
  * @param name its name in the shard map
- * @param url where it is, with what is needed to log in
+ * @param url its URL, including what is needed to log in
  */
 public record MoveServer(String name, ServerUrl url) {
 

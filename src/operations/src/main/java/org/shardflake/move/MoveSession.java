@@ -8,10 +8,10 @@ import java.sql.SQLException;
 import java.util.OptionalLong;
 import java.util.function.Function;
 
-/** A move that has been taken up: the lease, both servers and both streams. For one thread. */
+/** A move in progress: the lease, both servers and both streams. For one thread. */
 final class MoveSession implements AutoCloseable {
 
-    /** The claim that a piece of work had last. */
+    /** The claim last used by a piece of work. */
     static final class Claims {
         private OptionalLong last = OptionalLong.empty();
 
@@ -40,7 +40,7 @@ final class MoveSession implements AutoCloseable {
         this.reverse = Stream.reverse(move.tag(), source, target);
     }
 
-    /** Takes a move up: from then on nobody else can change anything for it, on the servers or in the catalog. */
+    /** Takes over a move: from then on nobody else can change anything for it, on the servers or in the catalog. */
     static MoveSession takeUp(MoveCatalog catalog, long id, Claims claims, Function<String, MoveServer> servers)
             throws SQLException {
         MoveLease lease = catalog.takeUp(id, claims.last());
@@ -64,12 +64,12 @@ final class MoveSession implements AutoCloseable {
         return lease;
     }
 
-    /** The move as it was when it was taken up: its names never change, its phase does. */
+    /** The move as of its takeover: its names never change, but its phase does. */
     Move taken() {
         return move;
     }
 
-    /** The move as it is now. */
+    /** The current state of the move. */
     Move move() throws SQLException {
         return lease.move();
     }
@@ -90,12 +90,12 @@ final class MoveSession implements AutoCloseable {
         return reverse;
     }
 
-    /** The stream that brings to the other server what is written to a shard where it is now. */
+    /** The stream that carries a shard's writes from its current server to the other. */
     Stream carrying(MoveShard shard) {
         return shard.server().equals(source.name()) ? forward : reverse;
     }
 
-    /** The other one. */
+    /** The opposite stream. */
     Stream back(MoveShard shard) {
         return shard.server().equals(source.name()) ? reverse : forward;
     }

@@ -7,15 +7,15 @@ package org.shardflake.move;
 import java.time.Duration;
 
 /**
- * How a move goes about its work.
+ * Settings of a move.
  *
- * @param jobs how many shards are copied at a time: 1 or more
- * @param bytesPerSecond the most that is copied, 0 for no limit
- * @param maxLag copying waits while a standby of the target is further behind
- * @param pause the longest write pause of an attempt at cutover; one that would take longer gives itself up
- * @param lockTimeout how long the fence waits, with writers behind it, for transactions that have written
- * @param patience how long attempts at cutover, and servers that do not answer, are tried again
- * @param verify whether copies are compared as they were at the cutover
+ * @param jobs how many shards to copy at a time: 1 or more
+ * @param bytesPerSecond the maximum copy rate, 0 for no limit
+ * @param maxLag copying pauses while a standby of the target lags by more than this
+ * @param pause the longest write pause of a cutover attempt; an attempt that would take longer gives up
+ * @param lockTimeout how long the fence waits, with writers queued behind it, for transactions that have written
+ * @param patience how long to retry cutover attempts and servers that do not answer
+ * @param verify whether to compare copies as of the cutover
  */
 public record MoveSettings(
         int jobs,

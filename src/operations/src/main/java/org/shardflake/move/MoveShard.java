@@ -12,12 +12,12 @@ import java.util.OptionalLong;
 /**
  * A shard of a move.
  *
- * @param server where the shard map has it
+ * @param server its server in the shard map
  * @param epoch its epoch in the shard map
- * @param mark the server that took it over may open it when its stream has this mark
+ * @param mark the server that took it over may open it once its stream has this mark
  * @param bytes copied so far
  * @param rows copied so far
- * @param pauseMillis how long it took no writes at its last cutover
+ * @param pauseMillis how long it refused writes at its last cutover
  * @param switchedAt when it was last cut over
  */
 public record MoveShard(

@@ -16,8 +16,7 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A server of a move, with a connection of the one who has claimed the move, and of nobody who had it before. For one thread,
- * but for {@link #connect}.
+ * A server of a move, with a connection of the current claim and of no earlier one. For one thread, except for {@link #connect}.
  */
 final class MoveSide implements AutoCloseable {
 
@@ -58,7 +57,7 @@ final class MoveSide implements AutoCloseable {
         this.control = control;
     }
 
-    /** Connects, ends the sessions of whoever had the move before, and makes the server obey this claim only. */
+    /** Connects, ends the sessions of earlier claims, and makes the server obey only this one. */
     static MoveSide claim(MoveServer server, String tag, long claim) throws SQLException {
         Connection control = server.connect(application(tag));
         try {
@@ -96,17 +95,17 @@ final class MoveSide implements AutoCloseable {
         return control;
     }
 
-    /** Another connection, which ends when the move is taken up by another; the caller closes it. */
+    /** Opens another connection, which ends when somebody else takes over the move; the caller closes it. */
     Connection connect() throws SQLException {
         return server.connect(application(tag));
     }
 
-    /** The first statement of every change on a server, without which whoever was thought dead could still make one. */
+    /** The first statement of every change on a server, without which a claim believed dead could still make one. */
     String checkClaim() {
         return "SELECT shardflake.check_claim(%s, %d);\n".formatted(Sql.quote(tag), claim);
     }
 
-    /** The tables whose rows are replicated, by shard: partitions, not what they are partitions of. */
+    /** The tables whose rows are replicated, by shard: partitions instead of their partitioned tables. */
     Map<Integer, List<String>> tables(ShardSet shards) throws SQLException {
         Map<Integer, List<String>> tables = new TreeMap<>();
         shards.stream().forEach(shard -> tables.put(shard, new ArrayList<>()));
@@ -119,22 +118,22 @@ final class MoveSide implements AutoCloseable {
         return tables;
     }
 
-    /** Those of these shards that take no writes here. */
+    /** The shards among these that refuse writes here. */
     ShardSet fenced(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(control, FENCED, row -> row.getInt(1), shards));
     }
 
-    /** Those of these shards that give no ids here. */
+    /** The shards among these that give no ids here. */
     ShardSet stopped(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(control, STOPPED, row -> row.getInt(1), shards));
     }
 
-    /** The shards that the server remembers to have got and not given up, with their epochs. */
+    /** The shards that the server remembers as received and not given up, with their epochs. */
     Map<Integer, Long> gotShards() throws SQLException {
         return placements("here");
     }
 
-    /** Shards that were given up here, as this server remembers it, and with which epoch each is another's. */
+    /** Shards that this server remembers as given up, and the epoch with which each is another server's. */
     Map<Integer, Long> gaveUpShards() throws SQLException {
         return placements("NOT here");
     }
@@ -150,7 +149,7 @@ final class MoveSide implements AutoCloseable {
         return placements;
     }
 
-    /** Those of these shards that are here at all. */
+    /** The shards among these that exist here. */
     ShardSet present(ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(
                 control,
@@ -159,7 +158,7 @@ final class MoveSide implements AutoCloseable {
                 shards));
     }
 
-    /** Cancels what PostgreSQL does in the background on tables of a shard, and would do for longer than a fence waits. */
+    /** Cancels PostgreSQL's background work on a shard's tables that would outlast a fence's wait. */
     void cancelAutovacuum(int shard) throws SQLException {
         Sql.call(control, """
                 SELECT pg_cancel_backend(a.pid) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
@@ -168,7 +167,7 @@ final class MoveSide implements AutoCloseable {
                 """, shard);
     }
 
-    /** Who holds locks on tables of a shard that are stronger than a reader's, for a message. */
+    /** The holders of locks stronger than a reader's on a shard's tables, for a message. */
     String writers(int shard) throws SQLException {
         return Sql.text(control, """
                 SELECT COALESCE(string_agg(DISTINCT CASE WHEN l.pid IS NULL THEN 'a prepared transaction'

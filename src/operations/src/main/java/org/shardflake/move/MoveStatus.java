@@ -14,9 +14,9 @@ import java.util.function.Function;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A move, and how its replication is now.
+ * A move and the state of its replication.
  *
- * @param bytes of the tables of its shards on the source, by shard, without indexes
+ * @param bytes size of its shards' tables on the source, by shard, without indexes
  * @param forward from source to target
  * @param reverse from target to source
  */
@@ -50,7 +50,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
         return bytes.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** Of the tables on the source, so much is on the target; a shard half copied counts by what was sent of it. */
+    /** How much of the source's tables is on the target; a partly copied shard counts by what was sent of it. */
     public long copiedBytes() {
         return move.shards().stream()
                 .mapToLong(shard -> {
@@ -60,7 +60,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
                 .sum();
     }
 
-    /** How long the copy will take from now, at the pace so far. */
+    /** The remaining copy time at the pace so far. */
     public Optional<Duration> timeLeft(Instant now) {
         long copied = copiedBytes();
         if (move.phase() != MovePhase.COPYING || copied == 0) {

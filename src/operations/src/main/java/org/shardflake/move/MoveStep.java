@@ -7,55 +7,55 @@ package org.shardflake.move;
 import java.util.Locale;
 
 /**
- * The points at which a move can be interrupted. Each is told to the {@link MoveListener} when what it is named for has just
- * been done, so that a test can end the tool or a server there.
+ * The points at which a move can be interrupted. The {@link MoveListener} is told of each right after it has happened, so that a test
+ * can end the tool or a server there.
  */
 public enum MoveStep {
     /** The move is in the catalog. */
     RECORDED,
     /** The shards are on the target, empty and fenced. */
     SCHEMA_CREATED,
-    /** Publications are on both servers, and the subscription of the source to the target. */
+    /** Publications are on both servers, and the source's subscription to the target exists. */
     PUBLISHED,
-    /** The slot on the source is there, and the snapshot that is copied. */
+    /** The slot on the source exists, and the snapshot to copy. */
     SLOT_CREATED,
     /** A shard was copied. */
     SHARD_COPIED,
-    /** The slot on the target is there. */
+    /** The slot on the target exists. */
     REVERSE_SLOT_CREATED,
     /** The target follows the source. */
     SUBSCRIBED,
     /** The target has caught up. */
     CAUGHT_UP,
-    /** The source would follow the target, and has been seen to. */
+    /** The source can follow the target, as verified. */
     REHEARSED,
-    /** An attempt at cutover is in the catalog. */
+    /** A cutover attempt is recorded in the catalog. */
     ARMED,
-    /** The shard takes no writes on the server it leaves. */
+    /** The shard refuses writes on the server it leaves. */
     FENCED,
-    /** The other server has all that was written. */
+    /** The other server has everything written. */
     DRAINED,
-    /** The other server is open, but for a commit. */
+    /** The other server is open, except for a commit. */
     STAGED,
     /** The shard map names the other server. */
     SWITCHED,
     /** The other server takes writes. */
     OPENED,
-    /** Both copies were compared as they were at the cutover. */
+    /** Both copies were compared as of the cutover. */
     COMPARED,
-    /** The source follows no more, as long as its copies are compared for the last time. */
+    /** The source has stopped following for the duration of the last comparison. */
     REVERSE_STOPPED,
     /** Nobody can write to the source's copies. */
     SEALED,
     /** The source's copies were compared for the last time. */
     COMPARED_AGAIN,
-    /** That the move is to end is in the catalog. */
+    /** The catalog records that the move is to end. */
     ENDING,
     /** The source no longer follows. */
     REVERSE_DROPPED,
     /** The target no longer follows. */
     FORWARD_DROPPED,
-    /** A copy that is no longer wanted is gone. */
+    /** An unwanted copy was removed. */
     SHARD_DROPPED,
     /** Nothing of the move is left on the servers. */
     CLEANED;

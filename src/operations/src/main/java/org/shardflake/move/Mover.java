@@ -18,9 +18,9 @@ import org.shardflake.server.ServerUrl;
 /**
  * Moves shards between live servers.
  *
- * <p>Where a move stands is in the catalog, and any of these methods can be called again after whatever interrupted it, by this
- * process or another one: it first brings the servers to what the catalog says, and then goes on from there. One process works on a
- * move at a time. Not thread-safe.
+ * <p>The catalog records where a move stands, and any of these methods can be called again after an interruption, by this process or
+ * another: it first brings the servers in line with the catalog, and then continues from there. Only one process works on a move at a
+ * time. Not thread-safe.
  */
 public final class Mover {
 
@@ -33,7 +33,7 @@ public final class Mover {
     private final MoveListener listener;
 
     /**
-     * @param servers where a server of the shard map is, with what is needed to log in
+     * @param servers the URL of a server of the shard map, including what is needed to log in
      */
     public Mover(
             ServerUrl catalog, Function<String, MoveServer> servers, MoveSettings settings, MoveListener listener) {
@@ -43,12 +43,12 @@ public final class Mover {
         this.listener = listener;
     }
 
-    /** All moves that a catalog has and that are not done, oldest first. */
+    /** All unfinished moves in a catalog, oldest first. */
     public static List<Move> moves(ServerUrl catalog) {
         return Sql.translating(new MoveCatalog(catalog)::list);
     }
 
-    /** All moves that are not done, oldest first. */
+    /** All unfinished moves, oldest first. */
     public List<Move> moves() {
         return Sql.translating(catalog::list);
     }
@@ -56,18 +56,18 @@ public final class Mover {
     /**
      * A move by its number.
      *
-     * @throws MoveRefusedException if there is none, or it is done
+     * @throws MoveRefusedException if there is none, or it is finished
      */
     public Move move(long id) {
         return Sql.translating(() -> catalog.find(id));
     }
 
-    /** A move, and how its replication is now. */
+    /** A move and the state of its replication. */
     public MoveStatus status(Move move) {
         return Sql.translating(() -> MoveStatus.read(move, servers));
     }
 
-    /** The move of exactly these shards between these servers, if it was begun before. */
+    /** The existing move of exactly these shards between these servers, if any. */
     public Optional<Move> begun(String source, String target, ShardSet shards) {
         return moves().stream()
                 .filter(move -> move.source().equals(source)
@@ -87,7 +87,7 @@ public final class Mover {
         return move;
     }
 
-    /** Copies what is not copied yet, and returns when both servers follow each other. */
+    /** Copies what has not been copied yet, and returns when both servers follow each other. */
     public Move follow(long id) {
         return work(id, session -> {
             refuseEnding(session.move());
@@ -97,9 +97,9 @@ public final class Mover {
     }
 
     /**
-     * Compares shards with the copies that follow them, while they are written to.
+     * Compares shards with the copies that follow them, while the shards take writes.
      *
-     * @return what differs, by shard; empty when nothing does
+     * @return the differences, by shard; empty if there are none
      */
     public Map<Integer, List<TableDifference>> verify(long id, ShardSet shards) {
         return work(id, session -> {
@@ -128,7 +128,7 @@ public final class Mover {
                     continue;
                 }
                 if (shard.phase() != ShardPhase.SWITCHED) {
-                    // What was found at the cutover says for good whether the source's copy may go.
+                    // The result at the cutover decides for good whether the source's copy may be removed.
                     session.lease().verified(number, differences.isEmpty() ? Verified.ONLINE : Verified.DIFFERENT);
                 }
                 listener.compared(number, differences);
@@ -140,7 +140,7 @@ public final class Mover {
         return all;
     }
 
-    /** Cuts shards over to the target; those that are there already are left alone. */
+    /** Cuts shards over to the target; shards already there are left alone. */
     public Move cutOver(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
@@ -150,9 +150,9 @@ public final class Mover {
     }
 
     /**
-     * Carries a move out from wherever it is: copies, follows, cuts over every shard, and completes it.
+     * Carries out a move from its current state: copies, follows, cuts over every shard, and completes it.
      *
-     * @param keep if it is not to be completed, so that it can be reversed
+     * @param keep whether to leave it uncompleted, so that it can be reversed
      * @throws CopiesDifferException if copies differ
      */
     public Move carryOut(Move move, boolean keep) {
@@ -167,7 +167,7 @@ public final class Mover {
         return now;
     }
 
-    /** Cuts shards over back to the source, with all that was written on the target. */
+    /** Cuts shards over back to the source, with everything written on the target. */
     public Move reverse(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
@@ -177,7 +177,7 @@ public final class Mover {
     }
 
     private void cutOver(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
-        // To go back is what helps when copies differ, so that goes on.
+        // Going back helps when copies differ, so it continues.
         boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
         try (Comparisons comparisons = new Comparisons(session.lease(), listener, settings.verify());
@@ -202,7 +202,7 @@ public final class Mover {
     }
 
     /**
-     * Ends a move all of whose shards are on the target: removes the source's copies and everything else of the move.
+     * Ends a move with all shards on the target: removes the source's copies and everything else of the move.
      *
      * @throws CopiesDifferException if copies differ
      */
@@ -220,7 +220,7 @@ public final class Mover {
     }
 
     /**
-     * Refuses a move that cannot be {@link #complete completed} as it is.
+     * Refuses a move that cannot be {@link #complete completed} in its state.
      *
      * @throws MoveRefusedException if a shard is on its source, or the move is being cancelled
      */
@@ -232,9 +232,9 @@ public final class Mover {
     }
 
     /**
-     * Refuses a move that cannot be {@link #cancel cancelled} as it is.
+     * Refuses a move that cannot be {@link #cancel cancelled} in its state.
      *
-     * @throws MoveRefusedException if a shard is on its target, unless it may stay, or the move is being completed
+     * @throws MoveRefusedException if a shard is on its target and may not stay there, or the move is being completed
      */
     public static void checkCancel(Move move, boolean keepMoved) {
         if (move.phase() == MovePhase.COMPLETING) {
@@ -247,7 +247,7 @@ public final class Mover {
     }
 
     /**
-     * Refuses a move that no shard of can be cut over, in either direction, as it is.
+     * Refuses a move none of whose shards can be cut over, in either direction, in its state.
      *
      * @throws MoveRefusedException if it is not following, or is being ended
      */
@@ -267,13 +267,13 @@ public final class Mover {
     /**
      * Leaves the copies on the source equal to the shards on the target, and sealed.
      *
-     * <p>What seems to differ is looked at again while the source follows, since a row that was changed and changed back at the wrong
-     * moment seems to, once.
+     * <p>Apparent differences are checked again while the source follows, since a row that was changed and changed back at the wrong
+     * moment seems to differ once.
      */
     private void compareForTheLastTime(MoveSession session) throws SQLException {
         ShardSet shards = session.move().shardSet(ShardPhase.SWITCHED);
         for (int attempt = 1; !shards.isEmpty(); attempt++) {
-            // For whoever finds the move when this is killed.
+            // Tells whoever finds the move if this process is killed.
             session.lease()
                     .problem("its copies on %s are being compared for the last time, and do not follow meanwhile"
                             .formatted(session.taken().source()));
@@ -302,15 +302,18 @@ public final class Mover {
         }
     }
 
-    /** How a move is ended that is not completed. */
+    /** The ways to end a move without completing it. */
     public enum End {
-        /** None of its shards is on the target. */
+        /** No shard is on the target. */
         BACK(false),
-        /** The same, when the target's copies may go whatever they have. */
+        /** No shard is on the target, and the target's copies may be removed whatever they contain. */
         BACK_UNCOMPARED(false),
-        /** Those on the target stay there, and the others on the source: the way out when the two cannot follow each other any more. */
+        /** Shards on the target stay there, the others on the source: the way out when the two can no longer follow each other. */
         KEPT(true),
-        /** The same, when the source's copies may go whatever they have, since the source cannot follow any more. */
+        /**
+         * Shards stay where they are, and the source's copies may be removed whatever they contain, since the source can no longer
+         * follow.
+         */
         KEPT_UNCOMPARED(true);
 
         private final boolean keepsMoved;
@@ -319,7 +322,7 @@ public final class Mover {
             this.keepsMoved = keepsMoved;
         }
 
-        /** Which of them an operator has asked for. */
+        /** The way that the operator's options ask for. */
         public static End of(boolean keepMoved, boolean uncompared) {
             if (keepMoved) {
                 return uncompared ? KEPT_UNCOMPARED : KEPT;
@@ -329,10 +332,11 @@ public final class Mover {
     }
 
     /**
-     * Ends a move where it is, or where it was: removes the copies that are not the shards and everything else of the move.
+     * Ends a move in its current place or its original one: removes the copies that are not the shards and everything else of the
+     * move.
      *
-     * @throws CopiesDifferException if copies that would go have something else than the shards, where that means a loss
-     * @throws MoveRefusedException if shards are where they must not be for this, or a copy was not compared at its cutover
+     * @throws CopiesDifferException if copies to be removed differ from the shards where that means a loss
+     * @throws MoveRefusedException if shards are on the wrong server for this, or a copy was not compared at its cutover
      */
     public void cancel(long id, End end) {
         work(id, session -> {
@@ -351,7 +355,7 @@ public final class Mover {
         switch (end) {
             case BACK -> NewerCopies.refuse(session, session.forward(), listener);
             case BACK_UNCOMPARED -> {
-                // The target's copies are not the shards, and to be rid of them is what helps when they differ.
+                // The target's copies are not the shards, and removing them helps when they differ.
             }
             case KEPT -> {
                 NewerCopies.refuse(session, session.forward(), listener);
@@ -389,12 +393,12 @@ public final class Mover {
         }
     }
 
-    /** Brings the servers to what the catalog says of a move that was interrupted, so that its shards take writes where they are. */
+    /** Brings the servers in line with the catalog after an interrupted move, so that its shards take writes where they are. */
     public void settle(long id) {
         work(id, session -> true);
     }
 
-    /** Whether somebody works on a move now. */
+    /** Whether somebody is working on a move. */
     public boolean isTakenUp(long id) {
         return Sql.translating(() -> catalog.isTakenUp(id));
     }
@@ -429,8 +433,8 @@ public final class Mover {
     }
 
     /**
-     * Takes the move up and works on it, again and again while servers fail. Patience counts from the first failure on, and begins
-     * anew when the move has got on since.
+     * Takes over the move and works on it, retrying while servers fail. Patience counts from the first failure, and starts anew when
+     * the move has made progress since.
      */
     private <T> T work(long id, Work<T> work) {
         return Sql.translating(() -> workUntilDone(id, work));
@@ -463,7 +467,7 @@ public final class Mover {
         }
     }
 
-    /** After a failure that another try would meet again: leaves no shard closed. */
+    /** After a failure that a retry would meet again: leaves no shard closed. */
     private void settle(long id, MoveSession.Claims claims, Exception failure, Optional<SQLException> outage) {
         if (outage.isPresent() || Thread.currentThread().isInterrupted()) {
             return;

@@ -15,17 +15,17 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Guards copies that may be newer than the shards themselves: after a restore of the server that has the shards, or a failover to a
- * standby that was behind. Slots do not survive either, so a server that still has the move's slot is what it was.
+ * Protects copies that may be newer than the shards themselves: after a restore of the shards' server, or a failover to a standby
+ * that was behind. Slots do not survive either, so a server that still has the move's slot has lost nothing.
  */
 final class NewerCopies {
 
     private NewerCopies() {}
 
     /**
-     * Lets pass what has a slot, and copies that have nothing which the shards lack.
+     * Accepts a stream that has its slot, and copies without anything that the shards lack.
      *
-     * @param stream the one that carries the shards to their copies
+     * @param stream the stream from the shards to their copies
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
      */
     static void refuse(MoveSession session, Stream stream, MoveListener listener) throws SQLException {

@@ -20,10 +20,10 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Compares a shard with the copy that follows it, while it is written to.
+ * Compares a shard with the copy that follows it, while the shard takes writes.
  *
- * <p>The follower is always a little behind. So rows that differ are looked at again, on the follower only after it has got all
- * that the leader had: a row that has not changed on the leader meanwhile, and still differs, does differ.
+ * <p>The follower is always slightly behind, so differing rows are checked again, on the follower only after it has received
+ * everything that the leader had: a row that has not changed on the leader meanwhile and still differs really differs.
  */
 final class OnlineComparison implements AutoCloseable {
 
@@ -53,7 +53,7 @@ final class OnlineComparison implements AutoCloseable {
         return differences;
     }
 
-    /** Tables with rows that changed each time they were looked at. */
+    /** Tables with rows that changed at every check. */
     List<String> undecided() {
         return undecided;
     }

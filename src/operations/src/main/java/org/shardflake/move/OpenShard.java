@@ -8,17 +8,17 @@ import java.sql.Array;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
-/** SQL that makes a server take a shard's writes, with its sequences going on where those of another server stopped. */
+/** SQL that makes a server take a shard's writes, with its sequences continuing where another server's stopped. */
 final class OpenShard {
 
     private OpenShard() {}
 
     /**
-     * What can be done before it is known whether the server gets the shard, in a transaction that may be rolled back. {@link
-     * #finishSql} is then done last.
+     * Does what is possible before it is known whether the server gets the shard, in a transaction that may be rolled back.
+     * {@link #finishSql} comes last.
      *
-     * @param names of the sequences, null for none
-     * @param values what each of them gave last
+     * @param names the sequences, null for none
+     * @param values the last value of each
      */
     static String prepareSql(int shard, @Nullable Array names, @Nullable Array values) {
         String positions = names == null || values == null
@@ -29,15 +29,15 @@ final class OpenShard {
     }
 
     /**
-     * Keeps what the server knows of the shard map, in the transaction that opens the shard there or closes it.
+     * Records the server's knowledge of the shard map, in the transaction that opens or closes the shard there.
      *
-     * @param epoch with which the shard is the server's, or no longer is
+     * @param epoch the epoch with which the shard becomes the server's, or ceases to be
      */
     static String recordSql(int shard, long epoch, boolean here) {
         return "SELECT shardflake.record_placement(%d, %d, %b);\n".formatted(shard, epoch, here);
     }
 
-    /** Lets the ids go on, which no rollback undoes. */
+    /** Resumes the ids; no rollback undoes this. */
     static String finishSql(int shard) {
         return "SELECT shardflake.fence_ids(%d, false);\n".formatted(shard);
     }

@@ -6,7 +6,7 @@ package org.shardflake.move;
 
 import java.time.Duration;
 
-/** How long something is tried again, from when it is first asked. For one thread. */
+/** A time limit for retries, starting when it is first checked. For one thread. */
 final class Patience {
 
     private final Duration duration;
@@ -17,7 +17,7 @@ final class Patience {
         this.duration = duration;
     }
 
-    /** Forgets what was before. */
+    /** Starts anew. */
     void restart() {
         running = false;
     }

@@ -6,7 +6,7 @@ package org.shardflake.move;
 
 import java.util.concurrent.locks.LockSupport;
 
-/** Waits, and stops the work when its thread is interrupted. */
+/** Waits; an interrupted thread stops the work. */
 final class Pause {
 
     private Pause() {}
@@ -19,7 +19,7 @@ final class Pause {
         }
     }
 
-    /** For waits of less than a millisecond, in which an interruption can wait too. */
+    /** For waits under a millisecond, during which an interruption can wait too. */
     static void micros(long micros) {
         LockSupport.parkNanos(micros * 1000);
         if (Thread.interrupted()) {

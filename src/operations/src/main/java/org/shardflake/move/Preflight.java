@@ -19,13 +19,13 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.sql.FunctionLibrary;
 
-/** Looks whether shards can be moved, before anything is changed. */
+/** Checks whether shards can be moved, before anything is changed. */
 public final class Preflight {
 
     private static final String APPLICATION = "shardflake move, checking";
     private static final long CLOCK_TOLERANCE_MILLIS = 1000;
 
-    /** Without these a rehearsal would only say the same once more, or cannot be. */
+    /** Checks without which a rehearsal would only repeat a failure, or is impossible. */
     private static final Set<String> REHEARSAL_NEEDS = Set.of(
             "server-version",
             "shards-present",
@@ -36,7 +36,7 @@ public final class Preflight {
             "roles",
             "uncarried-objects");
 
-    /** Tables of the shards, with what the checks need; $1 are the schemas. */
+    /** Tables of the shards, with what the checks need; $1 is the list of schemas. */
     private static final String TABLES = """
             WITH t AS (
                 SELECT c.oid, n.nspname, format('%I.%I', n.nspname, c.relname) AS name, c.relkind, c.relpersistence, c.relreplident, c.relforcerowsecurity, c.reltuples
@@ -58,7 +58,7 @@ public final class Preflight {
         this.to = to;
     }
 
-    /** Checks all that can be checked. */
+    /** Runs all possible checks. */
     public static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards) {
         return Sql.translating(() -> Sql.with(
                 source.connect(APPLICATION),
@@ -112,7 +112,7 @@ public final class Preflight {
         checks.add(new PreflightCheck(name, outcome, found, remedy));
     }
 
-    /** Fails, or warns, when a query finds something; the query gives names to show. */
+    /** Fails, or warns, if a query finds something; the query returns names to show. */
     private void none(
             String name,
             Outcome outcome,
@@ -183,7 +183,7 @@ public final class Preflight {
                 library ? "" : "bring it up to date with shardflake schema deploy");
     }
 
-    /** Among others the latest function that is called on the source before anything is changed there. */
+    /** Includes the latest function that is called on the source before anything is changed there. */
     private boolean hasLibrary() throws SQLException {
         return Sql.isTrue(
                 from,
@@ -276,7 +276,7 @@ public final class Preflight {
                 || to.getMetaData().getDatabaseMajorVersion() >= 16;
     }
 
-    /** What the target's shards would be, made as the source's were, and whether anything is there that is not carried. */
+    /** Compares the target's shards, if made like the source's, and finds anything that is not carried. */
     private void checkSchema() throws SQLException {
         ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
         named(
@@ -298,7 +298,7 @@ public final class Preflight {
         checkRehearsal(schema);
     }
 
-    /** Only where everything before is right, which it would stumble over. */
+    /** Runs only if everything before is right, since it would fail on that. */
     private void checkRehearsal(ShardSchemaCopy schema) throws SQLException {
         if (checks.stream()
                 .anyMatch(check -> REHEARSAL_NEEDS.contains(check.name()) && check.outcome() == Outcome.FAILED)) {
@@ -487,7 +487,7 @@ public final class Preflight {
                 "wait for them, or end them");
     }
 
-    /** The difference of the clocks, less the time it took to look. */
+    /** The difference between the clocks, minus the time of the query. */
     private void checkClocks() throws SQLException {
         String clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         long first = Sql.number(from, clock);
@@ -504,7 +504,7 @@ public final class Preflight {
                         : "set it right; ids go on increasing in any case, with the time of the clock that is ahead");
     }
 
-    /** Lets one server connect to the other, by a subscription that is rolled back. */
+    /** Checks that one server can connect to the other, with a subscription that is rolled back. */
     private void checkReachable(String name, Connection subscriber, MoveServer publisher, MoveServer subscribing)
             throws SQLException {
         subscriber.setAutoCommit(false);

@@ -7,20 +7,20 @@ package org.shardflake.move;
 import java.util.Locale;
 
 /**
- * Something that a move needs, and how it was found to be.
+ * A requirement of a move and its result.
  *
- * @param name what the guide calls it
- * @param found what is so
- * @param remedy what to do about it, empty when there is nothing to do
+ * @param name its name in the guide
+ * @param found the actual state
+ * @param remedy what to do about it, empty if there is nothing to do
  */
 public record PreflightCheck(String name, Outcome outcome, String found, String remedy) {
 
-    /** What a check came to. */
+    /** The outcome of a check. */
     public enum Outcome {
         OK,
-        /** The move can be made, and something should be known. */
+        /** The move is possible, with something to know. */
         WARNING,
-        /** The move cannot be made. */
+        /** The move is impossible. */
         FAILED;
 
         @Override

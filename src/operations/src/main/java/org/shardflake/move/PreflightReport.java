@@ -9,16 +9,16 @@ import org.shardflake.ShardSet;
 import org.shardflake.move.PreflightCheck.Outcome;
 
 /**
- * What a move would be, and whether it can be made.
+ * The preview of a move and whether it is possible.
  *
- * @param tables whose rows would be copied
+ * @param tables the tables whose rows would be copied
  * @param bytes of these tables with TOAST, without indexes
  * @param rows as PostgreSQL estimates them
  */
 public record PreflightReport(
         String source, String target, ShardSet shards, int tables, long bytes, long rows, List<PreflightCheck> checks) {
 
-    /** So fast is a copy on a plain machine over a plain network. */
+    /** The rate of a copy on an ordinary machine over an ordinary network. */
     private static final long BYTES_PER_SECOND = 40L << 20;
 
     /** Whether no check failed. */
@@ -26,7 +26,7 @@ public record PreflightReport(
         return with(Outcome.FAILED).isEmpty();
     }
 
-    /** The checks that came to this. */
+    /** The checks with this outcome. */
     public List<PreflightCheck> with(Outcome outcome) {
         return checks.stream().filter(check -> check.outcome() == outcome).toList();
     }

@@ -17,18 +17,18 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
- * Brings a move to where both servers follow each other. Goes on from the phase that the catalog has; within a phase every step
- * can be done again.
+ * Brings a move to where both servers follow each other. Continues from the phase in the catalog; within a phase, every step can be
+ * repeated.
  */
 final class Preparation {
 
     private static final Duration CAUGHT_UP = Duration.ofMillis(500);
 
-    /** Of the function library, with its checksums. */
+    /** The history of the function library, with its checksums. */
     private static final String HISTORY =
             "SELECT concat_ws(' ', string_agg(concat_ws(' ', id, md5sum), ' ' ORDER BY id)) FROM shardflake.databasechangelog";
 
-    /** The one that is recorded for good, and the one in use. */
+    /** The epoch recorded permanently, and the one in use. */
     private static final String EPOCHS =
             "SELECT concat_ws(' ', (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())";
 
@@ -66,7 +66,7 @@ final class Preparation {
         Collection<String> tables = allTables(shards);
         session.forward().publish(tables);
         if (!session.reverse().hasSubscription()) {
-            // With all tables, so that the subscription knows them; they are taken out until their shard is cut over.
+            // With all tables, so that the subscription knows them; each is removed until its shard is cut over.
             session.reverse().publish(tables);
             session.reverse().subscribe();
         }
@@ -74,7 +74,7 @@ final class Preparation {
         listener.reached(MoveStep.PUBLISHED);
     }
 
-    /** From here on the catalog has the move, so that deployments refuse its shards; one that was at work before has the lock. */
+    /** From here on the catalog has the move, so that deployments refuse its shards; an earlier deployment holds the lock. */
     private void createSchema(ShardSet shards) throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
@@ -93,7 +93,7 @@ final class Preparation {
         return SchemaLock.take(side.control(), side.name(), settings.patience());
     }
 
-    /** Unless the target has the source's, with which the shards do now; Liquibase takes half a second to find that out. */
+    /** Skipped if the target has the source's version, which the shards already use; Liquibase takes half a second to find that out. */
     private void deployLibrary() throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
@@ -116,7 +116,7 @@ final class Preparation {
         return Sql.isTrue(connection, "SELECT to_regclass('shardflake.databasechangelog') IS NOT NULL");
     }
 
-    /** The library may have been missing when the move was taken up. */
+    /** The library may have been missing when the move was taken over. */
     private void claimTarget() throws SQLException {
         Sql.call(
                 session.target().control(),
@@ -145,7 +145,7 @@ final class Preparation {
                 .toList();
     }
 
-    /** A copy that was interrupted is begun again: its snapshot has gone with whoever made it. */
+    /** Restarts an interrupted copy: its snapshot is gone with the process that made it. */
     private void copy() throws SQLException {
         ShardSet shards = session.move().shardSet();
         Stream forward = session.forward();
@@ -162,9 +162,8 @@ final class Preparation {
             new MoveCopy(session.source(), session.target(), session.lease(), settings, listener)
                     .copy(snapshot, shards);
         }
-        // Not earlier: it would have kept all the write-ahead log of the copy. Not later: a target that fails over
-        // loses it, and so
-        // is found out, when its standby may lack what it has confirmed.
+        // Not earlier: it would have retained all the write-ahead log of the copy. Not later: a target that fails over
+        // loses it, which reveals that its standby may lack what it has confirmed.
         session.reverse().createSlot();
         listener.reached(MoveStep.REVERSE_SLOT_CREATED);
         session.reverse().enable();
@@ -174,7 +173,7 @@ final class Preparation {
     }
 
     private void catchUp() throws SQLException {
-        // First, since a target that has failed over need not be waited for.
+        // First, since a target that has failed over need not be awaited.
         awaitCaughtUp(session.reverse());
         awaitCaughtUp(session.forward());
         listener.reached(MoveStep.CAUGHT_UP);

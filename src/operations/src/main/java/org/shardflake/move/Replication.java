@@ -10,7 +10,7 @@ import java.time.Duration;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
-/** How subscriptions and replication slots are removed, each on its server and whatever the other one does. */
+/** Removes subscriptions and replication slots, each on its server, whatever the state of the other one. */
 public final class Replication {
 
     private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
@@ -36,12 +36,12 @@ public final class Replication {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
     }
 
-    /** Removes a replication slot that nobody uses; one whose subscription has just been dropped is in use for a moment more. */
+    /** Removes an unused replication slot; after its subscription is dropped, a slot stays in use for a moment. */
     public static void dropIdleSlot(Connection connection, String name) throws SQLException {
         drop(connection, name, 200, () -> {});
     }
 
-    /** Removes a replication slot if it is there, and ends the sender that uses it. */
+    /** Removes a replication slot if it exists, and ends the sender that uses it. */
     public static void dropSlot(Connection connection, String name) throws SQLException {
         drop(
                 connection,
@@ -68,7 +68,7 @@ public final class Replication {
         }
     }
 
-    /** Whether the slot is gone, and not in use. */
+    /** Whether the slot was removed and is not in use. */
     private static boolean isDropped(Connection connection, String name) throws SQLException {
         try {
             if (hasSlot(connection, name)) {

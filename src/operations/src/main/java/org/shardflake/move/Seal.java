@@ -11,11 +11,11 @@ import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
 /**
- * What closes a copy that is about to go: triggers on every table that refuse every row, whoever writes it. A fence lets
- * replication pass, and so whoever passes for it.
+ * The closure of a copy about to be removed: triggers on every table that refuse every row, whoever writes it. A fence lets
+ * replication pass, and so anyone who passes for it.
  *
- * <p>All parts of a seal are made by one transaction, and PostgreSQL keeps its number on each of them. Whoever disables a trigger
- * and enables it again leaves another number there. So a seal that is whole says: nothing was written since it was put on.
+ * <p>One transaction makes all parts of a seal, and PostgreSQL keeps its number on each of them. Disabling a trigger and enabling it
+ * again leaves another number. So an intact seal proves that nothing was written since it was put on.
  */
 final class Seal {
 
@@ -56,7 +56,7 @@ final class Seal {
              WHERE p.proname = '%s' AND n.nspname = ANY (?)
             """.formatted(FUNCTION);
 
-    /** A table is whole with both triggers, as they were made. */
+    /** A table is intact if it has both triggers as they were made. */
     private static final String BROKEN = """
             SELECT right(n.nspname, 4)::integer FROM pg_namespace n
               LEFT JOIN pg_proc p ON p.pronamespace = n.oid AND p.proname = '%s'
@@ -70,7 +70,7 @@ final class Seal {
     private Seal() {}
 
     /**
-     * Waits for transactions that have written to the copies, for some seconds each; readers go on.
+     * Waits for transactions that have written to the copies, some seconds each; readers continue.
      *
      * @throws MoveException if one of them does not end
      */
@@ -95,12 +95,12 @@ final class Seal {
         Sql.execute(side.control(), side.checkClaim() + TAKE_OFF.formatted(Sharding.schema(shard), FUNCTION));
     }
 
-    /** Those of these shards that have a seal, whole or not. */
+    /** The shards among these that have a seal, intact or not. */
     static ShardSet sealed(Connection connection, ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(connection, SEALED, row -> row.getInt(1), shards));
     }
 
-    /** Those of these shards that are there without a seal, or with one that was opened since it was put on. */
+    /** The shards among these that exist without a seal, or with one opened since it was put on. */
     static ShardSet broken(MoveSide side, ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(side.control(), BROKEN, row -> row.getInt(1), shards));
     }

@@ -11,7 +11,7 @@ import java.util.List;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 
-/** Looks whether a server is set up for moves, in either direction. */
+/** Checks whether a server is set up for moves, in either direction. */
 public final class ServerChecks {
 
     private final Connection connection;
@@ -21,7 +21,7 @@ public final class ServerChecks {
         this.connection = connection;
     }
 
-    /** What one more move needs, and whether the server has it. */
+    /** The requirements of one more move, and whether the server meets them. */
     public static List<PreflightCheck> run(Connection connection) throws SQLException {
         ServerChecks checks = new ServerChecks(connection);
         checks.run();

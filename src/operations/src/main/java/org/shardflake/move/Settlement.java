@@ -16,8 +16,8 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Brings the servers to what the catalog says, whatever was interrupted where: the server that has a shard takes its writes, the
- * other one does not, and changes go from the one to the other.
+ * Brings the servers in line with the catalog after any interruption: the server that has a shard takes its writes, the other does
+ * not, and changes flow from the one to the other.
  */
 final class Settlement {
 
@@ -27,7 +27,7 @@ final class Settlement {
     private final Duration patience;
 
     /**
-     * @param patience how long to wait for what a server has not got yet; a minute at most
+     * @param patience how long to wait for what a server has not received yet; at most a minute
      */
     Settlement(MoveSession session, Duration patience) {
         this.session = session;
@@ -39,7 +39,7 @@ final class Settlement {
         Move move = session.move();
         ShardSet shards = move.shardSet();
         if (session.target().present(shards).isEmpty()) {
-            return; // Nothing was begun, and the source never closed.
+            return; // Nothing was started, and the source never closed.
         }
         checkCatalogIsNewest(session.source(), move);
         checkCatalogIsNewest(session.target(), move);
@@ -54,7 +54,7 @@ final class Settlement {
         for (MoveShard shard : move.shards()) {
             boolean onSource = shard.server().equals(move.source());
             if (shard.phase() == ShardPhase.CUTTING_OVER) {
-                // Before anything is opened: no attempt of before may change the map from now on.
+                // Before anything is opened: no earlier attempt may change the map from now on.
                 session.lease().disarm(shard.shard(), onSource ? ShardPhase.COPIED : ShardPhase.SWITCHED);
             }
             ShardSet fencedHere = onSource ? fencedOnSource : fencedOnTarget;
@@ -71,7 +71,7 @@ final class Settlement {
             if (fencedHere.contains(shard.shard())) {
                 open(shard, tables.getOrDefault(shard.shard(), List.of()));
             } else if ((onSource ? stoppedOnSource : stoppedOnTarget).contains(shard.shard())) {
-                // Its fence was rolled back, and the ids that it had stopped were not.
+                // Its fence was rolled back, but not the stop of its ids.
                 MoveSide here = session.carrying(shard).publisher();
                 Sql.execute(here.control(), here.checkClaim() + OpenShard.finishSql(shard.shard()));
             }
@@ -79,14 +79,14 @@ final class Settlement {
     }
 
     /**
-     * Gives the source back what the target has lost with the cutover itself, in a failover to a standby that was behind, or a restore.
-     * The fence on the source shows that it has all that was written until then, and its copy has what has come back since; the target's
-     * was never open, so it has nothing else.
+     * Gives the source back what the target lost along with the cutover itself, in a failover to a standby that was behind, or a
+     * restore. The source's fence shows that it has everything written until then, and its copy has what has come back since; the
+     * target's copy was never open, so it has nothing else.
      */
     private void takeLostBack() throws SQLException {
         Move move = session.move();
         if (session.reverse().hasSlot()) {
-            return; // The target is the one that the cutover went to.
+            return; // The target is where the cutover went.
         }
         Map<Integer, Long> got = session.target().gotShards();
         Map<Integer, Long> gaveUp = session.source().gaveUpShards();
@@ -106,7 +106,7 @@ final class Settlement {
         }
     }
 
-    /** Opens what was closed for a last comparison that did not come to its end. */
+    /** Opens what was closed for an unfinished last comparison. */
     private void follow(ShardSet shards) throws SQLException {
         MoveSide source = session.source();
         for (int shard : Seal.sealed(source.control(), shards).stream().toArray()) {
@@ -121,7 +121,7 @@ final class Settlement {
         }
     }
 
-    /** Waits for readers, too, but not long, since others would wait behind it. */
+    /** Also waits for readers, but only briefly, since others would queue behind it. */
     private static boolean takeOff(MoveSide side, int shard) throws SQLException {
         try {
             Seal.takeOff(side, shard);
@@ -134,7 +134,7 @@ final class Settlement {
         }
     }
 
-    /** A catalog that was restored says what was once so: to bring the servers to that would close the newest rows. */
+    /** A restored catalog describes an earlier state: bringing the servers in line with it would close the newest rows. */
     private static void checkCatalogIsNewest(MoveSide side, Move move) throws SQLException {
         Map<Integer, Long> here = side.gotShards();
         for (MoveShard shard : move.shards()) {
@@ -183,7 +183,7 @@ final class Settlement {
         Sql.execute(
                 here.control(),
                 here.checkClaim()
-                        // They may go on already, when opening was interrupted at its end.
+                        // They may already be running, if opening was interrupted at its end.
                         + "SELECT shardflake.fence_ids(%d, true);\n".formatted(shard.shard())
                         + OpenShard.prepareSql(
                                 shard.shard(), positions.get(0)[0], positions.get(0)[1])

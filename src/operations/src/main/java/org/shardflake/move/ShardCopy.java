@@ -19,20 +19,20 @@ import org.shardflake.jdbc.Sql;
 /**
  * Copies the rows of shards over two connections. For one thread.
  *
- * <p>A shard is copied in one transaction: what may be there is truncated, so it can be begun again; rows are written frozen, and
- * indexes of a large shard are built when they are in.
+ * <p>A shard is copied in one transaction: existing rows are truncated, so it can be restarted; rows are written frozen, and indexes
+ * of a large shard are built after its rows are in.
  */
 final class ShardCopy implements AutoCloseable {
 
     private static final String FOREIGN_KEY_VIOLATION = "23503";
 
-    /** From here on, in bytes of its tables, a shard's rows come faster without indexes, which are built afterwards. */
+    /** The size of a shard's tables, in bytes, from which copying is faster without indexes, which are built afterwards. */
     private static final long LARGE = 1 << 20;
 
     /**
-     * What is quicker to build when the rows are in: indexes, primary keys and unique constraints, and for their sake the foreign
-     * keys within the shard. In the order of dropping; statements that drop, and statements that build again. It leaves out what
-     * something else depends on, and what has properties that its definition does not tell.
+     * Objects that are faster to build after the rows: indexes, primary keys and unique constraints, and the foreign keys within the
+     * shard that need them. In dropping order; statements that drop, and statements that rebuild. Leaves out objects that something
+     * else depends on, and those with properties missing from their definition.
      */
     private static final String BUILT_LAST = """
             WITH plain AS (
@@ -71,7 +71,7 @@ final class ShardCopy implements AutoCloseable {
              ORDER BY turn
             """;
 
-    /** In the binary format values of types of one's own, and arrays of them, carry numbers that differ between servers. */
+    /** In the binary format, values of user-defined types and arrays of them carry numbers that differ between servers. */
     private static final String ONLY_BUILT_IN_TYPES = """
             SELECT NOT EXISTS (
                 SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
@@ -85,7 +85,7 @@ final class ShardCopy implements AutoCloseable {
     private final Throttle throttle;
     private final Progress progress;
 
-    /** Hears of rows on their way. */
+    /** Receives the progress of rows. */
     @FunctionalInterface
     interface Progress {
         void copied(long bytes, long rows);
@@ -94,7 +94,7 @@ final class ShardCopy implements AutoCloseable {
     /**
      * Copies over these connections, and closes them.
      *
-     * @param source in a transaction that sees what is to be copied
+     * @param source in a transaction that sees what to copy
      * @param target in auto-commit mode
      */
     ShardCopy(Connection source, Connection target, Throttle throttle, Progress progress) {
@@ -107,12 +107,12 @@ final class ShardCopy implements AutoCloseable {
     /**
      * Copies the rows of a shard.
      *
-     * @param bytes of its tables on the source, about
+     * @param bytes approximate size of its tables on the source
      */
     void copy(int shard, long bytes, List<String> tables, String checkClaim) throws SQLException {
         target.setAutoCommit(false);
         try {
-            // As for replication: fences and other triggers do not fire, those of foreign keys among them. The second
+            // As in replication, fences and other triggers do not fire, including those of foreign keys. The second
             // setting is for ANALYZE too.
             Sql.execute(
                     target,
@@ -135,7 +135,7 @@ final class ShardCopy implements AutoCloseable {
         }
         target.setAutoCommit(true);
         if (!tables.isEmpty()) {
-            // After the commit, without which autovacuum would soon do it again.
+            // After the commit, without which autovacuum would soon repeat it.
             Sql.execute(target, "ANALYZE " + String.join(", ", tables));
         }
     }
@@ -154,7 +154,7 @@ final class ShardCopy implements AutoCloseable {
         }
     }
 
-    /** Returns what builds it again: what was dropped last comes first. */
+    /** Returns the statements that rebuild: what was dropped last comes first. */
     private Deque<String> dropWhatIsBuiltLast(int shard) throws SQLException {
         Deque<String> builds = new ArrayDeque<>();
         for (String[] statements : Sql.list(
@@ -203,7 +203,7 @@ final class ShardCopy implements AutoCloseable {
         }
     }
 
-    /** Sends rows on in pieces: the driver sends each piece as a message of its own. */
+    /** Forwards rows in pieces: the driver sends each piece as a message of its own. */
     private void pump(CopyOut out, CopyIn in) throws SQLException {
         byte[] buffer = new byte[64 * 1024];
         int filled = 0;

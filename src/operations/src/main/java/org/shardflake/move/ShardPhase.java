@@ -6,13 +6,13 @@ package org.shardflake.move;
 
 import java.util.Locale;
 
-/** How far one shard of a move is. */
+/** The phase of one shard in a move. */
 public enum ShardPhase {
     /** Nothing is copied yet. */
     WAITING,
-    /** On the target too, which follows. */
+    /** Also on the target, which follows. */
     COPIED,
-    /** An attempt at cutover is under way, or was when whoever made it stopped. */
+    /** A cutover attempt is under way, or was when its process stopped. */
     CUTTING_OVER,
     /** On the target, and the source follows. */
     SWITCHED;
@@ -21,7 +21,7 @@ public enum ShardPhase {
         return valueOf(text.replace(' ', '_').toUpperCase(Locale.ROOT));
     }
 
-    /** As the catalog has it, and people read it. */
+    /** The name used in the catalog and shown to people. */
     @Override
     public String toString() {
         return name().replace('_', ' ').toLowerCase(Locale.ROOT);

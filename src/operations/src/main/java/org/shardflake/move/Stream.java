@@ -17,11 +17,11 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
- * One direction of a move's replication: a publication and a slot on one server, a subscription on the other, all of one name.
+ * One direction of a move's replication: a publication and a slot on one server, a subscription on the other, all with one name.
  *
- * <p>Which way a shard's rows go is decided by the publications: its tables are in that of the server which takes its writes,
- * and never in both, so nothing goes round in circles; that works on every version, without {@code origin = none}. A subscription
- * knows the tables of all shards from the beginning. For one thread.
+ * <p>The publications decide which way a shard's rows go: its tables are in that of the server which takes its writes, and never in
+ * both, so nothing goes round in circles; that works on every version, without {@code origin = none}. A subscription knows the tables
+ * of all shards from the beginning. For one thread.
  */
 final class Stream {
 
@@ -68,7 +68,7 @@ final class Stream {
         return subscriber;
     }
 
-    /** Creates the publication, or gives it these tables. */
+    /** Creates the publication, or sets its tables to these. */
     void publish(Collection<String> tables) throws SQLException {
         boolean exists =
                 Sql.isTrue(publisher.control(), "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", name);
@@ -78,21 +78,21 @@ final class Stream {
         Sql.execute(publisher.control(), publisher.checkClaim() + verb.formatted(name) + marker + all);
     }
 
-    /** SQL that makes changes of these tables come this way from now on. */
+    /** SQL that publishes changes of these tables in this direction from now on. */
     String addSql(Collection<String> tables) {
         return tables.isEmpty()
                 ? ""
                 : "ALTER PUBLICATION %s ADD TABLE %s;\n".formatted(name, String.join(", ", tables));
     }
 
-    /** SQL that makes changes of these tables come this way no more. */
+    /** SQL that stops publishing changes of these tables in this direction. */
     String removeSql(Collection<String> tables) {
         return tables.isEmpty()
                 ? ""
                 : "ALTER PUBLICATION %s DROP TABLE %s;\n".formatted(name, String.join(", ", tables));
     }
 
-    /** The tables whose changes come this way. */
+    /** The tables published in this direction. */
     Set<String> published() throws SQLException {
         return new TreeSet<>(Sql.list(publisher.control(), """
                 SELECT format('%I.%I', n.nspname, c.relname)
@@ -106,7 +106,7 @@ final class Stream {
         return Replication.hasSlot(publisher.control(), name);
     }
 
-    /** Creates the slot, after transactions that have written on the publisher have ended, and equal marks on both sides. */
+    /** Creates the slot, once transactions that have written on the publisher have ended, and equal marks on both sides. */
     void createSlot() throws SQLException {
         if (!hasSlot()) {
             equalMarks();
@@ -114,7 +114,7 @@ final class Stream {
         }
     }
 
-    /** A mark is updated, and an update needs a row on the other side. */
+    /** A mark is advanced by an update, which needs a row on the other side. */
     void equalMarks() throws SQLException {
         long mark = mark();
         Sql.call(
@@ -132,10 +132,10 @@ final class Stream {
     }
 
     /**
-     * Creates the subscription, which the subscriber connects for, but does not begin to apply. It is for all tables that are
+     * Creates the subscription, for which the subscriber connects but does not begin to apply. It covers all tables that are
      * published now.
      *
-     * <p>Its URL may hold a password, so it is sent as a parameter and kept out of the log.
+     * <p>Its URL may contain a password, so it is sent as a parameter and kept out of the log.
      */
     void subscribe() throws SQLException {
         Connection connection = subscriber.control();
@@ -147,9 +147,9 @@ final class Stream {
     }
 
     /**
-     * Creates a subscription, disabled, in a transaction that the caller ends.
+     * Creates a disabled subscription, in a transaction that the caller ends.
      *
-     * <p>The server would write the connection string, with a password, into its log, and into the context of what it tells us.
+     * <p>The server would write the connection string, with a password, into its log, and into the context of its messages.
      */
     static void createSubscription(Connection connection, String name, String conninfo) throws SQLException {
         if (Sql.isTrue(connection, "SELECT current_setting('is_superuser')::boolean")) {
@@ -169,7 +169,7 @@ final class Stream {
         Sql.execute(subscriber.control(), subscriber.checkClaim() + "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
     }
 
-    /** Whether the subscription is there, and does not try to follow. */
+    /** Whether the subscription exists and is disabled. */
     boolean isDisabled() throws SQLException {
         return Sql.isTrue(
                 subscriber.control(),
@@ -177,7 +177,7 @@ final class Stream {
                 name);
     }
 
-    /** Makes the subscriber follow no more. What it had begun to apply it has applied, or not at all, when this returns. */
+    /** Stops the subscriber. When this returns, each change is applied completely or not at all. */
     void stop() throws SQLException {
         Sql.execute(subscriber.control(), subscriber.checkClaim() + "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
         if (!Poll.everyMillis(5, STOP_PATIENCE).until(this::endsWorkers)) {
@@ -186,7 +186,7 @@ final class Stream {
         }
     }
 
-    /** Whether there are none any more. */
+    /** Whether none are left. */
     private boolean endsWorkers() throws SQLException {
         return Sql.number(
                         subscriber.control(),
@@ -195,7 +195,7 @@ final class Stream {
                 == 0;
     }
 
-    /** Increases the mark, and returns it. */
+    /** Advances the mark, and returns it. */
     long mark() throws SQLException {
         return Sql.number(publisher.control(), "SELECT shardflake.mark(?)", key);
     }
@@ -204,7 +204,7 @@ final class Stream {
         return "SELECT shardflake.mark(%s);\n".formatted(Sql.quote(key));
     }
 
-    /** The mark that the subscriber has. */
+    /** The subscriber's mark. */
     long seen() throws SQLException {
         return seen(subscriber.control());
     }
@@ -214,7 +214,7 @@ final class Stream {
                 connection, "SELECT COALESCE((SELECT mark FROM shardflake.move_marker WHERE stream = ?), 0)", key);
     }
 
-    /** Whether the subscriber gets to a mark before a time of {@link System#nanoTime}. */
+    /** Whether the subscriber reaches a mark before a time of {@link System#nanoTime}. */
     boolean reaches(long mark, long nanoTime) throws SQLException {
         long pauseMicros = 200;
         while (seen(subscriber.control()) < mark) {
@@ -228,9 +228,9 @@ final class Stream {
     }
 
     /**
-     * Waits until the subscriber has everything that was committed before.
+     * Waits until the subscriber has everything committed before.
      *
-     * @param patience how long it may stand still with nothing wrong with it
+     * @param patience how long it may stand still without a problem
      * @throws MoveException if it cannot follow, with the reason, or stands still
      */
     void await(Duration patience, MoveListener listener) throws SQLException {
@@ -244,7 +244,7 @@ final class Stream {
         } while (!reaches(mark, System.nanoTime() + LOOK.toNanos()));
     }
 
-    /** What is wrong with it, if so many errors do not count. */
+    /** Its problem, not counting this many errors. */
     Optional<StreamTrouble> trouble(long errorsBefore) throws SQLException {
         return StreamTrouble.find(
                 name,
@@ -254,7 +254,7 @@ final class Stream {
                 publisher.server().url().conninfo());
     }
 
-    /** How far the subscriber has confirmed to have come in the publisher's log, in bytes. */
+    /** The position in the publisher's log that the subscriber has confirmed, in bytes. */
     long confirmed() throws SQLException {
         return Sql.number(
                 publisher.control(),
@@ -262,14 +262,14 @@ final class Stream {
                 name);
     }
 
-    /** How long a mark takes, at most the time given. */
+    /** How long a mark takes to arrive, at most the time given. */
     Duration measureLag(Duration atMost) throws SQLException {
         long start = System.nanoTime();
         reaches(mark(), start + atMost.toNanos());
         return Duration.ofNanos(System.nanoTime() - start);
     }
 
-    /** How often the subscriber failed to apply a change; it tries again by itself. */
+    /** How often the subscriber failed to apply a change; it retries by itself. */
     long errors() throws SQLException {
         return Sql.number(
                 subscriber.control(),
@@ -277,7 +277,7 @@ final class Stream {
                 name);
     }
 
-    /** Removes all of it; what is not there any more does no harm. */
+    /** Removes all of it; missing parts are ignored. */
     void drop() throws SQLException {
         dropSubscription();
         dropSlot();
@@ -287,7 +287,7 @@ final class Stream {
         }
     }
 
-    /** Without the slot, which the subscription is told to forget: its server may be down. */
+    /** Leaves the slot, from which the subscription is detached: its server may be down. */
     void dropSubscription() throws SQLException {
         if (hasSubscription()) {
             Replication.dropSubscription(subscriber.control(), name, subscriber.checkClaim());

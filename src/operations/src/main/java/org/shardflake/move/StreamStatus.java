@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /**
- * How one direction of a move's replication is.
+ * The state of one direction of a move's replication.
  *
- * @param running whether the subscriber is connected and receives
- * @param lagBytes of write-ahead log that the subscriber has not confirmed, and the publisher keeps for it
- * @param lagMillis how long the subscriber took for what it last confirmed
+ * @param running whether the subscriber is connected and receiving
+ * @param lagBytes write-ahead log that the subscriber has not confirmed and the publisher retains for it
+ * @param lagMillis how long the subscriber took for the last change it confirmed
  * @param applyErrors how often the subscriber failed to apply a change
- * @param problem why the subscriber does not follow; empty when it does, as far as both servers can tell
+ * @param problem why the subscriber does not follow; empty if it does, as far as both servers can tell
  */
 public record StreamStatus(boolean running, long lagBytes, long lagMillis, long applyErrors, String problem) {
 
@@ -28,9 +28,9 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
             """;
 
     /**
-     * The stream of a move from one server to another; not running before it is made.
+     * The stream of a move from one server to another; not running before it is created.
      *
-     * @param follows whether the subscriber is meant to follow now
+     * @param follows whether the subscriber should be following now
      */
     static StreamStatus read(String name, MoveServer publisher, MoveServer subscriber, boolean follows)
             throws SQLException {

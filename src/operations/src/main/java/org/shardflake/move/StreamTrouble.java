@@ -11,9 +11,10 @@ import java.util.Optional;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Why a subscriber does not follow, as far as both servers can tell. PostgreSQL writes the error of a subscription into its log only.
+ * The reason why a subscriber does not follow, as far as both servers can tell. PostgreSQL writes a subscription's error only to its
+ * log.
  *
- * @param mayPass whether the server, which tries again by itself, can come out of it
+ * @param mayPass whether the server, which retries by itself, can recover
  */
 record StreamTrouble(String what, boolean mayPass) {
 
@@ -25,7 +26,7 @@ record StreamTrouble(String what, boolean mayPass) {
              WHERE s.subname = ? AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
             """;
 
-    /** Of a publisher's slot. */
+    /** Trouble with a publisher's slot. */
     private static final String SLOT =
             "SELECT active, COALESCE(wal_status = 'lost', false) FROM pg_replication_slots WHERE slot_name = ?";
 
@@ -33,13 +34,13 @@ record StreamTrouble(String what, boolean mayPass) {
 
     private record Slot(boolean active, boolean lost) {}
 
-    /** A server, and a connection to it with no transaction open. */
+    /** A server and a connection to it without an open transaction. */
     record Side(String name, Connection connection) {}
 
     /**
-     * Looks at a stream that does not get on.
+     * Examines a stream that makes no progress.
      *
-     * @param errorsBefore so many errors do not count
+     * @param errorsBefore how many errors to ignore
      * @param conninfo how the subscriber reaches the publisher, if the subscription does not say
      */
     static Optional<StreamTrouble> find(
@@ -94,7 +95,7 @@ record StreamTrouble(String what, boolean mayPass) {
         return Optional.of(new StreamTrouble(what, true));
     }
 
-    /** What the subscriber is told when it connects as the subscription does. */
+    /** The error, if any, when the subscriber connects as the subscription does. */
     private static Optional<String> connectionFailure(String stream, Side subscriber, String conninfo)
             throws SQLException {
         Connection connection = subscriber.connection();

@@ -7,10 +7,10 @@ package org.shardflake.move;
 import java.sql.SQLException;
 import java.time.Duration;
 
-/** Looks after a stream that is waited for, says what is wrong with it, and stops the wait when that does not pass. For one thread. */
+/** Watches a stream during a wait, reports its problems, and ends the wait if they persist. For one thread. */
 final class StreamWatch {
 
-    /** A worker that failed is started again after 5 seconds, unless the server is set otherwise. */
+    /** A failed worker is restarted after 5 seconds, unless the server is configured otherwise. */
     private static final Duration PASSES = Duration.ofSeconds(15);
 
     private final Stream stream;
@@ -23,7 +23,7 @@ final class StreamWatch {
     private String told = "";
 
     /**
-     * @param duration how long the stream may stand still with nothing wrong with it
+     * @param duration how long the stream may stand still without a problem
      */
     StreamWatch(Stream stream, Duration duration, MoveListener listener) throws SQLException {
         this.stream = stream;
@@ -34,9 +34,9 @@ final class StreamWatch {
     }
 
     /**
-     * To be called about once a second.
+     * Checks the stream; call it about once a second.
      *
-     * @throws MoveException when the stream stands still, or cannot get on
+     * @throws MoveException if the stream stands still or cannot continue
      */
     void look() throws SQLException {
         long now = stream.confirmed();

@@ -19,18 +19,18 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
- * Rows of a table that are not the same on both servers, by their keys.
+ * The rows of a table that differ between two servers, by their keys.
  *
  * @param table with its schema
- * @param missing those that only the server which takes the writes has
- * @param extra those that only the other one has
- * @param different those whose values differ
+ * @param missing the rows that only the server taking the writes has
+ * @param extra the rows that only the other server has
+ * @param different the rows whose values differ
  */
 public record TableDifference(String table, Set<String> missing, Set<String> extra, Set<String> different) {
 
     private static final int EXAMPLES = 3;
 
-    /** Compares what two connections see of a table: quickly if it is the same. */
+    /** Compares a table as seen by two connections; fast if it is equal. */
     static Optional<TableDifference> find(Connection leader, Connection follower, Rows rows) throws SQLException {
         if (InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower))
                 .areEqual()) {
@@ -57,7 +57,7 @@ public record TableDifference(String table, Set<String> missing, Set<String> ext
         return difference.count() == 0 ? Optional.empty() : Optional.of(difference);
     }
 
-    /** Of tables that only the follower has: those with rows, each named by its place in the table. */
+    /** Tables with rows that only the follower has, each identified by its place in the table. */
     static List<TableDifference> onlyOn(Connection follower, Collection<String> tables, Collection<String> leaderTables)
             throws SQLException {
         List<TableDifference> differences = new ArrayList<>();
@@ -73,14 +73,14 @@ public record TableDifference(String table, Set<String> missing, Set<String> ext
         return differences;
     }
 
-    /** The same but for some keys. */
+    /** A copy without some keys. */
     Optional<TableDifference> without(Set<String> keys) {
         TableDifference left =
                 new TableDifference(table, without(missing, keys), without(extra, keys), without(different, keys));
         return left.count() == 0 ? Optional.empty() : Optional.of(left);
     }
 
-    /** Without the rows that only the leader has. */
+    /** A copy without the rows that only the leader has. */
     Optional<TableDifference> ofFollower() {
         TableDifference left = new TableDifference(table, Set.of(), extra, different);
         return left.count() == 0 ? Optional.empty() : Optional.of(left);

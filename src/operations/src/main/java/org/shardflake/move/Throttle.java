@@ -14,18 +14,18 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
-/** Keeps copying to a rate, and waits for standbys of the target that are behind. Thread-safe. */
+/** Limits the copy rate, and waits for lagging standbys of the target. Thread-safe. */
 final class Throttle {
 
     private static final long NANOS_BETWEEN_LOOKS = 1_000_000_000L;
 
-    /** Where the server writes its log, and how far the last of its standbys has applied it, if there are any. */
+    /** The server's current log position, and how far the last of its standbys has applied it, if there are any. */
     private static final String POSITIONS = """
             SELECT pg_current_wal_lsn() - '0/0', (SELECT min(replay_lsn - '0/0') FROM pg_stat_replication
               WHERE state = 'streaming' AND application_name !~ '^shardflake_m[0-9]+_')
             """;
 
-    /** Where the server's log was, and when. */
+    /** A position of the server's log, and when it was read. */
     private record Position(long nanoTime, long lsn) {}
 
     private record Positions(long written, OptionalLong applied) {}
@@ -46,7 +46,7 @@ final class Throttle {
         this.maxLag = maxLag;
     }
 
-    /** Waits for as long as these bytes may take, and for standbys. */
+    /** Waits as long as these bytes may take, and for standbys. */
     void copied(long bytes) throws SQLException {
         awaitStandbys();
         if (bytesPerSecond > 0) {
@@ -59,12 +59,15 @@ final class Throttle {
 
     private synchronized long reserve(long bytes) {
         long now = System.nanoTime();
-        // What was not used for a while is not caught up with.
+        // Unused allowance is not made up for.
         nextNanos = Math.max(nextNanos, now - 100_000_000L) + bytes * 1_000_000_000L / bytesPerSecond;
         return nextNanos - now;
     }
 
-    /** Waits while a standby has not applied what was written longer ago than it may lag; looks once a second. All wait together. */
+    /**
+     * Waits while a standby has not applied what was written longer ago than the allowed lag; checks once a second. All threads wait
+     * together.
+     */
     private synchronized void awaitStandbys() throws SQLException {
         if (isDue()) {
             while (isBehind()) {
@@ -73,12 +76,12 @@ final class Throttle {
         }
     }
 
-    /** By positions of before, since a standby that is stuck reports no lag. */
+    /** Compares with earlier positions, since a stuck standby reports no lag. */
     private boolean isBehind() throws SQLException {
         Positions now = Sql.list(target, POSITIONS, Throttle::positions).get(0);
         long nanoTime = System.nanoTime();
         written.addLast(new Position(nanoTime, now.written()));
-        // Of those that are old enough, the newest says all.
+        // Of the old enough ones, the newest is sufficient.
         @Nullable Position old = null;
         while (nanoTime - written.getFirst().nanoTime() > maxLag.toNanos()) {
             old = written.removeFirst();

@@ -6,22 +6,22 @@ package org.shardflake.move;
 
 import java.util.Locale;
 
-/** How source and target of a shard were last found to agree. */
+/** The result of the last comparison of a shard's source and target. */
 public enum Verified {
-    /** They were not compared since the last cutover. */
+    /** Not compared since the last cutover. */
     NOT_COMPARED,
-    /** They agreed while one followed the other. */
+    /** Equal while one followed the other. */
     ONLINE,
-    /** They agreed at the cutover. */
+    /** Equal at the cutover. */
     AT_CUTOVER,
-    /** They differed. */
+    /** Different. */
     DIFFERENT;
 
     static Verified of(String text) {
         return text.isEmpty() ? NOT_COMPARED : valueOf(text.replace(' ', '_').toUpperCase(Locale.ROOT));
     }
 
-    /** As the catalog has it, and people read it; empty when not compared. */
+    /** The name used in the catalog and shown to people; empty if not compared. */
     @Override
     public String toString() {
         return this == NOT_COMPARED ? "" : name().replace('_', ' ').toLowerCase(Locale.ROOT);

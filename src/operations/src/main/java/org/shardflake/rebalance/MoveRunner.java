@@ -6,13 +6,13 @@ package org.shardflake.rebalance;
 
 import org.shardflake.ShardSet;
 
-/** What moves shards. */
+/** Moves shards for a plan. */
 @FunctionalInterface
 public interface MoveRunner {
 
     /**
-     * Moves shards, and returns when the shard map has all of them on the target. Called again for shards whose move was
-     * interrupted, it goes on with that.
+     * Moves shards, and returns when the shard map has all of them on the target. When called again for shards whose move was
+     * interrupted, it continues that move.
      */
     void move(String from, String to, ShardSet shards) throws InterruptedException;
 }

@@ -19,7 +19,7 @@ import org.shardflake.rebalance.RebalancePlan.ServerChange;
 import org.shardflake.rebalance.RebalancePlanner.Route;
 import org.shardflake.rebalance.ServerLoad.Shard;
 
-/** Says what was chosen in numbers and words. */
+/** Describes the chosen moves in numbers and words. */
 final class PlanBuilder {
 
     private final ShardMap map;

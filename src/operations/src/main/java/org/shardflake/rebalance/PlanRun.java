@@ -14,10 +14,10 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.rebalance.RebalancePlan.Move;
 
 /**
- * Carries a plan out, move by move.
+ * Carries out a plan, move by move.
  *
- * <p>What is done is what the shard map says: a shard on its target needs nothing more. So an interrupted plan goes on where
- * it was when it is run again.
+ * <p>The shard map says what is done: a shard on its target needs nothing more. So an interrupted plan continues when it is run
+ * again.
  */
 public final class PlanRun {
 
@@ -30,7 +30,7 @@ public final class PlanRun {
     }
 
     /**
-     * The moves that are not done yet, each with the shards that are still on its source.
+     * The unfinished moves, each with the shards that are still on its source.
      *
      * @throws RebalanceRefusedException if the shard map has no such servers or shards, or a shard is neither on its source nor
      *     on its target
@@ -44,11 +44,11 @@ public final class PlanRun {
     }
 
     /**
-     * Makes the moves that are not done yet. Before each of them it reads the shard map again.
+     * Carries out the unfinished moves, reading the shard map again before each of them.
      *
-     * @param done told of each move when its shards are on their target
+     * @param done receives each move when its shards are on their target
      * @return how many shards were moved
-     * @throws RebalanceRefusedException as {@link #pending()}, also in the middle of the plan
+     * @throws RebalanceRefusedException as {@link #pending()}, possibly in the middle of the plan
      */
     public int run(MoveRunner runner, Consumer<Move> done) throws InterruptedException {
         int moved = 0;
@@ -75,7 +75,7 @@ public final class PlanRun {
         }
     }
 
-    /** What of a move is left to do. */
+    /** The rest of a move. */
     private static Move rest(Move move, ShardMap map) {
         requireServer(move.from(), map);
         requireServer(move.to(), map);

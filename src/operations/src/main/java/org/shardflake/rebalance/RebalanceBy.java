@@ -4,10 +4,10 @@
  */
 package org.shardflake.rebalance;
 
-/** What makes a server loaded. */
+/** The measure of a server's load. */
 public enum RebalanceBy {
     /** The bytes of its shards: tables with their indexes. */
     BYTES,
-    /** How many shards it has. */
+    /** The number of its shards. */
     COUNT
 }

@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 
 /**
- * Moves that bring the servers closer to each other, or empty the drained ones.
+ * A plan of moves that bring the servers closer to each other, or empty the drained ones.
  *
- * <p>The moves may stop anywhere, also within one, and those that balance may be left out or change their order: each shard
- * that moves is an improvement by itself.
+ * <p>The plan can stop anywhere, even within a move, and moves that balance can be left out or reordered: each shard that moves is an
+ * improvement by itself.
  *
- * @param mapVersion the version of the shard map that it was made for
- * @param threshold percent of the mean: servers no further from it were left alone
+ * @param mapVersion the version of the shard map that the plan is based on
+ * @param threshold percent of the mean: servers within it were left alone
  * @param servers all servers by name
  * @param moves in the order to make them
  */
@@ -27,20 +27,20 @@ public record RebalancePlan(
         moves = List.copyOf(moves);
     }
 
-    /** A number before the plan, and after it. */
+    /** A value before and after the plan. */
     public record Change(long before, long after) {}
 
     /**
-     * A server before and after.
+     * A server before and after the plan.
      *
      * @param bytes of its shards, if the plan was made by bytes
-     * @param load percent of the mean, by the server's capacity
+     * @param load percent of the mean, relative to the server's capacity
      */
     public record ServerChange(
             String name, Change shards, @Nullable Change bytes, Change load) {}
 
     /**
-     * Shards that go from one server to another.
+     * A group of shards that goes from one server to another.
      *
      * @param bytes of these shards, if the plan was made by bytes
      * @param fromLoad of the source before and after this move, in percent of the mean

@@ -22,7 +22,7 @@ import org.snakeyaml.engine.v2.api.DumpSettings;
 import org.snakeyaml.engine.v2.common.FlowStyle;
 
 /**
- * A plan as a YAML file: to review, to cut down, to carry out.
+ * A plan as a YAML file, to review, cut down and carry out.
  *
  * <pre>
  * mapVersion: 17
@@ -95,7 +95,7 @@ public final class RebalancePlanFile {
         properties.put(name + "After", change.after());
     }
 
-    /** Writes the file whole or not at all: a reader never sees half of it. */
+    /** Writes the file atomically: a reader never sees half of it. */
     public static void write(RebalancePlan plan, Path file) throws IOException {
         YamlFile.write(format(plan), "a plan", file);
     }
@@ -103,7 +103,7 @@ public final class RebalancePlanFile {
     /**
      * Reads a file.
      *
-     * @throws IllegalArgumentException if it is not a plan, saying what is wrong where
+     * @throws IllegalArgumentException if it is not a plan, saying what is wrong and where
      */
     public static RebalancePlan read(Path file) throws IOException {
         return YamlFile.read(file, RebalancePlanFile::parse);
@@ -112,7 +112,7 @@ public final class RebalancePlanFile {
     /**
      * Reads the text of a file.
      *
-     * @throws IllegalArgumentException if it is not a plan, saying what is wrong where
+     * @throws IllegalArgumentException if it is not a plan, saying what is wrong and where
      */
     public static RebalancePlan parse(String yaml) {
         YamlNode root = YamlNode.parse(yaml, "plan");

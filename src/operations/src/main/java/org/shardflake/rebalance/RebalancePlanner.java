@@ -23,14 +23,14 @@ import org.shardflake.rebalance.ServerLoad.Shard;
 /**
  * Chooses the shards to move. A pure function: the same input gives the same plan.
  *
- * <p>Drained servers are emptied, the heaviest shards before the lighter ones, each onto the server that is the least loaded with
- * it; no other shard moves then. With none to drain, as long as a server is outside the threshold, a shard goes from the most loaded server to the least
- * loaded one: the heaviest that makes neither cross the mean, or else the lightest that is still worth it.
+ * <p>Drained servers are emptied, heavier shards first, each shard onto the server that is then the least loaded; no other shard
+ * moves. With none to drain, as long as a server is outside the threshold, a shard goes from the most loaded server to the least
+ * loaded one: the heaviest that makes neither cross the mean, or else the lightest that is still worth moving.
  *
- * <p>Why any part of the plan is an improvement: let the imbalance be the sum of weight² / capacity over the servers. A
- * server is a source or a target, never both, so what one move wins is the less the more others were made before it: they
- * leave less on its source, or more on its target. A move that still wins when all others have been made therefore wins in
- * any order and whatever is left out. Moves that do not are taken out of the plan again.
+ * <p>Why any part of the plan is an improvement: let the imbalance be the sum of weight² / capacity over the servers. A server is a
+ * source or a target, never both, so a move gains less the more others come before it: they leave less on its source, or more on its
+ * target. A move that still gains after all others therefore gains in any order and whatever is left out. Moves that do not are
+ * removed from the plan.
  */
 public final class RebalancePlanner {
 
@@ -57,10 +57,10 @@ public final class RebalancePlanner {
     /**
      * Makes a plan.
      *
-     * @param bytes gives the bytes of each shard; not asked for a plan by count
+     * @param bytes returns the bytes of each shard; not called for a plan by count
      * @throws org.shardflake.UnknownServerException if a drained or excluded server is not in the map
      * @throws org.shardflake.ShardOutOfRangeException if a pinned shard is not in the map
-     * @throws IllegalArgumentException if a shard is pinned to a drained server, or nobody can take a drained server's shards
+     * @throws IllegalArgumentException if a shard is pinned to a drained server, or no server can take a drained server's shards
      * @throws RebalanceRefusedException if a server's weight is not a number
      */
     public static RebalancePlan plan(ShardMap map, IntToLongFunction bytes, RebalanceSettings settings) {
@@ -113,8 +113,8 @@ public final class RebalancePlanner {
     }
 
     /**
-     * The utilisation that all servers would have if shards were a liquid. Pinned shards keep a server above it, being
-     * excluded keeps one below; then it is the mean of the others.
+     * The utilisation that all servers would have if shards were divisible at will. Pinned shards keep a server above it, and
+     * exclusion keeps one below; then it is the mean of the others.
      */
     private double mean() {
         double total = servers.values().stream().mapToDouble(ServerLoad::weight).sum();
@@ -140,7 +140,7 @@ public final class RebalancePlanner {
         }
     }
 
-    /** The search ends a rounding error away from the mean. */
+    /** The search ends within a rounding error of the mean. */
     private double exact(double mean, double total) {
         double free = total;
         double capacity = 0;
@@ -231,7 +231,7 @@ public final class RebalancePlanner {
         return above != null && isWorth(from, to, above) ? above : null;
     }
 
-    /** As Citus has it: fine if the target stays below the source, else only for a gain that is worth the copying. */
+    /** As in Citus: worth it if the target stays no more loaded than the source, otherwise only for a gain that justifies the copying. */
     private boolean isWorth(ServerLoad from, ServerLoad to, Shard shard) {
         long weight = shard.weight();
         if (weight <= 0) {
@@ -248,12 +248,12 @@ public final class RebalancePlanner {
                 && wins(from.weight(), from.capacity, to.weight(), to.capacity, weight);
     }
 
-    /** Whether the sum of weight² / capacity gets smaller when a server of the first weight gives to the other. */
+    /** Whether the sum of weight² / capacity decreases when a server of the first weight gives this weight to the other. */
     private static boolean wins(long from, double fromCapacity, long to, double toCapacity, long weight) {
         return (from - weight / 2.0) / fromCapacity > (to + weight / 2.0) / toCapacity;
     }
 
-    /** Takes out what no longer wins now that all other moves are made; the last ones first. */
+    /** Removes moves that no longer gain once all others are made, the last ones first. */
     private void prune() {
         for (int i = steps.size() - 1; i >= 0; i--) {
             Step step = steps.get(i);
@@ -272,7 +272,7 @@ public final class RebalancePlanner {
         }
     }
 
-    /** The shards of each route, in the order in which the routes were first taken. */
+    /** The shards of each route, in the order in which the routes were first used. */
     private Map<Route, List<Integer>> movesByRoute() {
         Map<Route, List<Integer>> routes = new LinkedHashMap<>();
         steps.forEach(step -> routes.computeIfAbsent(route(step), route -> new ArrayList<>()));
@@ -280,7 +280,7 @@ public final class RebalancePlanner {
         return routes;
     }
 
-    /** Shards of one server that weigh the same are as good as each other: hands them out so that ranges stay together. */
+    /** Shards of one server with the same weight are interchangeable: hands them out so that ranges stay together. */
     private void interchange(Map<Route, List<Integer>> routes) {
         Map<String, Map<Long, List<Step>>> alike = new LinkedHashMap<>();
         for (Step step : steps) {
@@ -310,6 +310,6 @@ public final class RebalancePlanner {
         return new Route(step.from().name, step.to().name);
     }
 
-    /** From which server to which. */
+    /** A pair of source and target. */
     record Route(String from, String to) {}
 }

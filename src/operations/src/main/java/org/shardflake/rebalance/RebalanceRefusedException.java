@@ -6,7 +6,7 @@ package org.shardflake.rebalance;
 
 import java.io.Serial;
 
-/** A plan that the shard map forbids: it has no such servers, or shards are where the plan does not expect them. */
+/** A plan that the shard map forbids: the map lacks servers or shards of the plan, or shards are not where the plan expects them. */
 public final class RebalanceRefusedException extends RebalanceException {
 
     @Serial

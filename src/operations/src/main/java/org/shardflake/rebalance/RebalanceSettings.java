@@ -8,15 +8,15 @@ import java.util.Set;
 import org.shardflake.ShardSet;
 
 /**
- * What a plan has to respect.
+ * The constraints of a plan.
  *
  * @param pinned shards that stay where they are
  * @param drained servers to take every shard off; if there are any, no other shard moves
- * @param excluded servers that get no shard
+ * @param excluded servers that must not receive shards
  * @param maxMoves how many shards the plan may move
- * @param threshold percent of the mean: a server that is no further from it is left alone
- * @param improvement percent: what a move has to win, compared with what it adds to its target, if the target is then more
- *     loaded than the source
+ * @param threshold percent of the mean: a server within it is left alone
+ * @param improvement minimum gain of a move that leaves its target more loaded than its source, in percent of the load that it adds
+ *     to the target
  */
 public record RebalanceSettings(
         RebalanceBy by,
@@ -44,7 +44,7 @@ public record RebalanceSettings(
         }
     }
 
-    /** Nothing pinned, drained or excluded, any number of moves. */
+    /** Nothing pinned, drained or excluded; any number of moves. */
     public static RebalanceSettings by(RebalanceBy by) {
         return new RebalanceSettings(
                 by, ShardSet.of(), Set.of(), Set.of(), Integer.MAX_VALUE, DEFAULT_THRESHOLD, DEFAULT_IMPROVEMENT);

@@ -10,12 +10,12 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 
-/** A server while a plan is made. */
+/** The load of a server during planning. */
 final class ServerLoad {
 
     private static final String LABEL = "weight";
 
-    /** A shard and what it weighs. */
+    /** A shard and its weight. */
     record Shard(int number, long weight) {
 
         /** The lightest first. */
@@ -53,7 +53,7 @@ final class ServerLoad {
                 return capacity;
             }
         } catch (NumberFormatException e) {
-            // Said below, as for a number out of range.
+            // Reported below, like a number out of range.
         }
         throw new RebalanceRefusedException(
                 "label weight=%s of server %s is not a number above 0, up to 1000000; shardflake server change %s --label weight=1 sets it"
@@ -108,7 +108,7 @@ final class ServerLoad {
         return (weight + more) / capacity;
     }
 
-    /** A server is a source or a target in a plan, never both: then the order of the moves does not matter. */
+    /** A server is a source or a target in a plan, never both, so the order of the moves does not matter. */
     boolean mayGive() {
         return !received && !movable.isEmpty();
     }
@@ -117,7 +117,7 @@ final class ServerLoad {
         return !drained && !excluded && !gave;
     }
 
-    /** What it can come to weigh if the others wish for this utilisation. */
+    /** The weight it can reach if the others aim for this utilisation. */
     double within(double utilisation) {
         double wanted = utilisation * capacity;
         if (drained) {
@@ -127,7 +127,7 @@ final class ServerLoad {
         return Math.max((double) pinnedWeight, most);
     }
 
-    /** The heaviest shard that weighs no more than this. */
+    /** The heaviest shard that weighs at most this much. */
     @Nullable
     Shard heaviest(double atMost) {
         return movable.floor(new Shard(Integer.MAX_VALUE, (long) Math.floor(atMost)));

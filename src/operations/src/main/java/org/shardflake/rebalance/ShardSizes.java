@@ -24,10 +24,10 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.server.ServerUrl;
 
-/** How many bytes each shard has on its server: its tables with their indexes and TOAST. */
+/** The size in bytes of each shard on its server: its tables with their indexes and TOAST. */
 public final class ShardSizes {
 
-    /** To measure a table takes a lock that ALTER TABLE holds up, and a plan is not worth waiting long. */
+    /** Measuring a table takes a lock that ALTER TABLE blocks, and a plan is not worth a long wait. */
     private static final String PATIENCE = "SET lock_timeout = '10s'";
 
     private static final String QUERY = """
@@ -45,10 +45,10 @@ public final class ShardSizes {
     }
 
     /**
-     * Asks every server that has shards, all at once.
+     * Queries every server that has shards, in parallel.
      *
-     * @param urls where a server is, with what is needed to log in
-     * @throws RebalanceException if a server cannot be asked
+     * @param urls the URL of a server, including what is needed to log in
+     * @throws RebalanceException if a server cannot be queried
      */
     public static ShardSizes read(ShardMap map, Function<Server, ServerUrl> urls) throws InterruptedException {
         ExecutorService threads = Executors.newCachedThreadPool();

@@ -4,10 +4,10 @@
  */
 
 /**
- * Which shards should change their server so that the servers are evenly loaded, or one of them empty.
+ * Plans which shards should change servers so that the servers are evenly loaded, or one of them empty.
  *
- * <p>{@link org.shardflake.rebalance.RebalancePlanner} makes the plan, {@link org.shardflake.rebalance.RebalancePlanFile}
- * keeps it for review, {@link org.shardflake.rebalance.PlanRun} carries it out.
+ * <p>{@link org.shardflake.rebalance.RebalancePlanner} makes the plan, {@link org.shardflake.rebalance.RebalancePlanFile} keeps it
+ * for review, {@link org.shardflake.rebalance.PlanRun} carries it out.
  */
 @NullMarked
 package org.shardflake.rebalance;
