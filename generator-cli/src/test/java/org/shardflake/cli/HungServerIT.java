@@ -82,6 +82,7 @@ class HungServerIT {
     }
 
     @Test
+    @Tag("full")
     void aStatementUnderWayEnds() throws Exception {
         Path changelog = changelog("SELECT pg_sleep(3600)");
         CompletableFuture<Result> deploying = CompletableFuture.supplyAsync(() ->

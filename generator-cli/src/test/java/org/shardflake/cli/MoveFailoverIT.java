@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
@@ -291,6 +292,7 @@ class MoveFailoverIT {
     }
 
     @Test
+    @Tag("full")
     void aShardWhoseTargetHasLostTheCutoverWhileTheMoveEndsGoesBackToTheSource() throws IOException, SQLException {
         create(db2);
         succeed("move", "start", "--shards=1", "--to=db2");
@@ -343,6 +345,7 @@ class MoveFailoverIT {
 
     /** It does not know of the cutover, and what it has not got since it will never get. */
     @Test
+    @Tag("full")
     void aSourceThatFailsOverToBeforeACutoverIsClosedAgainAndItsCopyIsFoundToDiffer() throws IOException, SQLException {
         create(db1);
         succeed("move", "start", "--shards=1", "--to=db2");
