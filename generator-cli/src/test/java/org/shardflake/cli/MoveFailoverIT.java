@@ -160,6 +160,14 @@ class MoveFailoverIT {
         assertThat(rows(other)).isEqualTo(1010);
     }
 
+    private Mover mover(MoveListener listener) {
+        return new Mover(
+                ServerUrl.parse(cluster.server(0).uri("postgres")),
+                name -> new MoveServer(name, ServerUrl.parse(url(name))),
+                MoveSettings.DEFAULT,
+                listener);
+    }
+
     private PostgresServer failOver(PostgresServer server) {
         server.crash();
         standby.promote();
@@ -201,11 +209,7 @@ class MoveFailoverIT {
     @Test
     void aTargetThatFailsOverBeforeItHasCaughtUpIsNotSaidToFollow() throws IOException, SQLException {
         create(db2);
-        Mover mover = new Mover(
-                ServerUrl.parse(cluster.server(0).uri("postgres")),
-                name -> new MoveServer(name, ServerUrl.parse(url(name))),
-                MoveSettings.DEFAULT,
-                new MoveListener() {
+        Mover mover = mover(new MoveListener() {
                     @Override
                     public void reached(MoveStep step) {
                         if (step == MoveStep.CAUGHT_UP && db2 != standby) {
@@ -300,11 +304,7 @@ class MoveFailoverIT {
         standby.disconnect();
         succeed("move", "cutover", "1");
         execute(db2, "INSERT INTO shard_0001.note VALUES (1001, 'after it')");
-        Mover mover = new Mover(
-                ServerUrl.parse(cluster.server(0).uri("postgres")),
-                name -> new MoveServer(name, ServerUrl.parse(url(name))),
-                MoveSettings.DEFAULT,
-                new MoveListener() {
+        Mover mover = mover(new MoveListener() {
                     @Override
                     public void reached(MoveStep step) {
                         if (step == MoveStep.ENDING && db2 != standby) {
