@@ -210,20 +210,20 @@ class MoveFailoverIT {
     void aTargetThatFailsOverBeforeItHasCaughtUpIsNotSaidToFollow() throws IOException, SQLException {
         create(db2);
         Mover mover = mover(new MoveListener() {
-                    @Override
-                    public void reached(MoveStep step) {
-                        if (step == MoveStep.CAUGHT_UP && db2 != standby) {
-                            try {
-                                standby.awaitReplay();
-                                standby.disconnect();
-                                write(db1, db2);
-                            } catch (SQLException e) {
-                                throw new IllegalStateException(e);
-                            }
-                            db2 = failOver(db2);
-                        }
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.CAUGHT_UP && db2 != standby) {
+                    try {
+                        standby.awaitReplay();
+                        standby.disconnect();
+                        write(db1, db2);
+                    } catch (SQLException e) {
+                        throw new IllegalStateException(e);
                     }
-                });
+                    db2 = failOver(db2);
+                }
+            }
+        });
         long id = mover.create("db1", "db2", ShardSet.of(1), "a test").id();
 
         assertThatThrownBy(() -> mover.follow(id))
@@ -305,13 +305,13 @@ class MoveFailoverIT {
         succeed("move", "cutover", "1");
         execute(db2, "INSERT INTO shard_0001.note VALUES (1001, 'after it')");
         Mover mover = mover(new MoveListener() {
-                    @Override
-                    public void reached(MoveStep step) {
-                        if (step == MoveStep.ENDING && db2 != standby) {
-                            db2 = failOver(db2);
-                        }
-                    }
-                });
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.ENDING && db2 != standby) {
+                    db2 = failOver(db2);
+                }
+            }
+        });
 
         assertThatThrownBy(() -> mover.complete(1)).hasMessageContaining("shards 1 are still on db1");
 
