@@ -322,6 +322,68 @@ class MoveFailoverIT {
     }
 
     @Test
+    @Tag("full")
+    void aShardWhoseTargetHasLostTheWholeMoveGoesBackToTheSource() throws IOException, SQLException {
+        create(db2);
+        standby.awaitReplay();
+        standby.disconnect();
+        succeed("move", "run", "--keep", "--shards=1", "--to=db2");
+        db2 = failOver(db2);
+        assertThat(number(db2, "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0001'"))
+                .isZero();
+
+        // What doctor says to do.
+        doctorFinds("(?s)db2 +move-broken .*End the move with shardflake move cancel 1 --keep-moved");
+        succeed("move", "cancel", "1", "--keep-moved", "--yes");
+        execute(db1, "INSERT INTO shard_0001.note VALUES (1001, 'after the failover')");
+
+        isEnded();
+        assertThat(rows(db1)).isEqualTo(1001);
+    }
+
+    @Test
+    @Tag("full")
+    void aShardThatIsSealedWhenItsTargetLosesTheCutoverTakesWritesOnTheSource() throws IOException, SQLException {
+        create(db2);
+        succeed("move", "start", "--shards=1", "--to=db2");
+        standby.awaitReplay();
+        standby.disconnect();
+        succeed("move", "cutover", "1");
+        Mover mover = mover(new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.ENDING && db2 != standby) {
+                    db2 = failOver(db2);
+                }
+            }
+        });
+
+        mover.cancel(1, Mover.End.KEPT);
+
+        execute(db1, "INSERT INTO shard_0001.note VALUES (1001, 'after the failover')");
+        isEnded();
+        assertThat(rows(db1)).isEqualTo(1001);
+    }
+
+    /** Its copy is from before an earlier move took it away, so it is open, and routers that know the new map write to it. */
+    @Test
+    void anOldCopyThatHasTakenWritesSinceTheTargetFailedOverIsKept() throws IOException, SQLException {
+        create(db2);
+        standby.awaitReplay();
+        standby.disconnect();
+        succeed("move", "run", "--shards=2", "--to=db1");
+        succeed("move", "run", "--keep", "--shards=2", "--to=db2");
+        db2 = failOver(db2);
+        execute(db2, "INSERT INTO shard_0002.note VALUES (1, 'after the failover')");
+
+        launch("doctor", "--fix");
+        fails(ExitCodes.PRECONDITION, "", "move", "cancel", "2", "--yes");
+        launch("move", "cancel", "2", "--keep-moved", "--yes");
+
+        assertThat(number(db2, "SELECT count(*) FROM shard_0002.note")).isEqualTo(1);
+    }
+
+    @Test
     void rowsThatOnlyTheTargetStillHasAreNotLostWhenTheSourceFailsOver() throws IOException, SQLException {
         create(db1);
         succeed("move", "start", "--shards=1", "--to=db2");

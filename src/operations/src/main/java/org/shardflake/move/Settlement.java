@@ -38,7 +38,10 @@ final class Settlement {
         takeLostBack();
         Move move = session.move();
         ShardSet shards = move.shardSet();
-        if (session.target().present(shards).isEmpty()) {
+        ShardSet fencedOnSource = session.source().fenced(shards);
+        boolean closedOnSource = move.shards().stream()
+                .anyMatch(shard -> shard.server().equals(move.source()) && fencedOnSource.contains(shard.shard()));
+        if (!closedOnSource && session.target().present(shards).isEmpty()) {
             return; // Nothing was started, and the source never closed.
         }
         checkCatalogIsNewest(session.source(), move);
@@ -46,7 +49,6 @@ final class Settlement {
         if (move.phase() == MovePhase.FOLLOWING) {
             follow(shards);
         }
-        ShardSet fencedOnSource = session.source().fenced(shards);
         ShardSet fencedOnTarget = session.target().fenced(shards);
         ShardSet stoppedOnSource = session.source().stopped(shards);
         ShardSet stoppedOnTarget = session.target().stopped(shards);
@@ -79,30 +81,37 @@ final class Settlement {
     }
 
     /**
-     * Gives the source back what the target lost along with the cutover itself, in a failover to a standby that was behind, or a
-     * restore. The source's fence shows that it has everything written until then, and its copy has what has come back since; the
-     * target's copy was never open, so it has nothing else.
+     * Gives the source back what the target has lost together with the cutover, in a failover to a standby that was behind, or a
+     * restore. The source's record shows that it has every row until its fence, and its copy has what has come back since. The
+     * target's copy must be fenced, or gone: an open one is from before an earlier move, and may have taken writes.
      */
     private void takeLostBack() throws SQLException {
         Move move = session.move();
-        if (session.reverse().hasSlot()) {
+        ShardSet onTarget = ShardSet.of(move.shards().stream()
+                .filter(shard -> shard.server().equals(move.target()))
+                .map(MoveShard::shard)
+                .toList());
+        if (onTarget.isEmpty() || session.reverse().hasSlot()) {
             return; // The target is where the cutover went.
         }
         Map<Integer, Long> got = session.target().gotShards();
         Map<Integer, Long> gaveUp = session.source().gaveUpShards();
-        ShardSet present = session.source().present(move.shardSet());
-        for (MoveShard shard : move.shards()) {
-            int number = shard.shard();
-            if (shard.server().equals(move.target())
-                    && got.getOrDefault(number, 0L) < shard.epoch()
-                    && gaveUp.getOrDefault(number, 0L) == shard.epoch()
-                    && present.contains(number)) {
-                if (move.phase() == MovePhase.COMPLETING) {
-                    session.lease().enter(MovePhase.FOLLOWING);
-                }
-                long attempt = session.lease().arm(number);
-                session.lease().switchShard(shard, attempt, move.source(), ShardPhase.COPIED, 0);
-            }
+        ShardSet onSource = session.source().present(onTarget);
+        ShardSet copies = session.target().present(onTarget);
+        ShardSet fenced = session.target().fenced(onTarget);
+        List<MoveShard> lost = move.shards().stream()
+                .filter(shard -> onSource.contains(shard.shard())
+                        && gaveUp.getOrDefault(shard.shard(), 0L) == shard.epoch()
+                        && got.getOrDefault(shard.shard(), 0L) < shard.epoch()
+                        && (fenced.contains(shard.shard()) || !copies.contains(shard.shard())))
+                .toList();
+        if (lost.isEmpty()) {
+            return;
+        }
+        session.lease().enter(MovePhase.FOLLOWING); // No end of it is true any more, and seals come off.
+        for (MoveShard shard : lost) {
+            long attempt = session.lease().arm(shard.shard());
+            session.lease().switchShard(shard, attempt, move.source(), ShardPhase.COPIED, 0);
         }
     }
 
