@@ -17,6 +17,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.install.ServerFailedException;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.NoAnswerException;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.DeploymentException;
@@ -98,10 +99,14 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailedException.PRIMARY_NEEDED, e);
         }
         if (e instanceof ShardflakeException ours) {
-            return print(ExitCodes.of(ours.kind()), withoutHint(e), ours.hint().orElse(hint(e)), e);
+            return print(
+                    ExitCodes.of(ours.kind()),
+                    withoutHint(e),
+                    ours.hint().or(() -> Sql.hint(e)).orElse(null),
+                    e);
         }
         if (e instanceof SQLException) {
-            return print(ExitCodes.FAILURE, withoutHint(e), hint(e), e);
+            return print(ExitCodes.FAILURE, withoutHint(e), Sql.hint(e).orElse(null), e);
         }
         if (e instanceof NewerVersionException) {
             return print(ExitCodes.PRECONDITION, withoutHint(e), "use the newer shardflake that deployed it", e);
@@ -134,16 +139,6 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .filter(line -> NOISE.stream().noneMatch(line::startsWith))
                 .map(line -> line.replaceFirst("^Detail: ", "").replaceFirst(": (ERROR|FATAL): ", ": "))
                 .collect(Collectors.joining("; "));
-    }
-
-    private static @Nullable String hint(Exception e) {
-        return String.valueOf(e.getMessage())
-                .lines()
-                .map(String::strip)
-                .filter(line -> line.startsWith("Hint: "))
-                .map(line -> line.substring("Hint: ".length()))
-                .findFirst()
-                .orElse(null);
     }
 
     private int print(int exitCode, String message, @Nullable String hint, Exception e) {

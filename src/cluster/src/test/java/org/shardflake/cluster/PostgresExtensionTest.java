@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import static org.junit.platform.engine.discovery.DiscoverySelectors.selectClass;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
@@ -57,6 +58,11 @@ class PostgresExtensionTest {
         run(TwoServers.class);
 
         assertThatThrownBy(() -> seen.get(0).server().connect()).isInstanceOf(SQLException.class);
+    }
+
+    @Test
+    void restoresDatabasesAsTheyWereSaved() {
+        run(SavesAndRestores.class);
     }
 
     @Test
@@ -110,6 +116,54 @@ class PostgresExtensionTest {
                     execute(connection, "SELECT FROM prepared");
                 }
             }
+        }
+    }
+
+    static class SavesAndRestores {
+        @RegisterExtension
+        static final PostgresExtension postgres =
+                PostgresExtension.servers(2).prepare(connection -> execute(connection, "CREATE TABLE counted (n int)"));
+
+        @Test
+        void bringsBackEachState() throws SQLException {
+            assertThat(postgres.restore("one row")).isFalse();
+            insert();
+            postgres.save("one row");
+            insert();
+            postgres.save("two rows");
+
+            assertThat(postgres.restore("one row")).isTrue();
+            assertThat(rows()).containsExactly(1, 1);
+            insert();
+            insert();
+            assertThat(postgres.restore("two rows")).isTrue();
+            assertThat(rows()).containsExactly(2, 2);
+
+            Connection left = postgres.database(0).connect();
+            assertThat(postgres.restore("one row")).isTrue();
+            assertThat(rows()).containsExactly(1, 1);
+            assertThatThrownBy(() -> execute(left, "SELECT FROM counted")).isInstanceOf(SQLException.class);
+        }
+
+        private static void insert() throws SQLException {
+            for (int server = 0; server < 2; server++) {
+                try (Connection connection = postgres.database(server).connect()) {
+                    execute(connection, "INSERT INTO counted VALUES (1)");
+                }
+            }
+        }
+
+        private static List<Integer> rows() throws SQLException {
+            List<Integer> rows = new ArrayList<>();
+            for (int server = 0; server < 2; server++) {
+                try (Connection connection = postgres.database(server).connect();
+                        Statement statement = connection.createStatement();
+                        ResultSet row = statement.executeQuery("SELECT count(*) FROM counted")) {
+                    row.next();
+                    rows.add(row.getInt(1));
+                }
+            }
+            return rows;
         }
     }
 

@@ -239,15 +239,21 @@ public final class Adopter implements AutoCloseable {
     /** Copies the remaining rows and brings over what has changed. The table keeps taking writes. */
     public AdoptReport run() {
         return Sql.translating(() -> {
-            lock();
-            if (isFinished()) {
-                return report(NOT_COMPARED);
-            }
-            Adoption adoption = beginOrGoOn();
-            copy(adoption);
-            catchUp(adoption);
+            copyAndCatchUp();
             return report(NOT_COMPARED);
         });
+    }
+
+    /** Returns the adoption, or nothing if it is finished already. */
+    private Optional<Adoption> copyAndCatchUp() throws SQLException {
+        lock();
+        if (isFinished()) {
+            return Optional.empty();
+        }
+        Adoption adoption = beginOrGoOn();
+        copy(adoption);
+        catchUp(adoption);
+        return Optional.of(adoption);
     }
 
     /**
@@ -259,13 +265,11 @@ public final class Adopter implements AutoCloseable {
      */
     public AdoptReport finish() {
         return Sql.translating(() -> {
-            lock();
-            if (isFinished()) {
+            Optional<Adoption> caughtUp = copyAndCatchUp();
+            if (caughtUp.isEmpty()) {
                 return report(NOT_COMPARED);
             }
-            Adoption adoption = beginOrGoOn();
-            copy(adoption);
-            catchUp(adoption);
+            Adoption adoption = caughtUp.get();
             Rows comparison = comparison();
             journal.close(adoption);
             listener.closed(table.name());

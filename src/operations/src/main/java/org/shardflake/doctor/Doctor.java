@@ -192,8 +192,8 @@ public final class Doctor {
             throw new DoctorException("it was added just now; look again");
         }
         try (Connection connection = url.connect("shardflake doctor")) {
-            Sql.execute(
-                    connection, "SET lock_timeout = '500ms'"); // Less than it takes others to find a deadlock with us.
+            // Less than it takes others to find a deadlock with us.
+            Sql.execute(connection, "SET lock_timeout = '500ms'");
             for (int look = 1; ; look++) {
                 try {
                     return ServerFacts.read(connection);

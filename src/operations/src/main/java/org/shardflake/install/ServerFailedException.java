@@ -12,6 +12,7 @@ import java.net.UnknownHostException;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.DeploymentException;
@@ -33,7 +34,8 @@ public final class ServerFailedException extends ShardflakeException {
 
     /** A failed statement. The server's own hint is passed on. */
     public static ServerFailedException statement(ServerUrl url, SQLException e) {
-        return failure(e, "server %s: %s".formatted(url, message(e)), hint(e));
+        return failure(
+                e, "server %s: %s".formatted(url, message(e)), Sql.hint(e).orElse(null));
     }
 
     /** A failed connection. */
@@ -88,16 +90,5 @@ public final class ServerFailedException extends ShardflakeException {
     private static String message(SQLException e) {
         String text = String.valueOf(e.getMessage());
         return text.lines().findFirst().orElse(text).replaceFirst("^(FATAL|ERROR): ", "");
-    }
-
-    /** The driver appends the server's hint to the message, on a line of its own. */
-    private static @Nullable String hint(SQLException e) {
-        return String.valueOf(e.getMessage())
-                .lines()
-                .map(String::strip)
-                .filter(line -> line.startsWith("Hint: "))
-                .map(line -> line.substring("Hint: ".length()))
-                .findFirst()
-                .orElse(null);
     }
 }

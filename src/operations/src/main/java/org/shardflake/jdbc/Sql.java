@@ -211,6 +211,16 @@ public final class Sql {
         return state.startsWith("08") || state.startsWith("57P") || OUTAGES.contains(state);
     }
 
+    /** The hint that a server gave; the driver appends it to the message, on a line of its own. */
+    public static Optional<String> hint(Exception e) {
+        return String.valueOf(e.getMessage())
+                .lines()
+                .map(String::strip)
+                .filter(line -> line.startsWith("Hint: "))
+                .map(line -> line.substring("Hint: ".length()))
+                .findFirst();
+    }
+
     /** The first line of the server's message. */
     public static String message(SQLException e) {
         Optional<NoAnswerException> silent = NoAnswerException.in(e);

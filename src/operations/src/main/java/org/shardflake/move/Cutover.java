@@ -37,6 +37,10 @@ final class Cutover implements AutoCloseable {
     /** A transaction that has written and is older than this is awaited before fencing. */
     private static final Duration LONG_TRANSACTION = Duration.ofMillis(250);
 
+    /** Not fence_shard, which waits for leases: in a cutover they end while the other server catches up. */
+    private static final String FENCE =
+            "SELECT shardflake.fence_tables(%1$d, true); SELECT shardflake.fence_ids(%1$d, true);\n";
+
     private static final String OLDEST_WRITER = """
             SELECT COALESCE(max(extract(epoch FROM clock_timestamp() - a.xact_start)) * 1000, 0)::bigint
               FROM pg_locks l JOIN pg_stat_activity a USING (pid)
@@ -232,8 +236,8 @@ final class Cutover implements AutoCloseable {
                         "SELECT * FROM shardflake.fences(%1$d); SELECT * FROM shardflake.sequence_positions(%1$d); SELECT shardflake.refuse_relatives(%1$d)"
                                 .formatted(shard.shard()));
             }
-            // Its fence is already up, so this changes nothing and is rolled back.
-            tryOut(to, "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
+            // The fence is up there already, so this changes only the number of the latest one: routers ask once more.
+            tryOut(to, FENCE.formatted(shard.shard()));
         }
 
         private static void tryOut(Connection connection, String sql) throws SQLException {
@@ -299,9 +303,7 @@ final class Cutover implements AutoCloseable {
         /** One message and one transaction: fences the shard, removes it from the publication, marks it, and stops its ids. */
         private void fence() throws SQLException {
             String sql = carrying.publisher().checkClaim()
-                    // Not fence_shard, which waits for leases: they expire while the other server catches up.
-                    + "SELECT shardflake.fence_tables(%1$d, true); SELECT shardflake.fence_ids(%1$d, true);\n"
-                            .formatted(shard.shard())
+                    + FENCE.formatted(shard.shard())
                     + carrying.removeSql(tables)
                     + carrying.markSql()
                     + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, false)
