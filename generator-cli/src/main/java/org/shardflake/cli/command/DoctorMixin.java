@@ -4,13 +4,10 @@
  */
 package org.shardflake.cli.command;
 
-import java.util.LinkedHashMap;
-import java.util.Map;
 import java.util.Set;
 import org.shardflake.ShardMap;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.move.MoveListener;
-import org.shardflake.server.ServerUrl;
 
 /** The servers to examine. */
 final class DoctorMixin extends MoveMixin {
@@ -23,10 +20,7 @@ final class DoctorMixin extends MoveMixin {
      * @param forgotten moves that have ended although the catalog does not know them
      */
     Doctor doctor(Set<String> forgotten) {
-        ShardMap map = map();
-        Map<String, ServerUrl> urls = new LinkedHashMap<>();
-        map.servers().forEach(server -> urls.put(server.name(), parse(server.url())));
-        return new Doctor(url(), urls, mover(settings(), MoveListener.NONE), forgotten);
+        return new Doctor(url(), installation().urls(map()), mover(settings(), MoveListener.NONE), forgotten);
     }
 
     /** The number of servers and shards, in words. */
