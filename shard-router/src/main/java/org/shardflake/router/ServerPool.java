@@ -130,7 +130,12 @@ final class ServerPool {
                 logIn(login, source);
             }
         }
-        return new SessionPool(server.name(), new HikariDataSource(config), source, watch);
+        return new SessionPool(
+                server.name(),
+                new HikariDataSource(config),
+                source,
+                watch,
+                server.applicationUrl().isPresent());
     }
 
     /** Tries the first login before the pool, which would retry until its timeout. */

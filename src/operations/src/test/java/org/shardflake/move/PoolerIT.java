@@ -194,6 +194,34 @@ class PoolerIT {
     }
 
     @Test
+    void whatATransactionSetsInASessionOfAPoolerEndsWithIt() throws Exception {
+        try (ShardRouter router = shards.router().build()) {
+            for (boolean fails : new boolean[] {false, true}) {
+                try {
+                    router.run(0, tx -> {
+                        try (Statement statement = tx.connection().createStatement()) {
+                            statement.execute("SET search_path = shard_0000");
+                            statement.execute("CREATE TEMP TABLE mine (n int)");
+                            statement.execute("INSERT INTO tag VALUES (1, 'of %s')".formatted(fails));
+                            if (!fails) {
+                                statement.execute("SELECT pg_advisory_lock(7)");
+                            }
+                        }
+                        if (fails) {
+                            throw new IllegalStateException("the work fails");
+                        }
+                    });
+                } catch (IllegalStateException e) {
+                    assertThat(fails).isTrue();
+                }
+                assertThat(traces(0)).isEmpty();
+            }
+        }
+        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0000.tag WHERE name LIKE 'of %'"))
+                .isOne();
+    }
+
+    @Test
     void aCommandRefusesAPoolerAndLeavesNothingInItsSessions() throws Exception {
         ServerUrl url = ServerUrl.parse(pooled(0));
 
