@@ -20,6 +20,12 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.StringJoiner;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -71,10 +77,12 @@ class PoolerIT {
     void create() throws Exception {
         assumeTrue(PgBouncer.isInstalled(), "pgbouncer is not installed, so nothing is tested through it");
         shards = AccountShards.createWithLibraries(postgres, 2, SHARDS, directory);
-        // Few connections, so that whatever is left in a session meets another user.
+        // Few sessions, given out in turn, so that whatever is left in one meets another user.
         poolers = List.of(
-                PgBouncer.before(shards.database("db1").server(), Map.of("default_pool_size", "4")),
-                PgBouncer.before(shards.database("db2").server(), Map.of("default_pool_size", "4")),
+                PgBouncer.before(
+                        shards.database("db1").server(), Map.of("default_pool_size", "4", "server_round_robin", "1")),
+                PgBouncer.before(
+                        shards.database("db2").server(), Map.of("default_pool_size", "4", "server_round_robin", "1")),
                 PgBouncer.before(shards.catalogDatabase().server(), Map.of("default_pool_size", "1")));
         for (int i = 0; i < 2; i++) {
             Server server = shards.catalog().load().server("db" + (i + 1));
@@ -102,16 +110,25 @@ class PoolerIT {
         return poolers.get(position).uri(database(position).name());
     }
 
-    /** What a session behind the pooler has that a new one has not. */
+    /** What sessions behind the pooler have that new ones have not; the next four transactions have one each. */
     private String traces(int position) throws SQLException {
+        StringJoiner traces = new StringJoiner("");
+        try (Connection connection = connect(position);
+                Statement statement = connection.createStatement()) {
+            for (int transaction = 0; transaction < 4; transaction++) {
+                try (ResultSet row = statement.executeQuery(TRACES)) {
+                    row.next();
+                    traces.add(row.getString(1));
+                }
+            }
+        }
+        return traces.toString();
+    }
+
+    private Connection connect(int position) throws SQLException {
         String url = pooled(position).replaceFirst("//.*@", "//") + "?prepareThreshold=0&user="
                 + database(position).server().user();
-        try (Connection connection = DriverManager.getConnection("jdbc:" + url);
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(TRACES)) {
-            row.next();
-            return row.getString(1);
-        }
+        return DriverManager.getConnection("jdbc:" + url);
     }
 
     @Test
@@ -193,32 +210,43 @@ class PoolerIT {
         }
     }
 
+    /** The pooler has four sessions: three are busy, and another client waits for the fourth. */
     @Test
     void whatATransactionSetsInASessionOfAPoolerEndsWithIt() throws Exception {
-        try (ShardRouter router = shards.router().build()) {
-            for (boolean fails : new boolean[] {false, true}) {
-                try {
-                    router.run(0, tx -> {
-                        try (Statement statement = tx.connection().createStatement()) {
-                            statement.execute("SET search_path = shard_0000");
-                            statement.execute("CREATE TEMP TABLE mine (n int)");
-                            statement.execute("INSERT INTO tag VALUES (1, 'of %s')".formatted(fails));
-                            if (!fails) {
-                                statement.execute("SELECT pg_advisory_lock(7)");
-                            }
-                        }
-                        if (fails) {
-                            throw new IllegalStateException("the work fails");
-                        }
-                    });
-                } catch (IllegalStateException e) {
-                    assertThat(fails).isTrue();
+        ExecutorService waiter = Executors.newSingleThreadExecutor();
+        try (ShardRouter router = shards.router().build();
+                Connection one = begin();
+                Connection two = begin();
+                Connection three = begin()) {
+            AtomicReference<Future<String>> next = new AtomicReference<>();
+            router.run(0, tx -> {
+                try (Statement statement = tx.connection().createStatement()) {
+                    statement.execute("SET search_path = shard_0000");
+                    statement.execute("CREATE TEMP TABLE mine (n int)");
+                    statement.execute("INSERT INTO tag VALUES (1, 'of the shard')");
+                    statement.execute("SELECT pg_advisory_lock(7)");
                 }
-                assertThat(traces(0)).isEmpty();
-            }
+                next.set(waiter.submit(() -> traces(0)));
+                Pause.millis(500); // Until it waits.
+            });
+            assertThat(next.get().get(1, TimeUnit.MINUTES)).isEmpty();
+            assertThat(List.of(one.isValid(1), two.isValid(1), three.isValid(1)))
+                    .containsOnly(true);
+        } finally {
+            waiter.shutdownNow();
         }
-        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0000.tag WHERE name LIKE 'of %'"))
+        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0000.tag WHERE name = 'of the shard'"))
                 .isOne();
+    }
+
+    /** A connection whose transaction keeps a session of the pooler before db1. */
+    private Connection begin() throws SQLException {
+        Connection connection = connect(0);
+        connection.setAutoCommit(false);
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SELECT 1");
+        }
+        return connection;
     }
 
     @Test
