@@ -4,10 +4,14 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Set;
+import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.move.MoveListener;
+import org.shardflake.server.ServerUrl;
 
 /** The servers to examine. */
 final class DoctorMixin extends MoveMixin {
@@ -20,7 +24,13 @@ final class DoctorMixin extends MoveMixin {
      * @param forgotten moves that have ended although the catalog does not know them
      */
     Doctor doctor(Set<String> forgotten) {
-        return new Doctor(url(), installation().urls(map()), mover(settings(), MoveListener.NONE), forgotten);
+        ShardMap map = map();
+        Map<String, ServerUrl> applicationUrls = new LinkedHashMap<>();
+        for (Server server : map.servers()) {
+            server.applicationUrl().ifPresent(url -> applicationUrls.put(server.name(), parse(url)));
+        }
+        return new Doctor(
+                url(), installation().urls(map), applicationUrls, mover(settings(), MoveListener.NONE), forgotten);
     }
 
     /** The number of servers and shards, in words. */

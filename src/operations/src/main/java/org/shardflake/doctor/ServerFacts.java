@@ -192,7 +192,7 @@ record ServerFacts(
     }
 
     /** Without permission to ask, returns an identity unlike any other. */
-    private static String identity(Connection connection) throws SQLException {
+    static String identity(Connection connection) throws SQLException {
         boolean mayAsk = Sql.isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
         return mayAsk ? Sql.text(connection, IDENTITY) : UUID.randomUUID().toString();
     }

@@ -113,6 +113,9 @@ public final class Installation {
         IdLayout layout = existing.load().layout();
         check(server, layout);
         deployLibrary(server, layout);
+        if (server.applicationUrl().isPresent()) {
+            deployCatalog(); // An older one keeps no application URLs.
+        }
         return existing.addServer(server, reason);
     }
 

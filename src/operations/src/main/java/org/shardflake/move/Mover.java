@@ -224,6 +224,7 @@ public final class Mover {
     }
 
     private void cutOver(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
+        compareAfterFailover(session, shards);
         // Going back helps when copies differ, so it continues.
         boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
@@ -245,6 +246,30 @@ public final class Mover {
                                     : "copies of shards %s differed at their cutover, and no more were cut over; the source still has its rows as they were: look at the differences, and go back with move reverse")
                             .formatted(ShardSet.of(different.keySet())),
                     different);
+        }
+    }
+
+    /**
+     * Compares everything before a cutover if a server has failed over and kept its slot: a standby that was behind lacks rows that
+     * the other server has confirmed, so nobody sends them again, and has positions in its log that the other has seen with other
+     * rows.
+     */
+    private void compareAfterFailover(MoveSession session, ShardSet shards) throws SQLException {
+        boolean source = session.forward().hasFailedOver();
+        boolean target = session.reverse().hasFailedOver();
+        if (!source && !target) {
+            return;
+        }
+        Map<Integer, List<TableDifference>> differences = verify(session, shards);
+        if (!differences.isEmpty()) {
+            throw new CopiesDifferException(
+                    "%s failed over to a standby that was behind, so copies of shards %s differ, and no shard was cut over"
+                            .formatted(
+                                    source
+                                            ? session.source().name()
+                                            : session.target().name(),
+                                    ShardSet.of(differences.keySet())),
+                    differences);
         }
     }
 
