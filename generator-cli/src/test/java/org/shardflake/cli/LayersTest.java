@@ -32,7 +32,8 @@ class LayersTest {
         "org.shardflake.install..",
         "org.shardflake.jdbc..",
         "org.shardflake.move..",
-        "org.shardflake.rebalance.."
+        "org.shardflake.rebalance..",
+        "org.shardflake.restore.."
     };
     private static final String[] COMMAND_LINE = {"org.shardflake.cli.."};
     private static final String[] SQL = {"org.shardflake.sql.."};

@@ -52,6 +52,7 @@ public final class Commands {
                         "rebalance",
                         "doctor",
                         "reconcile",
+                        "restore-point",
                         "id",
                         "config",
                         "completion");
@@ -61,6 +62,7 @@ public final class Commands {
             case "schema" -> List.of("deploy", "check", "status", "rollback");
             case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
             case "rebalance" -> List.of("plan", "apply");
+            case "restore-point" -> List.of("check", "list");
             case "id" -> List.of("decode", "encode", "convert", "range", "next", "generate");
             default -> List.of();
         };
@@ -80,6 +82,7 @@ public final class Commands {
             case "rebalance" -> new RebalanceCommand();
             case "doctor" -> new DoctorCommand();
             case "reconcile" -> new ReconcileCommand();
+            case "restore-point" -> new RestorePointCommand();
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();
             case "completion" -> new CompletionCommand();
@@ -111,6 +114,8 @@ public final class Commands {
             case "move cancel" -> new MoveCancelCommand();
             case "rebalance plan" -> new RebalancePlanCommand();
             case "rebalance apply" -> new RebalanceApplyCommand();
+            case "restore-point check" -> new RestorePointCheckCommand();
+            case "restore-point list" -> new RestorePointListCommand();
             case "id decode" -> new IdDecodeCommand();
             case "id encode" -> new IdEncodeCommand();
             case "id convert" -> new IdConvertCommand();

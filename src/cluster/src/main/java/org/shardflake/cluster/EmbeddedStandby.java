@@ -5,14 +5,9 @@
 package org.shardflake.cluster;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -21,26 +16,11 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.OptionalInt;
-import java.util.Set;
 
-/** A standby made by copying its primary's files, since the bundled binaries lack {@code pg_basebackup}. */
+/** A standby made of a {@link BaseBackup} of its primary. */
 final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
 
     private static final Duration REPLAY_TIMEOUT = Duration.ofSeconds(60);
-
-    /** The directories whose contents a base backup leaves out; WAL comes through the slot. */
-    private static final Set<String> WITHOUT_CONTENTS = Set.of(
-            "pg_wal",
-            "pg_replslot",
-            "pg_dynshmem",
-            "pg_notify",
-            "pg_serial",
-            "pg_snapshots",
-            "pg_stat_tmp",
-            "pg_subtrans");
-
-    private static final Set<String> LEFT_OUT =
-            Set.of("postmaster.pid", "postmaster.opts", "standby.signal", "backup_label", "tablespace_map");
 
     private final EmbeddedServer primary;
 
@@ -61,10 +41,7 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
         String slot = "standby_" + name();
         try (Connection connection = primary.connect()) {
             call(connection, "SELECT pg_create_physical_replication_slot(?, true)", slot);
-            call(connection, "SELECT pg_backup_start(?, true)", name());
-            copy(primary.data(), data());
-            String label = text(connection, "SELECT labelfile FROM pg_backup_stop(false)");
-            Files.writeString(data().resolve("backup_label"), label);
+            BaseBackup.take(connection, primary.data(), data(), false);
             StringBuilder configuration = new StringBuilder("\n");
             append(configuration, "port", Integer.toString(port()));
             append(
@@ -148,41 +125,5 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
                 return String.valueOf(row.getString(1));
             }
         }
-    }
-
-    private static void copy(Path from, Path to) throws IOException {
-        Files.walkFileTree(from, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes)
-                    throws IOException {
-                Path copy = to.resolve(from.relativize(directory));
-                Files.createDirectories(copy.getParent());
-                // Copied with its permissions, which PostgreSQL insists on, but without its contents.
-                Files.copy(directory, copy, StandardCopyOption.COPY_ATTRIBUTES);
-                boolean isEmptied = from.equals(directory.getParent())
-                        && WITHOUT_CONTENTS.contains(directory.getFileName().toString());
-                return isEmptied ? FileVisitResult.SKIP_SUBTREE : FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                if (!LEFT_OUT.contains(file.getFileName().toString())) {
-                    try {
-                        Files.copy(file, to.resolve(from.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
-                    } catch (NoSuchFileException e) {
-                        // The file was dropped meanwhile, which the WAL will repeat.
-                    }
-                }
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
-                if (e instanceof NoSuchFileException) {
-                    return FileVisitResult.CONTINUE;
-                }
-                throw e;
-            }
-        });
     }
 }

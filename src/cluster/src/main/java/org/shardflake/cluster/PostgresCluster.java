@@ -104,6 +104,18 @@ public final class PostgresCluster implements AutoCloseable {
         return standby;
     }
 
+    /**
+     * Backs a server up, which must be an embedded one of a cluster with {@link Builder#archiving()}.
+     *
+     * @throws UnsupportedOperationException if the server is not an embedded one
+     */
+    public PostgresBackup backUp(PostgresServer server) {
+        if (!(server instanceof EmbeddedServer embedded)) {
+            throw new UnsupportedOperationException("only embedded servers can be backed up here, not " + server);
+        }
+        return EmbeddedBackup.take(embedded);
+    }
+
     /** Starts servers until there are {@code size}; if one fails, removes those it started. */
     synchronized void grow(int size) {
         if (closed) {
@@ -230,6 +242,12 @@ public final class PostgresCluster implements AutoCloseable {
         /** Adds a setting as in {@code postgresql.conf}, for all servers; servers given by URL keep their own. */
         public Builder setting(String name, String value) {
             settings.put(name, value);
+            return this;
+        }
+
+        /** Archives the write-ahead log of each server, if they are embedded ones, for {@link #backUp}. */
+        public Builder archiving() {
+            settings.putAll(EmbeddedBackup.ARCHIVING);
             return this;
         }
 

@@ -26,7 +26,8 @@ public final class Finding {
         this.fix = fix;
     }
 
-    static Finding of(Severity severity, String server, String check, String found, String remedy) {
+    /** A finding without a fix. */
+    public static Finding of(Severity severity, String server, String check, String found, String remedy) {
         return new Finding(severity, server, check, found, remedy, null);
     }
 

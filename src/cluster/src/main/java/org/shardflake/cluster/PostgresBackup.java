@@ -1,0 +1,19 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cluster;
+
+import java.sql.SQLException;
+
+/** A base backup of a server of a {@link PostgresCluster}, and with the server's archive every moment since. */
+public interface PostgresBackup {
+
+    /**
+     * Replaces the server by one that was restored to a restore point and promoted, on the same port. What was written
+     * after the point is gone. Returns when it accepts writes.
+     *
+     * @param restorePoint a name given to {@code pg_create_restore_point} since the backup
+     */
+    void restore(String restorePoint) throws SQLException;
+}

@@ -1,0 +1,122 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.restore;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.OffsetDateTime;
+import java.time.ZoneOffset;
+import java.util.List;
+import java.util.Optional;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.restore.RestorePoint.Place;
+
+/** The restore points that the catalog has recorded. */
+final class PointCatalog {
+
+    /** Complete in a restored catalog, too, where the record is as it was right before the catalog's own point. */
+    private static final String POINTS = """
+            SELECT p.name, p.phase = 'complete' OR p.phase = 'on all servers' AND CASE
+                       WHEN pg_is_in_recovery() THEN false
+                       ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) > left(s.wal_file, 8) END,
+                   p.begun_at, p.map_version, p.placements
+              FROM shardflake_catalog.restore_point p
+              LEFT JOIN shardflake_catalog.restore_point_server s ON s.point = p.name AND s.server = ''
+            """;
+
+    private static final String PLACES = """
+            SELECT server, identity, lsn, wal_file, made_at FROM shardflake_catalog.restore_point_server
+             WHERE point = ? ORDER BY server = '', server
+            """;
+
+    static final String PLACEMENTS = """
+            SELECT md5(string_agg(format('%s %s %s', shard, server, epoch), ',' ORDER BY shard)) FROM shardflake_catalog.shard
+            """;
+
+    private PointCatalog() {}
+
+    /** @throws ShardflakeException if the catalog is older than restore points */
+    static void require(Connection connection) throws SQLException {
+        if (!Sql.isTrue(connection, "SELECT to_regclass('shardflake_catalog.restore_point') IS NOT NULL")) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "the catalog is missing, or from before there were restore points",
+                    "bring it up to date with shardflake upgrade",
+                    null);
+        }
+    }
+
+    static List<RestorePoint> list(Connection connection) throws SQLException {
+        require(connection);
+        return read(connection, POINTS + " ORDER BY p.begun_at DESC, p.name");
+    }
+
+    static Optional<RestorePoint> find(Connection connection, String name) throws SQLException {
+        require(connection);
+        return read(connection, POINTS + " WHERE p.name = ?", name).stream().findFirst();
+    }
+
+    private static List<RestorePoint> read(Connection connection, String sql, Object... parameters)
+            throws SQLException {
+        return Sql.list(
+                connection,
+                sql,
+                row -> new RestorePoint(
+                        row.getString(1),
+                        row.getBoolean(2),
+                        row.getObject(3, OffsetDateTime.class).toInstant(),
+                        row.getLong(4),
+                        row.getString(5),
+                        places(connection, row.getString(1))),
+                parameters);
+    }
+
+    private static List<Place> places(Connection connection, String name) throws SQLException {
+        return Sql.list(
+                connection,
+                PLACES,
+                row -> new Place(
+                        row.getString(1).isEmpty() ? RestorePoint.CATALOG : row.getString(1),
+                        row.getString(1).isEmpty(),
+                        row.getString(2),
+                        row.getString(3),
+                        row.getString(4),
+                        row.getObject(5, OffsetDateTime.class).toInstant()),
+                name);
+    }
+
+    /** Uses the name up, before any server has the point: recovery stops at the first of a name. */
+    static void begin(Connection connection, String name, long mapVersion, String placements) throws SQLException {
+        Sql.update(
+                connection,
+                "INSERT INTO shardflake_catalog.restore_point (name, map_version, placements) VALUES (?, ?, ?)",
+                name,
+                mapVersion,
+                placements);
+    }
+
+    /** Records where the point is on a server, or will be after. */
+    static void record(Connection connection, String name, Place place) throws SQLException {
+        Sql.update(
+                connection,
+                """
+                INSERT INTO shardflake_catalog.restore_point_server (point, server, identity, lsn, wal_file, made_at)
+                VALUES (?, ?, ?, ?::text::pg_lsn, ?, ?) ON CONFLICT (point, server)
+                DO UPDATE SET lsn = EXCLUDED.lsn, wal_file = EXCLUDED.wal_file, made_at = EXCLUDED.made_at
+                """,
+                name,
+                place.isCatalog() ? "" : place.server(),
+                place.identity(),
+                place.lsn(),
+                place.walFile(),
+                place.madeAt().atOffset(ZoneOffset.UTC));
+    }
+
+    static void enter(Connection connection, String name, String phase) throws SQLException {
+        Sql.update(connection, "UPDATE shardflake_catalog.restore_point SET phase = ? WHERE name = ?", phase, name);
+    }
+}
