@@ -52,6 +52,7 @@ public final class Commands {
                         "rebalance",
                         "doctor",
                         "reconcile",
+                        "grants",
                         "id",
                         "config",
                         "completion");
@@ -80,6 +81,7 @@ public final class Commands {
             case "rebalance" -> new RebalanceCommand();
             case "doctor" -> new DoctorCommand();
             case "reconcile" -> new ReconcileCommand();
+            case "grants" -> new GrantsCommand();
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();
             case "completion" -> new CompletionCommand();

@@ -32,16 +32,15 @@ owner AS (
 library_to_be AS (
     SELECT o.oid, quote_ident(o.rolname) AS name FROM wanted w JOIN pg_roles o ON o.rolname = w.library_owner
      WHERE to_regnamespace('shardflake') IS NULL AND NOT o.rolsuper AND o.rolname <> w.rolname),
--- In each of the shards there are now, and in those that the owner of the present ones will make.
-on_shards (works, turn, why, has, statement) AS (
-    SELECT ARRAY['application'], 20, 'to write to the shards',
-           COALESCE(bool_and(has_schema_privilege(r.oid, s.oid, 'USAGE')), false),
-           format($text$DO $do$ DECLARE s name; BEGIN
-    FOR s IN SELECT nspname FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' LOOP
-        EXECUTE format('GRANT USAGE ON SCHEMA %%I TO %1$s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %%1$I TO %1$s; GRANT USAGE ON ALL SEQUENCES IN SCHEMA %%1$I TO %1$s', s);
-    END LOOP;
-END $do$$text$, quote_ident(w.rolname))
-      FROM wanted w CROSS JOIN role r LEFT JOIN schema s ON s.is_shard GROUP BY w.rolname),
+-- In each of the shards that there are now.
+on_shards (works, why, tables, sequences) AS (
+    VALUES (ARRAY['application'], 'to read and write in the shards, and to draw ids', 'SELECT, INSERT, UPDATE, DELETE', 'USAGE'),
+           (ARRAY['doctor'], 'to compare rows, and ids with the clock', 'SELECT', 'SELECT')),
+-- What those execute of the library who do not own it.
+library_function (works, name) AS (
+    SELECT ARRAY['adopt'], 'shardflake.is_fenced(integer)'
+     UNION ALL
+    SELECT ARRAY['doctor'], unnest(ARRAY['shardflake.fences(integer)', 'shardflake.is_fenced(integer)', 'shardflake.relations(integer)', 'shardflake.checks(integer)'])),
 needed (works, turn, why, has, statement) AS (
     SELECT ARRAY['moves'], 1, 'to make replication slots, and to log in to the other server for replication',
            r.replicates OR COALESCE(pg_has_role(r.oid, s.rds_replication, 'MEMBER'), false),
@@ -65,7 +64,9 @@ needed (works, turn, why, has, statement) AS (
            COALESCE(pg_has_role(r.oid, s.observers, 'USAGE'), false), format('GRANT pg_read_all_stats TO %s', r.name)
       FROM role r, server s
      UNION ALL
-    SELECT ARRAY['moves', 'deploy', 'adopt', 'catalog of moves'], 10,
+    SELECT CASE WHEN o.parts = '{catalog}' THEN ARRAY['moves', 'catalog of moves'] -- where a server has the catalog, too
+                WHEN o.parts @> '{shards}' THEN ARRAY['moves', 'deploy', 'adopt', 'catalog of moves']
+                ELSE ARRAY['moves', 'deploy', 'catalog of moves'] END, 10,
            format('to act as %s%s, which owns the %s', o.name, CASE WHEN o.rolsuper THEN ', a superuser, which no other role should be able to' ELSE '' END,
                   array_to_string(o.parts, ', ')),
            o.has, CASE WHEN NOT o.rolsuper THEN format('GRANT %s TO %s', o.name, r.name) END
@@ -75,7 +76,27 @@ needed (works, turn, why, has, statement) AS (
            COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE'), false), format('SELECT shardflake_catalog.grant_read(%L)', w.rolname)
       FROM wanted w, role r, schema s WHERE s.nspname = 'shardflake_catalog'
      UNION ALL
-    SELECT * FROM on_shards)
+    SELECT ARRAY['application', 'adopt', 'doctor'], 5, 'to call the function library', COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE'), false),
+           format('GRANT USAGE ON SCHEMA shardflake TO %s', r.name)
+      FROM role r, schema s WHERE s.nspname = 'shardflake'
+     UNION ALL
+    SELECT f.works, 6, 'to see which shards take writes', COALESCE(has_function_privilege(r.oid, to_regprocedure(f.name), 'EXECUTE'), false),
+           format('GRANT EXECUTE ON FUNCTION %s TO %s', f.name, r.name)
+      FROM role r, library_function f WHERE to_regprocedure(f.name) IS NOT NULL
+     UNION ALL
+    SELECT ARRAY['doctor'], 7, 'to know what was deployed, and what servers remember of shards and moves',
+           COALESCE((SELECT bool_and(has_table_privilege(r.oid, c.oid, 'SELECT')) FROM pg_class c WHERE c.relnamespace = s.oid AND c.relkind = 'r'), false),
+           format('GRANT USAGE ON SCHEMA %1$I TO %2$s; GRANT SELECT ON ALL TABLES IN SCHEMA %1$I TO %2$s', s.nspname, r.name)
+      FROM role r, schema s WHERE s.nspname IN ('shardflake', 'shardflake_deploy')
+     UNION ALL
+    SELECT g.works, 20, g.why,
+           COALESCE((SELECT bool_and(has_schema_privilege(r.oid, s.oid, 'USAGE')) FROM schema s WHERE s.is_shard), false),
+           format($text$DO $do$ DECLARE s name; BEGIN
+    FOR s IN SELECT nspname FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' LOOP
+        EXECUTE format('GRANT USAGE ON SCHEMA %%1$I TO %1$s; GRANT %2$s ON ALL TABLES IN SCHEMA %%1$I TO %1$s; GRANT %3$s ON ALL SEQUENCES IN SCHEMA %%1$I TO %1$s', s);
+    END LOOP;
+END $do$$text$, replace(r.name, $q$'$q$, $q$''$q$), g.tables, g.sequences)
+      FROM role r, on_shards g)
 SELECT n.why, n.has OR r.is_superuser, n.statement FROM needed n, role r WHERE ? = ANY (n.works)
  UNION ALL
 SELECT format('for %s to create the function library', l.name), has_database_privilege(l.oid, current_database(), 'CREATE'),
