@@ -252,7 +252,7 @@ class FailoverSlotsIT {
         Load load = new Load();
         try (load) {
             load.awaitMore(50);
-            Move move = mover.create("db1", "db2", ShardSet.of(1), "a test");
+            Move move = mover.begin("db1", "db2", ShardSet.of(1), "a test");
             mover.carryOut(move, false);
             load.awaitMore(50);
         }
@@ -314,7 +314,7 @@ class FailoverSlotsIT {
         create(its, false);
         Mover mover = mover(MoveListener.NONE);
         long id = mover.follow(
-                        mover.create("db1", "db2", ShardSet.of(1), "a test").id())
+                        mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
                 .id();
         awaitSlots();
         standby.awaitReplay();
