@@ -53,6 +53,7 @@ public final class Commands {
                         "doctor",
                         "reconcile",
                         "restore-point",
+                        "upgrade",
                         "id",
                         "config",
                         "completion");
@@ -83,6 +84,7 @@ public final class Commands {
             case "doctor" -> new DoctorCommand();
             case "reconcile" -> new ReconcileCommand();
             case "restore-point" -> new RestorePointCommand();
+            case "upgrade" -> new UpgradeCommand();
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();
             case "completion" -> new CompletionCommand();

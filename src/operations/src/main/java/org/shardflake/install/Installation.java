@@ -4,8 +4,6 @@
  */
 package org.shardflake.install;
 
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.function.Function;
 import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
@@ -17,7 +15,6 @@ import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
-import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
@@ -122,24 +119,9 @@ public final class Installation {
         run(urls.apply(server), connection -> FunctionLibrary.deploy(connection, layout.epochMillis()));
     }
 
-    @FunctionalInterface
-    private interface Work {
-        void run(Connection connection) throws SQLException;
-    }
-
-    private static void run(ServerUrl server, Work work) {
-        Connection connected;
-        try {
-            connected = server.connect("shardflake");
-        } catch (SQLException e) {
-            throw ServerFailedException.connecting(server, e);
-        }
-        try (Connection connection = connected) {
-            work.run(connection);
-        } catch (SQLException e) {
-            throw ServerFailedException.statement(server, e);
-        } catch (DeploymentException e) {
-            throw ServerFailedException.deploying(server, e);
+    private static void run(ServerUrl server, ServerWork.Task task) {
+        try (ServerWork work = ServerWork.connect(server)) {
+            work.run(task);
         }
     }
 }

@@ -180,7 +180,7 @@ public final class Preflight {
                 library
                         ? "%s has the functions that a move needs".formatted(source.name())
                         : "the function library of %s is older than moves".formatted(source.name()),
-                library ? "" : "bring it up to date with shardflake schema deploy");
+                library ? "" : "bring it up to date with shardflake upgrade");
     }
 
     /** Includes the latest function that is called on the source before anything is changed there. */
