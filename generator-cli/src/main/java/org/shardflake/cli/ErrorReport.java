@@ -19,6 +19,7 @@ import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.install.ServerFailedException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.NoAnswerException;
+import org.shardflake.server.PoolerException;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.NewerVersionException;
@@ -95,8 +96,11 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (silent.isPresent()) {
             return print(ExitCodes.FAILURE, silent.get().explain(String.valueOf(e.getMessage()), e), SILENT, e);
         }
-        if (isOfStandby(e)) {
+        if (isOf(StandbyException.class, e)) {
             return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailedException.PRIMARY_NEEDED, e);
+        }
+        if (isOf(PoolerException.class, e)) {
+            return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailedException.DIRECT_NEEDED, e);
         }
         if (e instanceof ShardflakeException ours) {
             return print(
@@ -121,9 +125,9 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         return print(ExitCodes.FAILURE, "unexpected: " + e, hint, e);
     }
 
-    private static boolean isOfStandby(Throwable failure) {
+    private static boolean isOf(Class<? extends SQLException> type, Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            if (cause instanceof StandbyException) {
+            if (type.isInstance(cause)) {
                 return true;
             }
         }

@@ -360,7 +360,7 @@ class DoctorCommandsTest {
     @Test
     void aMoveThatNobodyWorksOn() throws SQLException {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        mover.create("db1", "db2", ShardSet.range(2, 3), "");
+        mover.begin("db1", "db2", ShardSet.range(2, 3), "");
 
         assertThat(finds("warning", "catalog", "move-interrupted").out())
                 .contains("move 1 of shards 2,3 is preparing, and nobody works on it")
@@ -369,8 +369,8 @@ class DoctorCommandsTest {
 
     @Test
     void aMoveThatWasInterruptedBeforeItsTargetHadTheLibrary() throws SQLException {
+        shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).begin("db1", "db2", ShardSet.of(3), "");
         shards.execute("db2", "DROP SCHEMA shardflake CASCADE");
-        shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).create("db1", "db2", ShardSet.of(3), "");
 
         Cli.Result doctor = launch("doctor");
 

@@ -98,7 +98,7 @@ class RebalanceCommandsTest {
         launch("rebalance", "plan", "--by=count", "--file=" + file);
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         ShardSet planned = RebalancePlanFile.read(file).moves().get(0).shards();
-        Move begun = mover.create("db1", "db2", planned, "");
+        Move begun = mover.begin("db1", "db2", planned, "");
         mover.follow(begun.id());
         mover.cutOver(begun.id(), planned);
 
@@ -136,7 +136,7 @@ class RebalanceCommandsTest {
         assertThat(on("db1").size()).isEqualTo(8);
 
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        mover.create("db1", "db2", ShardSet.range(2, 3), "interrupted before it began");
+        mover.begin("db1", "db2", ShardSet.range(2, 3), "interrupted before it began");
         Cli.Result drain = launch("server", "drain", "db1", "--by=count", "--yes");
 
         assertThat(drain.exitCode()).as(drain.toString()).isZero();

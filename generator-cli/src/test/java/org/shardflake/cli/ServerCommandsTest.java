@@ -67,7 +67,7 @@ class ServerCommandsTest {
     void refusesANameThatIsTaken() throws SQLException {
         assertThat(add("db1", installation.url(2))).isEqualTo(new Result(4, "", """
                                 error: server db1 is in the shard map already
-                                hint: shardflake server change db1 changes its URL and labels
+                                hint: shardflake server change db1 changes its URLs and labels
                                 """));
         assertThat(installation.query(2, "SELECT to_regnamespace('shardflake') IS NULL"))
                 .isEqualTo("t");
@@ -105,6 +105,50 @@ class ServerCommandsTest {
     }
 
     @Test
+    void keepsAUrlForApplicationsUntilItIsTakenAway() {
+        String pooler = installation.url(2) + "?prepareThreshold=0";
+        add("db3", installation.url(2), "--application-url", pooler);
+
+        assertThat(installation.launch("server", "list").out())
+                .containsPattern("SERVER +SHARDS +URL +APPLICATION URL +LABELS\n")
+                .containsPattern("db3 +0 +\\Q%s\\E +\\Q%s\\E\n".formatted(installation.url(2), pooler));
+        assertThat(installation.launch("map", "show").out()).contains(pooler + "\n");
+        assertThat(installation.launch("map", "show", "-o", "json").out())
+                .contains("\"applicationUrl\":\"%s\"".formatted(pooler));
+        assertThat(change("db3", "--label=zone=c").exitCode()).isZero();
+        assertThat(installation.launch("map", "export").out()).contains("applicationUrl: " + pooler);
+
+        assertThat(change("db3", "--application-url="))
+                .isEqualTo(new Result(0, "changed server db3; the shard map is at version 4\n", ""));
+        assertThat(installation.launch("server", "list").out())
+                .doesNotContain("APPLICATION URL")
+                .doesNotContain(pooler);
+    }
+
+    @Test
+    void bringsAnOlderCatalogUpToDateForAUrlForApplications() throws SQLException {
+        installation.execute(0, """
+                ALTER TABLE shardflake_catalog.server DROP COLUMN application_url;
+                DELETE FROM shardflake_catalog.databasechangelog WHERE id = 'catalog_application_url'
+                """);
+
+        assertThat(change("db1", "--application-url", installation.url(0) + "?prepareThreshold=0"))
+                .isEqualTo(new Result(0, "changed server db1; the shard map is at version 2\n", ""));
+    }
+
+    @Test
+    void refusesAUrlForApplicationsWithAPasswordOrOfAnotherServer() {
+        Result secret = change("db1", "--application-url=postgresql://ann:s3cret@pooler/app");
+        assertThat(secret.exitCode()).isEqualTo(2);
+        assertThat(secret.err())
+                .startsWith("error: the application URL of server db1 holds a password,")
+                .doesNotContain("s3cret");
+
+        assertThat(change("db1", "--application-url", installation.url(1)))
+                .isEqualTo(new Result(4, "", "error: server db2 has this URL already\n"));
+    }
+
+    @Test
     void changesToNoUrlWithoutTheLibrary() {
         Result result = change("db1", "--url", installation.url(2));
 
@@ -120,7 +164,8 @@ class ServerCommandsTest {
 
     @Test
     void refusesAChangeOfNothing() {
-        assertThat(change("db1")).isEqualTo(new Result(2, "", "error: nothing to change: give --url or --label\n"));
+        assertThat(change("db1"))
+                .isEqualTo(new Result(2, "", "error: nothing to change: give --url, --application-url or --label\n"));
     }
 
     @Test

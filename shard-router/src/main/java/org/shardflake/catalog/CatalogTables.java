@@ -25,6 +25,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.Sharding;
 
 /** Reads and writes the tables of schema {@code shardflake_catalog}, inside the caller's transaction. */
@@ -105,9 +106,10 @@ final class CatalogTables {
 
     private static Map<String, Server> readServers(Statement statement) throws SQLException {
         Map<String, Server> servers = new LinkedHashMap<>();
-        // The labels as two arrays, which the driver can read; it cannot read JSON.
+        // The labels as two arrays, which the driver can read; it cannot read JSON. An older catalog has no
+        // application_url.
         try (ResultSet row = statement.executeQuery("""
-                SELECT name, url,
+                SELECT name, url, to_jsonb(server) ->> 'application_url',
                        ARRAY(SELECT key FROM jsonb_each_text(labels) ORDER BY key),
                        ARRAY(SELECT value FROM jsonb_each_text(labels) ORDER BY key)
                   FROM shardflake_catalog.server ORDER BY name
@@ -118,7 +120,8 @@ final class CatalogTables {
                         new Server(
                                 row.getString(1),
                                 row.getString(2),
-                                labels(strings(row.getArray(3)), strings(row.getArray(4)))));
+                                Optional.ofNullable(row.getString(3)),
+                                labels(strings(row.getArray(4)), strings(row.getArray(5)))));
             }
         }
         return servers;
@@ -195,6 +198,7 @@ final class CatalogTables {
         writeServer(
                 connection,
                 server,
+                "INSERT INTO shardflake_catalog.server (url, labels, application_url, name) VALUES (?, jsonb_object(?, ?), ?, ?)",
                 "INSERT INTO shardflake_catalog.server (url, labels, name) VALUES (?, jsonb_object(?, ?), ?)");
     }
 
@@ -202,18 +206,43 @@ final class CatalogTables {
         writeServer(
                 connection,
                 server,
+                "UPDATE shardflake_catalog.server SET url = ?, labels = jsonb_object(?, ?), application_url = ? WHERE name = ?",
                 "UPDATE shardflake_catalog.server SET url = ?, labels = jsonb_object(?, ?) WHERE name = ?");
     }
 
-    private static void writeServer(Connection connection, Server server, String sql) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+    /** @param olderSql for a catalog of version 1, which has no application_url */
+    private static void writeServer(Connection connection, Server server, String sql, String olderSql)
+            throws SQLException {
+        boolean isOlder = !keepsApplicationUrls(connection);
+        if (isOlder && server.applicationUrl().isPresent()) {
+            throw new ShardflakeException(
+                    ShardflakeException.Kind.PRECONDITION,
+                    "the catalog is of an older version, which keeps no application URL, as server %s has"
+                            .formatted(server.name()),
+                    "shardflake server change %s --application-url brings it up to date".formatted(server.name()),
+                    null);
+        }
+        try (PreparedStatement statement = connection.prepareStatement(isOlder ? olderSql : sql)) {
             statement.setString(1, server.url());
             statement.setArray(
                     2, connection.createArrayOf("text", server.labels().keySet().toArray()));
             statement.setArray(
                     3, connection.createArrayOf("text", server.labels().values().toArray()));
-            statement.setString(4, server.name());
+            if (!isOlder) {
+                statement.setString(4, server.applicationUrl().orElse(null));
+            }
+            statement.setString(isOlder ? 4 : 5, server.name());
             statement.execute();
+        }
+    }
+
+    private static boolean keepsApplicationUrls(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("""
+                        SELECT EXISTS (SELECT FROM pg_attribute
+                                        WHERE attrelid = 'shardflake_catalog.server'::regclass AND attname = 'application_url')
+                        """)) {
+            return row.next() && row.getBoolean(1);
         }
     }
 
@@ -251,7 +280,7 @@ final class CatalogTables {
     static void replaceMap(Connection connection, ShardMap current, ShardMap wanted) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             // Servers may swap URLs, or one may take over the URL of a server being removed.
-            statement.execute("SET CONSTRAINTS shardflake_catalog.server_url_key DEFERRED");
+            statement.execute("SET CONSTRAINTS ALL DEFERRED");
         }
         Map<String, Server> old = new LinkedHashMap<>();
         current.servers().forEach(server -> old.put(server.name(), server));

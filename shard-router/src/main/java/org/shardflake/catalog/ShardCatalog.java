@@ -7,6 +7,7 @@ package org.shardflake.catalog;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
@@ -107,7 +108,7 @@ public final class ShardCatalog {
     }
 
     /**
-     * Changes the URL and labels of a server, for example after a failover to another host.
+     * Changes the URLs and labels of a server, for example after a failover to another host.
      *
      * @throws org.shardflake.UnknownServerException if no server has its name
      */
@@ -253,10 +254,10 @@ public final class ShardCatalog {
         try (Connection connection = opened) {
             connection.setAutoCommit(false);
             connection.setReadOnly(readOnly);
-            if (readOnly) {
-                connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-            }
             try {
+                if (readOnly) {
+                    seeOneMoment(connection);
+                }
                 T result = query.run(connection);
                 connection.commit();
                 return result;
@@ -266,6 +267,13 @@ public final class ShardCatalog {
             }
         } catch (SQLException e) {
             throw explain(e);
+        }
+    }
+
+    /** Sets the isolation of this transaction; the driver's method would set the session's, which may be a pooler's. */
+    private static void seeOneMoment(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
         }
     }
 

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
@@ -37,7 +38,8 @@ import org.snakeyaml.engine.v2.common.FlowStyle;
  * epochs: {2: '7,1341'}
  * </pre>
  *
- * <p>{@code version} counts from 1 and may be left out, like {@code labels}; {@code shards} takes what
+ * <p>{@code version} counts from 1 and may be left out, like {@code labels}; {@code applicationUrl} is the address for
+ * routers, if it is another one than {@code url}; {@code shards} takes what
  * {@link ShardSet#parse} reads; {@code epochs} names the shards whose epoch is not 1.
  */
 public final class ShardMapFile {
@@ -50,6 +52,7 @@ public final class ShardMapFile {
         for (Server server : map.servers()) {
             Map<String, Object> properties = new LinkedHashMap<>();
             properties.put("url", server.url());
+            server.applicationUrl().ifPresent(url -> properties.put("applicationUrl", url));
             if (!server.labels().isEmpty()) {
                 properties.put("labels", new LinkedHashMap<>(server.labels()));
             }
@@ -117,13 +120,18 @@ public final class ShardMapFile {
         YamlNode all = root.child("servers");
         for (String name : all.names()) {
             YamlNode properties = all.child(name);
-            properties.allow("url", "labels", "shards");
-            Server server = new Server(name, properties.text("url"), properties.texts("labels"));
+            properties.allow("url", "applicationUrl", "labels", "shards");
+            Server server =
+                    new Server(name, properties.text("url"), applicationUrl(properties), properties.texts("labels"));
             servers.add(server);
             place(shards(properties, "shards", sharding), server, epochs, placements);
         }
         checkAllPlaced(placements);
         return ShardMap.of(version, sharding, layout, servers, shard -> placements[shard]);
+    }
+
+    private static Optional<String> applicationUrl(YamlNode properties) {
+        return properties.has("applicationUrl") ? Optional.of(properties.text("applicationUrl")) : Optional.empty();
     }
 
     private static long[] readEpochs(YamlNode root, Sharding sharding) {

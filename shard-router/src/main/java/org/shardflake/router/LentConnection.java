@@ -115,6 +115,7 @@ final class LentConnection extends ForwardingConnection {
      */
     @Override
     public void commit() throws SQLException {
+        resetShared();
         if (shard == MANY_SHARDS
                 || pooled.isReadOnly()
                 || pooled.getAutoCommit()
@@ -129,6 +130,14 @@ final class LentConnection extends ForwardingConnection {
         } catch (SQLException e) {
             lender.failed(e);
             throw e;
+        }
+    }
+
+    /** Resets a session that a pooler gives to others after this transaction; on our return it would be too late. */
+    private void resetShared() throws SQLException {
+        if (hasTraces && lender.isShared() && driver.getTransactionState() == TransactionState.OPEN) {
+            lender.resetState(driver);
+            hasTraces = false;
         }
     }
 

@@ -6,6 +6,7 @@ package org.shardflake.router;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
@@ -16,6 +17,9 @@ import org.postgresql.PGNotification;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.SharedSessions;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Refreshes a map when the catalog notifies, at every poll interval, and when woken.
@@ -25,6 +29,7 @@ import org.shardflake.server.ServerUrl;
  */
 final class MapListener implements AutoCloseable {
 
+    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
     private static final int CONNECT_TIMEOUT_SECONDS = 5;
     private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(1);
     /** Limits one wait for a notification; after it, the connection is checked and the wait begins anew. */
@@ -88,6 +93,8 @@ final class MapListener implements AutoCloseable {
                 listening = connection;
                 wake(); // Catches up on what happened while nobody listened.
                 waitForNotifications(connection);
+            } catch (SQLFeatureNotSupportedException e) {
+                return; // Polling is all there is.
             } catch (SQLException e) {
                 // The poller finds and reports a catalog that is down.
                 pause();
@@ -109,6 +116,13 @@ final class MapListener implements AutoCloseable {
         }
         Connection connection = source.getConnection();
         try (Statement statement = connection.createStatement()) {
+            if (SharedSessions.isBehind(connection, source::getConnection)) {
+                LOG.warn(
+                        "the catalog's URL is that of a pooler that passes no notifications on, so the shard map is asked for every {} ms;"
+                                + " give the router the catalog's own URL",
+                        pollInterval.toMillis());
+                throw new SQLFeatureNotSupportedException("a pooler would keep the LISTEN for others");
+            }
             statement.execute("LISTEN " + ShardCatalog.CHANNEL);
             return connection;
         } catch (SQLException e) {

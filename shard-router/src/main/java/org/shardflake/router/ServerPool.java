@@ -69,7 +69,7 @@ final class ServerPool {
 
     /** Whether this pool's connections can serve another server too. */
     boolean serves(Server other) {
-        return server.name().equals(other.name()) && server.url().equals(other.url());
+        return server.name().equals(other.name()) && server.routerUrl().equals(other.routerUrl());
     }
 
     /**
@@ -93,7 +93,7 @@ final class ServerPool {
     }
 
     private boolean hasReplicas() {
-        return server.url()
+        return server.routerUrl()
                 .substring("postgresql://".length())
                 .split("[/?]", 2)[0]
                 .contains(",");
@@ -130,7 +130,12 @@ final class ServerPool {
                 logIn(login, source);
             }
         }
-        return new SessionPool(server.name(), new HikariDataSource(config), source, watch);
+        return new SessionPool(
+                server.name(),
+                new HikariDataSource(config),
+                source,
+                watch,
+                server.applicationUrl().isPresent());
     }
 
     /** Tries the first login before the pool, which would retry until its timeout. */
@@ -180,7 +185,7 @@ final class ServerPool {
     }
 
     private PGSimpleDataSource source(boolean forReplicas) {
-        PGSimpleDataSource source = ServerUrl.parse(server.url()).dataSource();
+        PGSimpleDataSource source = ServerUrl.parse(server.routerUrl()).dataSource();
         settings.login().on(source);
         if (hasReplicas()) {
             source.setTargetServerType(forReplicas ? "preferSecondary" : "primary");
@@ -199,14 +204,17 @@ final class ServerPool {
         return source;
     }
 
-    /** Has the server end statements that take too long, and the driver give up a silent server some time later. */
+    /**
+     * Has the server end statements that take too long, and the driver give up a silent server some time later. A pooler
+     * refuses or ignores the server's part, so behind a URL for applications that is for their role's settings.
+     */
     private void limit(PGSimpleDataSource source) {
         Duration limit = settings.statementTimeout();
         if (limit.isZero()) {
             return;
         }
         String options = Objects.requireNonNullElse(source.getOptions(), "");
-        if (!options.contains("statement_timeout")) {
+        if (server.applicationUrl().isEmpty() && !options.contains("statement_timeout")) {
             source.setOptions((options + " -c statement_timeout=" + limit.toMillis()).trim());
         }
         if (source.getSocketTimeout() == 0) {
@@ -234,7 +242,7 @@ final class ServerPool {
         Throwable reason = e.getCause() == null ? e : e.getCause();
         return SqlFailure.isLoginRefused(e)
                 ? new AuthenticationFailedException(server.name(), pool.user(), reason)
-                : new ServerUnavailableException(server.name(), server.url(), reason);
+                : new ServerUnavailableException(server.name(), server.routerUrl(), reason);
     }
 
     /** One of these shards whose schema the server says it lacks, if any. */

@@ -42,6 +42,7 @@ final class SessionPool {
     private final HikariDataSource pool;
     private final PGSimpleDataSource source;
     private final FenceWatch watch;
+    private final boolean isShared;
     private final OpenShards openShards = new OpenShards(System::nanoTime);
     private volatile @Nullable Session session;
 
@@ -54,8 +55,10 @@ final class SessionPool {
      */
     private record Session(boolean asks, long looked, String reset) {}
 
-    SessionPool(String server, HikariDataSource pool, PGSimpleDataSource source, FenceWatch watch) {
+    /** @param isShared whether a pooler may give each transaction another session */
+    SessionPool(String server, HikariDataSource pool, PGSimpleDataSource source, FenceWatch watch, boolean isShared) {
         this.server = server;
+        this.isShared = isShared;
         this.pool = pool;
         this.source = source;
         this.watch = watch;
@@ -163,12 +166,23 @@ final class SessionPool {
         }
     }
 
-    /** Resets the session; returns whether nothing was left behind. */
+    /** Whether a session must be reset before the end of the transaction, as its next transaction may be another's. */
+    boolean isShared() {
+        return isShared;
+    }
+
     private boolean resetSession(BaseConnection driver) throws SQLException {
-        try (Statement statement = driver.createStatement()) {
-            if (driver.getTransactionState() != TransactionState.IDLE) {
+        if (driver.getTransactionState() != TransactionState.IDLE) {
+            try (Statement statement = driver.createStatement()) {
                 statement.execute("ROLLBACK"); // The text of a statement began a transaction.
             }
+        }
+        return resetState(driver);
+    }
+
+    /** Resets the session, also in the middle of a transaction; returns whether nothing was left behind. */
+    boolean resetState(BaseConnection driver) throws SQLException {
+        try (Statement statement = driver.createStatement()) {
             boolean hasRows = statement.execute(Objects.requireNonNull(session).reset);
             boolean stays = false;
             while (hasRows || statement.getUpdateCount() != -1) {

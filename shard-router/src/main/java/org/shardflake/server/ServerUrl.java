@@ -28,7 +28,7 @@ import org.postgresql.ds.PGSimpleDataSource;
  *
  * <p>Reads libpq's URLs, {@code PGUSER} and {@code PGPASSWORD}, which the driver does not; the driver reads
  * {@code ~/.pgpass} and {@code PGPASSFILE} by itself. Messages never contain the password, nor any part of a URL that
- * could not be parsed. Immutable.
+ * could not be parsed. Thread-safe.
  */
 public final class ServerUrl {
 
@@ -40,6 +40,8 @@ public final class ServerUrl {
     private final PGSimpleDataSource source;
     /** Runs after connecting to a standby; null if only the primary will do. */
     private final @Nullable Runnable onStandby;
+    /** Whether connections were found to lead to the server itself. Not asked again, as it costs a round trip. */
+    private volatile boolean isDirect;
 
     private ServerUrl(String url, Map<String, String> environment, @Nullable Runnable onStandby) {
         this.url = url;
@@ -114,6 +116,7 @@ public final class ServerUrl {
      *
      * @param applicationName the name that the server shows in {@code pg_stat_activity}
      * @throws StandbyException if there are only standbys, and this is not {@link #toRead}
+     * @throws PoolerException if there is a pooler that changes sessions, and this is not {@link #toRead}
      */
     public Connection connect(String applicationName) throws SQLException {
         return connect(applicationName, configured -> {});
@@ -135,12 +138,24 @@ public final class ServerUrl {
                 }
                 onStandby.run();
             }
+            if (onStandby == null) {
+                requireDirect(connection, named);
+            }
             // The limit for the login would now apply to statements.
             connection.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
             return connection;
         } catch (SQLException | RuntimeException e) {
             connection.close();
             throw e;
+        }
+    }
+
+    private void requireDirect(Connection connection, PGSimpleDataSource named) throws SQLException {
+        if (!isDirect) {
+            if (SharedSessions.isBehind(connection, () -> open(named))) {
+                throw new PoolerException(hosts());
+            }
+            isDirect = true;
         }
     }
 

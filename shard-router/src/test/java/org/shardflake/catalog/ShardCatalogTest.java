@@ -6,12 +6,14 @@ package org.shardflake.catalog;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.AfterEach;
@@ -82,6 +84,44 @@ class ShardCatalogTest {
         ShardMap map = catalog.removeServer("db3", "not needed");
         assertThat(map.servers()).containsExactly(DB1, DB2);
         assertThat(map.version()).isEqualTo(4);
+    }
+
+    @Test
+    void keepsTheUrlForApplications() {
+        Server pooled = new Server("db3", DB3.url(), Optional.of("postgresql://app@pooler/db3"), Map.of("zone", "a"));
+
+        assertThat(catalog.addServer(DB3, "more room").server("db3")).isEqualTo(DB3);
+        assertThat(catalog.changeServer(pooled, "a pooler").server("db3")).isEqualTo(pooled);
+        assertThat(catalog.load().server("db3")).isEqualTo(pooled);
+        assertThat(catalog.changeServer(DB3, "no pooler").server("db3")).isEqualTo(DB3);
+    }
+
+    @Test
+    void refusesTwoServersThatApplicationsReachByOneUrl() {
+        Optional<String> pooler = Optional.of("postgresql://app@pooler/app");
+        catalog.changeServer(new Server("db1", DB1.url(), pooler, Map.of()), "");
+
+        assertThatExceptionOfType(CatalogRuleException.class)
+                .isThrownBy(() -> catalog.changeServer(new Server("db2", DB2.url(), pooler, Map.of()), ""));
+    }
+
+    @Test
+    void theCatalogKeepsNoPasswordOfAPooler() {
+        assertThatThrownBy(
+                        () -> execute(
+                                "UPDATE shardflake_catalog.server SET application_url = 'postgresql://app:s3cret@pooler/app' WHERE name = 'db1'"))
+                .hasMessageContaining("application_url_holds_no_password");
+    }
+
+    @Test
+    void readsAndChangesAnOlderCatalogThatKeepsNoUrlsForApplications() throws SQLException {
+        execute("ALTER TABLE shardflake_catalog.server DROP COLUMN application_url");
+
+        assertThat(catalog.load()).isEqualTo(FIRST);
+        assertThat(catalog.addServer(DB3, "more room").servers()).containsExactly(DB1, DB2, DB3);
+        Server pooled = new Server("db3", DB3.url(), Optional.of("postgresql://app@pooler/db3"), Map.of());
+        assertThatThrownBy(() -> catalog.changeServer(pooled, "a pooler"))
+                .hasMessage("the catalog is of an older version, which keeps no application URL, as server db3 has");
     }
 
     @Test

@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -25,7 +26,8 @@ import org.shardflake.Sharding;
 class ShardMapFileTest {
 
     private static final Server DB1 = new Server("db1", "postgresql://app@db1/app", Map.of("zone", "a", "rack", "7"));
-    private static final Server DB2 = new Server("db2", "postgresql://app@db2/app");
+    private static final Server DB2 =
+            new Server("db2", "postgresql://app@db2/app", Optional.of("postgresql://app@pooler/db2"), Map.of());
 
     private static final ShardMap MAP = ShardMap.of(
             17,
@@ -47,6 +49,7 @@ class ShardMapFileTest {
                 shards: 0-4/2
               db2:
                 url: postgresql://app@db2/app
+                applicationUrl: postgresql://app@pooler/db2
                 shards: 1-5/2
             epochs:
               3: '4'
@@ -89,7 +92,7 @@ class ShardMapFileTest {
                 "shards: 1-5/2       | shards: '1'           | shards 3,5 have no server; every shard has one",
                 "shards: 1-5/2       | shards: 1-7/2         | shards of db2 names shard 7, which is out of range 0..5",
                 "shards: 1-5/2       | shards: odd           | \"odd\" is not a list of shards; write it as 7, 0-99 or 0-1998/2, separated by commas",
-                "shards: 1-5/2       | shard: 1              | db2 has an unknown property shard; known are url, labels, shards",
+                "shards: 1-5/2       | shard: 1              | db2 has an unknown property shard; known are url, applicationUrl, labels, shards",
                 "shardCount: 6       | shardCount: many      | shardCount of the file is many, not a number in 0..2147483647",
                 "shardCount: 6       | shardCount: 0         | shard count 0 is out of range 1..8192",
                 "shardCount: 6       | count: 6              | the file has an unknown property count; known are version, shardCount, epochMillis, servers, epochs",

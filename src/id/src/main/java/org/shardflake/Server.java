@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
@@ -20,13 +21,14 @@ import java.util.regex.Pattern;
  *
  * <p>The URL is libpq's, {@code postgresql://app@db1.example:5432/app?sslmode=verify-full}, and never holds a password,
  * since many read the map. It may name a primary and its replicas, separated by commas; writes go to the current
- * primary.
+ * primary. Applications may have a URL of their own, such as that of a connection pooler.
  *
  * @param name 1 to 63 lower-case letters, digits, {@code _ . -}, such as {@code db1}
- * @param url the server's address, without secrets
+ * @param url the server's own address, without secrets: commands and other servers connect to it
+ * @param applicationUrl the address that routers connect to, if it is another one
  * @param labels the operators' notes about it, such as its zone
  */
-public record Server(String name, String url, Map<String, String> labels) {
+public record Server(String name, String url, Optional<String> applicationUrl, Map<String, String> labels) {
 
     private static final Pattern NAME = Pattern.compile("[a-z0-9]([a-z0-9_.-]{0,61}[a-z0-9])?");
     private static final Pattern USER_WITH_PASSWORD = Pattern.compile("://[^/?]*:[^/?@]*@");
@@ -38,17 +40,22 @@ public record Server(String name, String url, Map<String, String> labels) {
                     "server name \"%s\" is not 1 to 63 of a-z 0-9 _ . - with a letter or digit at both ends"
                             .formatted(name));
         }
+        checkUrl("URL", name, url);
+        applicationUrl.ifPresent(other -> checkUrl("application URL", name, other));
+        labels = Collections.unmodifiableMap(new TreeMap<>(labels));
+    }
+
+    private static void checkUrl(String which, String name, String url) {
         if (holdsPassword(url)) {
             throw new IllegalArgumentException(
-                    "the URL of server %s holds a password; the shard map is read by many, so leave it out and give it in ~/.pgpass"
-                            .formatted(name));
+                    "the %s of server %s holds a password; the shard map is read by many, so leave it out and give it in ~/.pgpass"
+                            .formatted(which, name));
         }
         if (!url.startsWith("postgresql://")) {
             throw new IllegalArgumentException(
-                    "the URL of server %s does not start with postgresql://; write it as postgresql://user@host:5432/database"
-                            .formatted(name));
+                    "the %s of server %s does not start with postgresql://; write it as postgresql://user@host:5432/database"
+                            .formatted(which, name));
         }
-        labels = Collections.unmodifiableMap(new TreeMap<>(labels));
     }
 
     private static boolean holdsPassword(String url) {
@@ -65,8 +72,18 @@ public record Server(String name, String url, Map<String, String> labels) {
         }
     }
 
-    /** A server without labels. */
+    /** A server with one URL for all. */
+    public Server(String name, String url, Map<String, String> labels) {
+        this(name, url, Optional.empty(), labels);
+    }
+
+    /** A server with one URL for all, and without labels. */
     public Server(String name, String url) {
         this(name, url, Map.of());
+    }
+
+    /** The address that routers connect to. */
+    public String routerUrl() {
+        return applicationUrl.orElse(url);
     }
 }

@@ -99,13 +99,18 @@ public final class ShardMap {
             if (byName.put(server.name(), server) != null) {
                 throw new IllegalArgumentException("server %s is there twice".formatted(server.name()));
             }
-            Server twin = byUrl.put(server.url(), server);
-            if (twin != null) {
-                throw new IllegalArgumentException(
-                        "servers %s and %s have the same URL %s".formatted(twin.name(), server.name(), server.url()));
-            }
+            requireOwn(server.url(), server, byUrl);
+            server.applicationUrl().ifPresent(url -> requireOwn(url, server, byUrl));
         }
         return byName;
+    }
+
+    private static void requireOwn(String url, Server server, Map<String, Server> byUrl) {
+        Server twin = byUrl.put(url, server);
+        if (twin != null && twin != server) {
+            throw new IllegalArgumentException(
+                    "servers %s and %s have the same URL %s".formatted(twin.name(), server.name(), url));
+        }
     }
 
     /** The number of the change that made this map; a higher version is newer. */

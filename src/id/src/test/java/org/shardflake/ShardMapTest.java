@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -115,6 +116,23 @@ class ShardMapTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> initial(2, Spread.CONTIGUOUS, DB1, new Server("db9", DB1.url())))
                 .withMessage("servers db1 and db9 have the same URL postgresql://db1/app");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> initial(2, Spread.CONTIGUOUS, DB1, pooled("db9", DB1.url())))
+                .withMessage("servers db1 and db9 have the same URL postgresql://db1/app");
+        String pooler = "postgresql://pooler/app";
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> initial(2, Spread.CONTIGUOUS, pooled("db8", pooler), pooled("db9", pooler)))
+                .withMessage("servers db8 and db9 have the same URL postgresql://pooler/app");
+    }
+
+    private static Server pooled(String name, String applicationUrl) {
+        return new Server(name, "postgresql://" + name + "/app", Optional.of(applicationUrl), Map.of());
+    }
+
+    @Test
+    void routersConnectToTheUrlForApplicationsIfThereIsOne() {
+        assertThat(pooled("db1", "postgresql://pooler/app").routerUrl()).isEqualTo("postgresql://pooler/app");
+        assertThat(DB1.routerUrl()).isEqualTo(DB1.url());
     }
 
     @ParameterizedTest
@@ -130,6 +148,10 @@ class ShardMapTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Server("db1", url))
                 .withMessageContaining("holds a password")
+                .withMessageNotContaining("s3cret");
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> pooled("db1", url))
+                .withMessageContaining("the application URL of server db1 holds a password")
                 .withMessageNotContaining("s3cret");
     }
 

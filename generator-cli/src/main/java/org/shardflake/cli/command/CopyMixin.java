@@ -5,19 +5,10 @@
 package org.shardflake.cli.command;
 
 import java.time.Duration;
-import java.util.List;
-import java.util.Optional;
-import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.cli.error.CliException;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.move.Preflight;
-import org.shardflake.move.PreflightCheck;
-import org.shardflake.move.PreflightCheck.Outcome;
-import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
@@ -56,38 +47,9 @@ class CopyMixin {
     }
 
     /** The existing move of these shards, or a new one if every check passes. */
-    Move begin(MoveMixin moves, Mover mover, String source, String target, ShardSet shards, MoveProgress progress) {
-        Optional<Move> begun = mover.begun(source, target, shards);
-        if (begun.isEmpty()) {
-            progress.warn(requirePassing(moves, source, target, shards).with(Outcome.WARNING));
-        }
-        Move move = begun.isPresent() ? begun.get() : mover.create(source, target, shards, reason.reason());
+    Move begin(Mover mover, String source, String target, ShardSet shards, MoveProgress progress) {
+        Move move = mover.begin(source, target, shards, reason.reason());
         progress.expect(mover.status(move).bytes());
         return move;
-    }
-
-    /** Refuses shards that cannot be moved. */
-    static PreflightReport requirePassing(MoveMixin moves, String source, String target, ShardSet shards) {
-        PreflightReport report = check(moves, source, target, shards);
-        List<PreflightCheck> failed = report.with(Outcome.FAILED);
-        if (failed.isEmpty()) {
-            return report;
-        }
-        PreflightCheck first = failed.get(0);
-        throw new CliException(
-                Kind.PRECONDITION,
-                "check %s failed: %s%s"
-                        .formatted(
-                                first.name(),
-                                first.found(),
-                                failed.size() > 1
-                                        ? " (and %d more; see move start --dry-run)".formatted(failed.size() - 1)
-                                        : ""),
-                first.remedy());
-    }
-
-    static PreflightReport check(MoveMixin moves, String source, String target, ShardSet shards) {
-        ShardMap map = moves.map();
-        return Preflight.run(moves.server(map, source), moves.server(map, target), shards);
     }
 }

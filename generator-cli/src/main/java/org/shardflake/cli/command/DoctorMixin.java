@@ -7,6 +7,7 @@ package org.shardflake.cli.command;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.move.MoveListener;
@@ -24,9 +25,12 @@ final class DoctorMixin extends MoveMixin {
      */
     Doctor doctor(Set<String> forgotten) {
         ShardMap map = map();
-        Map<String, ServerUrl> urls = new LinkedHashMap<>();
-        map.servers().forEach(server -> urls.put(server.name(), parse(server.url())));
-        return new Doctor(url(), urls, mover(settings(), MoveListener.NONE), forgotten);
+        Map<String, ServerUrl> applicationUrls = new LinkedHashMap<>();
+        for (Server server : map.servers()) {
+            server.applicationUrl().ifPresent(url -> applicationUrls.put(server.name(), parse(url)));
+        }
+        return new Doctor(
+                url(), installation().urls(map), applicationUrls, mover(settings(), MoveListener.NONE), forgotten);
     }
 
     /** The number of servers and shards, in words. */

@@ -7,6 +7,7 @@ package org.shardflake.cli.command;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -108,7 +109,8 @@ public final class InitCommand implements Runnable {
             if (equals < 0) {
                 throw CliException.usage("--server takes NAME=URL, such as db1=postgresql://app@db1/app");
             }
-            read.add(ServerAccess.server(server.substring(0, equals), server.substring(equals + 1), Map.of()));
+            read.add(ServerAccess.server(
+                    server.substring(0, equals), server.substring(equals + 1), Optional.empty(), Map.of()));
         }
         return read;
     }

@@ -64,7 +64,9 @@ final class MapImportCommand implements Runnable {
     @Override
     public void run() {
         ShardMap wanted = read();
-        wanted.servers().forEach(server -> ServerAccess.server(server.name(), server.url(), server.labels()));
+        wanted.servers()
+                .forEach(server ->
+                        ServerAccess.server(server.name(), server.url(), server.applicationUrl(), server.labels()));
         ShardCatalog shardCatalog = catalog.catalog();
         ShardMap current = shardCatalog.load();
         MapDifference difference = MapDifference.between(current, wanted);
@@ -78,8 +80,11 @@ final class MapImportCommand implements Runnable {
         if (dryRun.isOn()) {
             dryRun.say();
         } else {
-            if (difference.catchesUp()) {
-                catalog.installation().deployCatalog(); // An older one refuses to advance epochs.
+            if (difference.catchesUp()
+                    || wanted.servers().stream()
+                            .anyMatch(server -> server.applicationUrl().isPresent())) {
+                // An older one refuses to advance epochs, and keeps no application URLs.
+                catalog.installation().deployCatalog();
             }
             version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }

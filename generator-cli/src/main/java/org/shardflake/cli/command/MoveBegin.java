@@ -78,11 +78,11 @@ final class MoveBegin extends CopyMixin {
     }
 
     /** Refuses everything if a part cannot be moved, before anything starts. */
-    void requirePassing(MoveMixin moves, Mover mover, Map<String, ShardSet> sources) {
+    void requirePassing(Mover mover, Map<String, ShardSet> sources) {
         if (sources.size() > 1) {
             for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
                 if (mover.begun(source.getKey(), target, source.getValue()).isEmpty()) {
-                    requirePassing(moves, source.getKey(), target, source.getValue());
+                    mover.requirePassing(source.getKey(), target, source.getValue());
                 }
             }
         }
@@ -105,7 +105,7 @@ final class MoveBegin extends CopyMixin {
                                 begun.get().phase());
             } else {
                 refuseMoving(mover, source.getValue());
-                plan.add(check(moves, source.getKey(), target, source.getValue()));
+                plan.add(mover.check(source.getKey(), target, source.getValue()));
             }
         }
         output.print(

@@ -42,8 +42,9 @@ final class MoveProgress implements MoveListener {
         return List.copyOf(undecided);
     }
 
-    synchronized void warn(List<PreflightCheck> warnings) {
-        warnings.forEach(warning -> err.printf("warning: %s: %s%n", warning.name(), warning.found()));
+    @Override
+    public synchronized void warned(PreflightCheck check) {
+        err.printf("warning: %s: %s%n", check.name(), check.found());
     }
 
     @Override

@@ -73,9 +73,9 @@ final class MoveRunCommand implements Callable<Integer> {
         whole.finish(move ->
                 move.target().equals(begin.target()) && move.shardSet().stream().allMatch(wanted::contains));
         Map<String, ShardSet> left = begin.sources(moves.map());
-        begin.requirePassing(moves, moves.mover(moves.settings(), MoveListener.NONE), left);
+        begin.requirePassing(moves.mover(moves.settings(), MoveListener.NONE), left);
         for (Map.Entry<String, ShardSet> source : left.entrySet()) {
-            whole.run(source.getKey(), begin.target(), source.getValue());
+            whole.move(source.getKey(), begin.target(), source.getValue());
         }
         output.print(
                 spec.commandLine().getOut(),

@@ -58,12 +58,12 @@ final class MoveStartCommand implements Callable<Integer> {
         if (begin.isDryRun()) {
             return begin.dryRun(spec, moves, output);
         }
-        begin.requirePassing(moves, moves.mover(moves.settings(), MoveListener.NONE), sources);
+        begin.requirePassing(moves.mover(moves.settings(), MoveListener.NONE), sources);
         List<Move> started = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
             Mover mover = moves.mover(begin.settings(moves, MoveSettings.DEFAULT.pause()), progress);
-            Move move = begin.begin(moves, mover, source.getKey(), begin.target(), source.getValue(), progress);
+            Move move = begin.begin(mover, source.getKey(), begin.target(), source.getValue(), progress);
             started.add(mover.follow(move.id()));
         }
         output.print(

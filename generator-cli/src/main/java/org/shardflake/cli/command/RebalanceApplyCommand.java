@@ -71,7 +71,7 @@ final class RebalanceApplyCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         WholeMoves whole = new WholeMoves(spec, moves, copying, MoveSettings.DEFAULT.pause(), false);
-        int moved = PlanExecution.run(plan, moves, whole);
+        int moved = new PlanRun(plan, moves.catalog()).run(whole, move -> {});
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("moves", whole.facts());
         facts.put("moved", moved);

@@ -79,7 +79,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> servers = targets.targets(map, catalog);
         try (SchemaChecks checks = SchemaChecks.prepare(servers)) {
-            TargetsMixin.refuseMoving(servers, catalog);
+            catalog.installation().requireUnmoved(servers);
             if (dryRun.isOn()) {
                 dryRun.say();
             } else {

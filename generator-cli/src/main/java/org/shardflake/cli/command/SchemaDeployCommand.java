@@ -20,7 +20,6 @@ import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.RowChecks;
 import org.shardflake.deploy.SchemaDeployer;
-import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -147,8 +146,10 @@ final class SchemaDeployCommand implements Callable<Integer> {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings(map))) {
-            TargetsMixin.refuseMoving(shards, catalog);
-            deployer.checkCreation(urls(map), recreate == null ? ShardSet.of() : MoveMixin.parseShards(recreate));
+            catalog.installation().requireUnmoved(shards);
+            deployer.checkCreation(
+                    catalog.installation().urls(map),
+                    recreate == null ? ShardSet.of() : MoveMixin.parseShards(recreate));
             deployer.check();
             if (dryRun) {
                 spec.commandLine().getErr().println("dry run: nothing was changed");
@@ -162,12 +163,6 @@ final class SchemaDeployCommand implements Callable<Integer> {
             output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.table(report));
             return DeployView.exitCode(report);
         }
-    }
-
-    private Map<String, ServerUrl> urls(ShardMap map) {
-        Map<String, ServerUrl> urls = new LinkedHashMap<>();
-        map.servers().forEach(server -> urls.put(server.name(), catalog.parse(server.url())));
-        return urls;
     }
 
     private DeployReport deploy(SchemaDeployer deployer) throws InterruptedException {

@@ -101,7 +101,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         int total = shards.stream().mapToInt(target -> target.shards().size()).sum();
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings)) {
-            TargetsMixin.refuseMoving(shards, catalog);
+            catalog.installation().requireUnmoved(shards);
             if (dryRun) {
                 DeployPreview preview = deployer.previewRollBack(count);
                 spec.commandLine().getErr().println("dry run: nothing was changed");

@@ -6,6 +6,8 @@ package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.server.ServerAccess;
@@ -48,6 +50,12 @@ final class ServerAddCommand implements Runnable {
     private String url;
 
     @Option(
+            names = "--application-url",
+            paramLabel = "URL",
+            description = "Where applications connect instead, such as a pooler: a URL of the same form.")
+    private @Nullable String applicationUrl;
+
+    @Option(
             names = "--label",
             paramLabel = "KEY=VALUE",
             description = "A label for the server, such as zone=c. May be repeated.")
@@ -67,7 +75,7 @@ final class ServerAddCommand implements Runnable {
 
     @Override
     public void run() {
-        Server server = ServerAccess.server(name, url, labels);
+        Server server = ServerAccess.server(name, url, Optional.ofNullable(applicationUrl), labels);
         ShardMap map = catalog.catalog().load();
         ServerChange.requireNew(server, map);
         Installation installation = catalog.installation();

@@ -4,7 +4,9 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -24,20 +26,24 @@ final class ServerChange {
                 throw new CliException(
                         Kind.PRECONDITION,
                         "server %s is in the shard map already".formatted(server.name()),
-                        "shardflake server change %s changes its URL and labels".formatted(server.name()));
+                        "shardflake server change %s changes its URLs and labels".formatted(server.name()));
             }
         }
-        requireOwnUrl(server, map);
+        requireOwnUrls(server, map);
     }
 
-    /** Refuses the URL of another server. */
-    static void requireOwnUrl(Server server, ShardMap map) {
+    /** Refuses URLs of another server. */
+    static void requireOwnUrls(Server server, ShardMap map) {
         for (Server other : map.servers()) {
-            if (other.url().equals(server.url()) && !other.name().equals(server.name())) {
+            if (!other.name().equals(server.name()) && !Collections.disjoint(urls(other), urls(server))) {
                 throw new CliException(
                         Kind.PRECONDITION, "server %s has this URL already".formatted(other.name()), null);
             }
         }
+    }
+
+    private static List<String> urls(Server server) {
+        return List.of(server.url(), server.routerUrl());
     }
 
     /** Describes the planned or completed change. */

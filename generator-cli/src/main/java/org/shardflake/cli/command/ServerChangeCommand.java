@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -23,7 +24,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "change",
         description = {
-            "Changes the URL or the labels of a server, as after a failover to another host.",
+            "Changes the URLs or the labels of a server, as after a failover to another host.",
             "The server at the new URL must be reachable and have the function library: it is the same server"
                     + " with the same shards. Labels not named stay as they are."
         },
@@ -55,6 +56,13 @@ final class ServerChangeCommand implements Runnable {
     private @Nullable String url;
 
     @Option(
+            names = "--application-url",
+            paramLabel = "URL",
+            description =
+                    "Where applications connect instead, such as a pooler; with no value, they connect to the server's own URL again.")
+    private @Nullable String applicationUrl;
+
+    @Option(
             names = "--label",
             paramLabel = "KEY=VALUE",
             description = "A label to set or, with no value, to remove. May be repeated.")
@@ -74,18 +82,21 @@ final class ServerChangeCommand implements Runnable {
 
     @Override
     public void run() {
-        if (url == null && labels.isEmpty()) {
-            throw CliException.usage("nothing to change: give --url or --label");
+        if (url == null && applicationUrl == null && labels.isEmpty()) {
+            throw CliException.usage("nothing to change: give --url, --application-url or --label");
         }
         ShardCatalog shardCatalog = catalog.catalog();
         ShardMap map = shardCatalog.load();
         Server server = changed(map.server(name));
+        ServerChange.requireOwnUrls(server, map);
         if (url != null) {
-            ServerChange.requireOwnUrl(server, map);
             catalog.installation().requireLibrary(server, map.layout());
         }
         if (dryRun.shows(output, "change server " + name, ServerChange.facts(name, "changed"))) {
             return;
+        }
+        if (server.applicationUrl().isPresent()) {
+            catalog.installation().deployCatalog(); // An older one keeps no application URLs.
         }
         long version = shardCatalog.changeServer(server, reason.reason()).version();
         ServerChange.print(spec, output, "changed", name, version);
@@ -100,6 +111,12 @@ final class ServerChangeCommand implements Runnable {
                 merged.put(key, value);
             }
         });
-        return ServerAccess.server(name, url == null ? server.url() : url, merged);
+        return ServerAccess.server(name, url == null ? server.url() : url, applicationUrl(server), merged);
+    }
+
+    private Optional<String> applicationUrl(Server server) {
+        return applicationUrl == null
+                ? server.applicationUrl()
+                : Optional.of(applicationUrl).filter(given -> !given.isEmpty());
     }
 }

@@ -11,6 +11,7 @@ import java.util.concurrent.Callable;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.MoveSettings;
+import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;
 import picocli.CommandLine.Command;
@@ -85,7 +86,7 @@ final class ServerDrainCommand implements Callable<Integer> {
         }
         WholeMoves whole = new WholeMoves(spec, moves, copying, MoveSettings.DEFAULT.pause(), false);
         int finished = whole.finish(move -> move.source().equals(name));
-        int moved = PlanExecution.run(finished == 0 ? plan : plan(), moves, whole);
+        int moved = new PlanRun(finished == 0 ? plan : plan(), moves.catalog()).run(whole, move -> {});
         print(finished + moved, whole);
         return ExitCodes.OK;
     }

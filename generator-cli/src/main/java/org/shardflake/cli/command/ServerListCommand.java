@@ -4,6 +4,8 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.shardflake.Server;
@@ -46,9 +48,18 @@ final class ServerListCommand implements Runnable {
     }
 
     private static String table(ShardMap map) {
-        TableWriter table = new TableWriter("SERVER", "SHARDS", "URL", "LABELS");
+        boolean hasApplicationUrls = ShardMapView.hasApplicationUrls(map);
+        TableWriter table = hasApplicationUrls
+                ? new TableWriter("SERVER", "SHARDS", "URL", "APPLICATION URL", "LABELS")
+                : new TableWriter("SERVER", "SHARDS", "URL", "LABELS");
         for (Server server : map.servers()) {
-            table.row(server.name(), map.shards(server).size(), server.url(), labels(server.labels()));
+            List<Object> row =
+                    new ArrayList<>(List.of(server.name(), map.shards(server).size(), server.url()));
+            if (hasApplicationUrls) {
+                row.add(server.applicationUrl().orElse(""));
+            }
+            row.add(labels(server.labels()));
+            table.row(row.toArray());
         }
         return table.toString();
     }

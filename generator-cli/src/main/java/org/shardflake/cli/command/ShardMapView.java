@@ -4,9 +4,12 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -38,20 +41,9 @@ final class ShardMapView {
     }
 
     static String table(MapPicture picture, boolean sizes) {
-        if (!sizes) {
-            return table(picture.map());
-        }
-        TableWriter table = new TableWriter("SERVER", "COUNT", "SIZE", "SHARDS", "URL");
-        for (Server server : picture.map().servers()) {
-            ShardSet shards = picture.map().shards(server);
-            table.row(
-                    server.name(),
-                    shards.size(),
-                    MoveView.bytes(picture.bytes(server.name())),
-                    shorten(shards),
-                    server.url());
-        }
-        return head(picture.map()) + table;
+        return table(
+                picture.map(),
+                sizes ? Optional.of(server -> MoveView.bytes(picture.bytes(server.name()))) : Optional.empty());
     }
 
     /** The whole map. */
@@ -75,6 +67,7 @@ final class ShardMapView {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("name", server.name());
         facts.put("url", server.url());
+        server.applicationUrl().ifPresent(url -> facts.put("applicationUrl", url));
         facts.put("labels", server.labels());
         facts.put("shardCount", shards.size());
         facts.put("shards", shards.toString());
@@ -82,12 +75,32 @@ final class ShardMapView {
     }
 
     static String table(ShardMap map) {
-        TableWriter table = new TableWriter("SERVER", "COUNT", "SHARDS", "URL");
+        return table(map, Optional.empty());
+    }
+
+    private static String table(ShardMap map, Optional<Function<Server, String>> size) {
+        boolean hasApplicationUrls = hasApplicationUrls(map);
+        List<String> headers = new ArrayList<>(List.of("SERVER", "COUNT", "SHARDS", "URL"));
+        size.ifPresent(bytes -> headers.add(2, "SIZE"));
+        if (hasApplicationUrls) {
+            headers.add("APPLICATION URL");
+        }
+        TableWriter table = new TableWriter(headers.toArray(String[]::new));
         for (Server server : map.servers()) {
             ShardSet shards = map.shards(server);
-            table.row(server.name(), shards.size(), shorten(shards), server.url());
+            List<Object> row = new ArrayList<>(List.of(server.name(), shards.size(), shorten(shards), server.url()));
+            size.ifPresent(bytes -> row.add(2, bytes.apply(server)));
+            if (hasApplicationUrls) {
+                row.add(server.applicationUrl().orElse(""));
+            }
+            table.row(row.toArray());
         }
         return head(map) + table;
+    }
+
+    /** Whether any server has a URL for applications, which a table then shows. */
+    static boolean hasApplicationUrls(ShardMap map) {
+        return map.servers().stream().anyMatch(server -> server.applicationUrl().isPresent());
     }
 
     private static String head(ShardMap map) {

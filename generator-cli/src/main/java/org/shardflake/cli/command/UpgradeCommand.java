@@ -8,8 +8,6 @@ import java.io.PrintWriter;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.install.Upgrade;
 import org.shardflake.install.Upgrade.Step;
@@ -53,9 +51,7 @@ public final class UpgradeCommand implements Runnable {
     @Override
     public void run() {
         PrintWriter err = spec.commandLine().getErr();
-        ShardCatalog named = catalog.catalog(); // refuses if there is none
-        try (Upgrade upgrade = Upgrade.prepare(
-                Objects.requireNonNull(catalog.given(), named::toString), server -> catalog.parse(server.url()))) {
+        try (Upgrade upgrade = catalog.installation().upgrade()) {
             upgrade.moves().forEach(move -> err.printf("warning: move %d is under way%n", move.id()));
             if (dryRun.isOn()) {
                 dryRun.say();

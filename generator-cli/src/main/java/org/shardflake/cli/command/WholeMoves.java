@@ -20,10 +20,11 @@ import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveRefusedException;
 import org.shardflake.move.MoveShard;
 import org.shardflake.move.Mover;
+import org.shardflake.rebalance.MoveRunner;
 import picocli.CommandLine.Model.CommandSpec;
 
 /** Makes moves from beginning to end, one after the other, and records what each of them took. */
-final class WholeMoves {
+final class WholeMoves implements MoveRunner {
 
     private final CommandSpec command;
     private final MoveMixin moves;
@@ -50,27 +51,38 @@ final class WholeMoves {
     /** Finishes interrupted moves, and returns how many shards they have. */
     int finish(Predicate<Move> which) {
         int shards = 0;
-        for (Move move : mover(progress()).moves()) {
+        for (Move move : unfinished()) {
             if (which.test(move) && move.phase() != MovePhase.CANCELLING) {
-                run(move.source(), move.target(), move.shardSet(), move);
+                finish(move);
                 shards += move.shards().size();
             }
         }
         return shards;
     }
 
-    /** Moves shards, all of which are on the source. */
-    void run(String source, String target, ShardSet shards) {
-        run(source, target, shards, null);
+    @Override
+    public List<Move> unfinished() {
+        return mover(progress()).moves();
     }
 
-    private void run(String source, String target, ShardSet shards, @Nullable Move interrupted) {
+    @Override
+    public void finish(Move move) {
+        MoveProgress progress = progress();
+        carryOut(move, mover(progress), progress, System.nanoTime());
+    }
+
+    @Override
+    public void move(String source, String target, ShardSet shards) {
         long start = System.nanoTime();
         MoveProgress progress = progress();
         Mover mover = mover(progress);
-        Move move = interrupted == null ? copying.begin(moves, mover, source, target, shards, progress) : interrupted;
+        carryOut(copying.begin(mover, source, target, shards, progress), mover, progress, start);
+    }
+
+    private void carryOut(Move begun, Mover mover, MoveProgress progress, long start) {
+        Move move;
         try {
-            move = mover.carryOut(move, keep);
+            move = mover.carryOut(begun, keep);
         } catch (CopiesDifferException | MoveRefusedException e) {
             throw e;
         } catch (MoveException e) {

@@ -35,7 +35,7 @@ public final class Demo {
         try (PostgresCluster cluster = startServers()) {
             DemoInstallation installation = new DemoInstallation(cluster.servers(), "postgres", sharding);
             List<DemoServer> servers = installation.servers();
-            new DemoSchema(progress).deploy(servers);
+            new DemoSchema(progress).deploy(installation.create(), settings.shards());
             try (ShardRouter router = installation.router()) {
                 DemoLoad.Written written = new DemoLoad(router, progress).write(servers, settings.rows());
                 DemoReport report = new DemoChecks(sharding, progress).read(servers, written);

@@ -4,19 +4,19 @@
  */
 package org.shardflake.cli.demo;
 
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.install.Installation;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
-import org.shardflake.sql.CatalogSchema;
 
 /** The demo's shard map, in a catalog on its first server, and the router that reads it there. */
 final class DemoInstallation {
@@ -47,13 +47,18 @@ final class DemoInstallation {
                 .toList();
     }
 
-    /** Writes the map to the catalog and creates a router for it; the caller closes the router. */
-    ShardRouter router() throws SQLException {
+    /** Sets up the servers and the catalog. */
+    Installation create() {
+        Map<String, ServerUrl> urls = servers().stream().collect(Collectors.toMap(DemoServer::name, DemoServer::url));
+        Installation installation =
+                new Installation(catalog(), server -> Objects.requireNonNull(urls.get(server.name())));
+        installation.create(map, "the demo");
+        return installation;
+    }
+
+    /** The caller closes it. */
+    ShardRouter router() {
         PostgresServer first = servers.get(0);
-        try (Connection connection = first.connect(database)) {
-            CatalogSchema.deploy(connection);
-        }
-        ShardCatalog.at(catalog()).initialize(map, "the demo");
         return ShardRouter.builder()
                 .catalog(catalog())
                 .credentials(first.user(), first.password())

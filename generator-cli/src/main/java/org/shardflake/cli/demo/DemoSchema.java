@@ -9,15 +9,10 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.SQLException;
-import java.util.List;
-import org.shardflake.IdLayout;
-import org.shardflake.ShardSet;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.deploy.DeployReport;
 import org.shardflake.deploy.DeploySettings;
-import org.shardflake.deploy.DeployTarget;
-import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.install.Installation;
 
 /** Deploys the tables photo and like to every shard, as {@code shardflake schema deploy} does. */
 final class DemoSchema {
@@ -30,7 +25,7 @@ final class DemoSchema {
         this.progress = progress;
     }
 
-    void deploy(List<DemoServer> servers) throws SQLException, InterruptedException {
+    void deploy(Installation installation, int shards) throws InterruptedException {
         try {
             Path directory = Files.createTempDirectory("shardflake-demo");
             Path changelog = directory.resolve(CHANGELOG);
@@ -39,7 +34,7 @@ final class DemoSchema {
                     throw new IllegalStateException(CHANGELOG + " is not in the jar");
                 }
                 Files.copy(resource, changelog);
-                deploy(servers, changelog, DeploySettings.defaults(directory));
+                deploy(installation, shards, changelog, DeploySettings.defaults(directory));
             } finally {
                 Files.deleteIfExists(changelog);
                 Files.deleteIfExists(directory);
@@ -49,15 +44,10 @@ final class DemoSchema {
         }
     }
 
-    private void deploy(List<DemoServer> servers, Path changelog, DeploySettings settings)
-            throws SQLException, InterruptedException {
-        List<DeployTarget> targets = servers.stream()
-                .map(server -> new DeployTarget(server.name(), server.url(), ShardSet.of(server.shards())))
-                .toList();
-        int shards = servers.stream().mapToInt(server -> server.shards().size()).sum();
-        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, targets, IdLayout.DEFAULT, settings);
-                Progress deploying = progress.start("deploying shards", shards)) {
-            DeployReport report = deployer.deploy(deploying::advance);
+    private void deploy(Installation installation, int shards, Path changelog, DeploySettings settings)
+            throws InterruptedException {
+        try (Progress deploying = progress.start("deploying shards", shards)) {
+            DeployReport report = installation.deploy(changelog, settings, deploying::advance);
             if (!report.failures().isEmpty()) {
                 throw new IllegalStateException(
                         report.failures().iterator().next().toString());

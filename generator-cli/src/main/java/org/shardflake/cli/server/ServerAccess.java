@@ -70,20 +70,26 @@ public final class ServerAccess {
      *
      * @throws CliException if the name or the URL is not valid for a server, or the URL contains a password
      */
-    public static Server server(String name, String url, Map<String, String> labels) {
+    public static Server server(String name, String url, Optional<String> applicationUrl, Map<String, String> labels) {
         if (name.contains("://")) {
             throw CliException.usage("the server's name is missing, or comes after its URL; it goes first");
         }
+        requireNoPassword("URL", name, url, "~/.pgpass or PGPASSWORD");
+        applicationUrl.ifPresent(
+                other -> requireNoPassword("application URL", name, other, "~/.pgpass, or to the router"));
+        try {
+            return new Server(name, url, applicationUrl, labels);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    private static void requireNoPassword(String which, String name, String url, String elsewhere) {
         if (holdsPassword(url)) {
             throw new CliException(
                     Kind.USAGE,
-                    "the URL of server %s holds a password, and the shard map is read by many".formatted(name),
-                    "leave it out of the URL and give it in ~/.pgpass or PGPASSWORD");
-        }
-        try {
-            return new Server(name, url, labels);
-        } catch (IllegalArgumentException e) {
-            throw CliException.usage(e);
+                    "the %s of server %s holds a password, and the shard map is read by many".formatted(which, name),
+                    "leave it out of the URL and give it in " + elsewhere);
         }
     }
 

@@ -42,7 +42,7 @@ class DemoChecksTest {
         servers = installation.servers();
         execute(
                 "DROP SCHEMA IF EXISTS shardflake, shardflake_deploy, shardflake_catalog, shard_0000, shard_0001, shard_0002, shard_0003 CASCADE");
-        new DemoSchema(SILENT).deploy(servers);
+        new DemoSchema(SILENT).deploy(installation.create(), SHARDS);
         try (ShardRouter router = installation.router()) {
             new DemoLoad(router, SILENT).write(servers, ROWS);
         }

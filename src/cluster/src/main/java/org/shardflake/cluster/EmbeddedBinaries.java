@@ -72,14 +72,21 @@ final class EmbeddedBinaries {
     /** The command line of a program, run as a user other than root, which PostgreSQL always refuses. */
     List<String> command(String program, String... arguments) {
         List<String> command = new ArrayList<>();
-        if (LinuxUtils.isUnshareAvailable()) {
-            command.addAll(List.of("unshare", "-U"));
-        }
         command.add(directory
                 .resolve("bin")
                 .resolve(SystemUtils.IS_OS_WINDOWS ? program + ".exe" : program)
                 .toString());
         command.addAll(List.of(arguments));
+        return asUser(command);
+    }
+
+    /** The same command line, run as a user other than root. */
+    static List<String> asUser(List<String> program) {
+        List<String> command = new ArrayList<>();
+        if (LinuxUtils.isUnshareAvailable()) {
+            command.addAll(List.of("unshare", "-U"));
+        }
+        command.addAll(program);
         return command;
     }
 

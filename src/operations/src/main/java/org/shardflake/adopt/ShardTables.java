@@ -128,9 +128,10 @@ final class ShardTables implements AutoCloseable {
                 .map(column -> column.stagedAsText() ? "NULL::text AS " + column.quoted() : column.quoted())
                 .collect(joining(", "));
         Sql.execute(connection, """
+                DROP TABLE IF EXISTS %3$s;
                 CREATE TEMP TABLE shardflake_stage AS
-                SELECT NULL::integer AS shardflake_shard, NULL::boolean AS shardflake_gone, %s FROM %s WITH NO DATA;
-                CREATE INDEX ON %s (shardflake_shard)
+                SELECT NULL::integer AS shardflake_shard, NULL::boolean AS shardflake_gone, %1$s FROM %2$s WITH NO DATA;
+                CREATE INDEX ON %3$s (shardflake_shard)
                 """.formatted(
                         names, table(shards.stream().findFirst().orElseThrow()), STAGE));
     }

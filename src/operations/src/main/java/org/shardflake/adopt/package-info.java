@@ -9,6 +9,14 @@
  * <p>A trigger on the table records which rows change. Rows are copied in the order of their primary key; then changed rows are
  * brought over again in their current state, until none is left. Whatever stops an adoption, the same steps continue it, and
  * repeating one is harmless.
+ *
+ * <pre>{@code
+ * try (Adopter adopter = Adopter.open(settings, oldDatabase, installation, map, urls, AdoptListener.NONE)) {
+ *     adopter.plan(); // checks everything, and changes nothing
+ *     adopter.run(); // copies while the table takes writes, and may be repeated
+ *     adopter.finish(); // closes the table, brings the rest over, compares
+ * }
+ * }</pre>
  */
 @NullMarked
 package org.shardflake.adopt;

@@ -25,6 +25,7 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
+import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.CatalogSchema;
@@ -42,6 +43,7 @@ public final class Doctor {
     private final Mover mover;
     private final Access access;
     private final Map<String, ServerUrl> urls;
+    private final Map<String, ServerUrl> applicationUrls;
     private final Set<String> forgotten;
     private boolean mapInDoubt;
 
@@ -50,13 +52,20 @@ public final class Doctor {
      * @param mover settles moves that were interrupted
      */
     public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover) {
-        this(catalog, urls, mover, Set.of());
+        this(catalog, urls, Map.of(), mover, Set.of());
     }
 
     /**
+     * @param applicationUrls the URLs for applications of those servers that have one
      * @param forgotten tags of moves that the catalog does not know but the operator declares ended
      */
-    public Doctor(ServerUrl catalog, Map<String, ServerUrl> urls, Mover mover, Set<String> forgotten) {
+    public Doctor(
+            ServerUrl catalog,
+            Map<String, ServerUrl> urls,
+            Map<String, ServerUrl> applicationUrls,
+            Mover mover,
+            Set<String> forgotten) {
+        this.applicationUrls = applicationUrls;
         this.forgotten = forgotten;
         this.catalog = ShardCatalog.at(catalog);
         this.catalogUrl = catalog;
@@ -72,6 +81,7 @@ public final class Doctor {
             Knowledge knowledge = ask(findings);
             addOwnership(knowledge, findings);
             findings.addAll(ServerFindings.of(knowledge, access));
+            findings.addAll(ApplicationUrlFindings.of(knowledge, applicationUrls));
             findings.addAll(InboundFindings.of(knowledge, access));
             findings.addAll(TableFindings.of(knowledge, access));
             addCatalogVersion(findings);
@@ -233,6 +243,15 @@ public final class Doctor {
                     "standby",
                     "is a standby, which takes no writes",
                     "give the shard map the primary's URL, or that of all hosts, with shardflake server change");
+        }
+        if (cause instanceof PoolerException) {
+            return Finding.of(
+                    PROBLEM,
+                    server,
+                    "pooler-on-direct-address",
+                    "has the URL of a pooler that changes sessions between transactions, so no command can work there",
+                    "shardflake server change %s --url URL_OF_THE_SERVER --application-url URL_OF_THE_POOLER"
+                            .formatted(server));
         }
         String message = cause instanceof SQLException sql ? Sql.message(sql) : String.valueOf(cause.getMessage());
         return Finding.of(

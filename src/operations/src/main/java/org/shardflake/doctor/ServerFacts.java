@@ -192,7 +192,7 @@ record ServerFacts(
     }
 
     /** Without permission to ask, returns an identity unlike any other. */
-    private static String identity(Connection connection) throws SQLException {
+    static String identity(Connection connection) throws SQLException {
         boolean mayAsk = Sql.isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
         return mayAsk ? Sql.text(connection, IDENTITY) : UUID.randomUUID().toString();
     }
@@ -245,13 +245,15 @@ record ServerFacts(
         return placements;
     }
 
-    /** Looks twice, since PostgreSQL 15 starts workers at most every wal_retrieve_retry_interval, 5 s unless changed. */
+    /** Looks twice, since PostgreSQL starts a subscription's worker at most every wal_retrieve_retry_interval, 5 s by default. */
     private static List<StreamTrouble> streamTroubles(Connection connection) throws SQLException {
         List<StreamTrouble> first = readStreamTroubles(connection);
         if (first.isEmpty()) {
             return first;
         }
-        Sql.call(connection, "SELECT pg_sleep(6)");
+        Sql.call(
+                connection,
+                "SELECT pg_sleep(1 + extract(epoch FROM current_setting('wal_retrieve_retry_interval')::interval))");
         List<StreamTrouble> again = new ArrayList<>(readStreamTroubles(connection));
         again.removeIf(
                 trouble -> first.stream().noneMatch(before -> before.stream().equals(trouble.stream())));

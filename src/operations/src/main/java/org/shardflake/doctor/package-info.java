@@ -7,6 +7,10 @@
  * Compares servers with the shard map and with their requirements.
  *
  * <p>Begin with {@link org.shardflake.doctor.Doctor}.
+ *
+ * <pre>{@code
+ * List<Finding> findings = new Doctor(catalog, installation.urls(map), mover).examine();
+ * }</pre>
  */
 @NullMarked
 package org.shardflake.doctor;

@@ -4,21 +4,34 @@
  */
 package org.shardflake.install;
 
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
+import java.util.function.IntConsumer;
 import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
 import org.shardflake.LibraryNotDeployedException;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.deploy.DeployRefusedException;
+import org.shardflake.deploy.DeployReport;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.move.Move;
+import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
- * A catalog and the servers of its shard map: sets them up, and adds servers. After an interruption, repeat the call to continue.
+ * A catalog and the servers of its shard map: sets them up, adds servers, and deploys the shards' schema. After an interruption, repeat the call to continue.
  * Thread-safe; holds no connection between calls.
  *
  * <p>All methods throw {@link ServerFailedException} if a server cannot be reached, fails, or has a newer Shardflake's SQL.
@@ -97,6 +110,9 @@ public final class Installation {
         IdLayout layout = existing.load().layout();
         check(server, layout);
         deployLibrary(server, layout);
+        if (server.applicationUrl().isPresent()) {
+            deployCatalog(); // An older one keeps no application URLs.
+        }
         return existing.addServer(server, reason);
     }
 
@@ -110,9 +126,84 @@ public final class Installation {
         run(urls.apply(server), connection -> DeployedLayout.require(connection, layout));
     }
 
+    /** All shards of a map, by server. */
+    public List<DeployTarget> targets(ShardMap map) {
+        return map.servers().stream()
+                .map(server -> new DeployTarget(server.name(), urls.apply(server), map.shards(server)))
+                .filter(target -> !target.shards().isEmpty())
+                .toList();
+    }
+
+    /**
+     * Deploys a Liquibase changelog to all shards, after every check.
+     *
+     * @param done receives the number of shards just done
+     * @throws DeployRefusedException if the changelog or the state of a shard forbids it; no shard was changed
+     * @throws ShardflakeException if a shard is being moved; no shard was changed
+     */
+    public DeployReport deploy(Path changelog, DeploySettings settings, IntConsumer done) throws InterruptedException {
+        ShardMap map = ShardCatalog.at(catalog).load();
+        List<DeployTarget> targets = targets(map);
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, targets, map.layout(), settings)) {
+            requireUnmoved(targets);
+            deployer.checkCreation(urls(map), ShardSet.of());
+            return deployer.deploy(done);
+        }
+    }
+
+    /** The URLs of a map's servers, by name. */
+    public Map<String, ServerUrl> urls(ShardMap map) {
+        Map<String, ServerUrl> named = new LinkedHashMap<>();
+        map.servers().forEach(server -> named.put(server.name(), urls.apply(server)));
+        return named;
+    }
+
+    /**
+     * Refuses shards whose schema must not change now. Call this while a {@link SchemaDeployer} or {@link
+     * org.shardflake.deploy.SchemaChecks} holds the servers' deploy locks: a move that begins later waits for them.
+     *
+     * @throws ShardflakeException if a shard is being moved, or has moved since the targets were chosen
+     */
+    public void requireUnmoved(List<DeployTarget> targets) {
+        for (Move move : Mover.moves(catalog)) {
+            ShardSet moving = ShardSet.of(move.shardSet().stream()
+                    .filter(shard ->
+                            targets.stream().anyMatch(target -> target.shards().contains(shard)))
+                    .toArray());
+            if (!moving.isEmpty()) {
+                throw new ShardflakeException(
+                        ShardflakeException.Kind.PRECONDITION,
+                        "shards %s are being moved by move %d, so their schema has to stay as it is"
+                                .formatted(moving, move.id()),
+                        "name the others with --shards, or wait until the move is done: shardflake move status",
+                        null);
+            }
+        }
+        ShardMap now = ShardCatalog.at(catalog).load();
+        for (DeployTarget target : targets) {
+            if (!target.shards().stream()
+                    .allMatch(shard -> now.server(shard).name().equals(target.server()))) {
+                throw new ShardflakeException(
+                        ShardflakeException.Kind.PRECONDITION,
+                        "shards of %s have been moved just now; no shard was changed".formatted(target.server()),
+                        "run the same command again",
+                        null);
+            }
+        }
+    }
+
     /** Deploys the catalog's schema, or brings it up to date. */
     public void deployCatalog() {
         run(catalog, CatalogSchema::deploy);
+    }
+
+    /**
+     * Prepares to bring the function library of every server and the catalog up to date. Changes nothing; the caller closes it.
+     *
+     * @throws ShardflakeException if a server cannot be reached, has another epoch, or is worked on by another command
+     */
+    public Upgrade upgrade() {
+        return Upgrade.prepare(catalog, urls);
     }
 
     private void deployLibrary(Server server, IdLayout layout) {

@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.DeploymentException;
@@ -28,6 +29,10 @@ public final class ServerFailedException extends ShardflakeException {
     public static final String PRIMARY_NEEDED =
             "give the URL of the primary, or of all hosts: postgresql://user@host1:5432,host2:5432/database";
 
+    /** Remedy for a pooler. */
+    public static final String DIRECT_NEEDED =
+            "give the URL of the server itself; the shard map has the pooler's beside it: shardflake server change NAME --url URL --application-url POOLER_URL";
+
     private ServerFailedException(Kind kind, String message, @Nullable String hint, Exception cause) {
         super(kind, message, hint, cause);
     }
@@ -42,6 +47,9 @@ public final class ServerFailedException extends ShardflakeException {
     public static ServerFailedException connecting(ServerUrl url, SQLException e) {
         if (e instanceof StandbyException) {
             return new ServerFailedException(Kind.PRECONDITION, String.valueOf(e.getMessage()), PRIMARY_NEEDED, e);
+        }
+        if (e instanceof PoolerException) {
+            return new ServerFailedException(Kind.PRECONDITION, String.valueOf(e.getMessage()), DIRECT_NEEDED, e);
         }
         String state = String.valueOf(e.getSQLState());
         if (state.startsWith("28") || state.equals("08004")) {

@@ -31,7 +31,7 @@ import org.shardflake.sql.FunctionLibrary;
 
 /**
  * Brings an installation that an older Shardflake made up to this one's function library and catalog, while applications use it. After
- * an interruption, prepare and run it again to continue.
+ * an interruption, prepare and run it again to continue. {@link Installation#upgrade()} is the way in.
  *
  * <p>The servers come first, and the catalog last, as when an installation is made: a catalog of the new version says that all servers
  * have the new library. Nobody changes the schema of a shard or begins a move until this is closed. Not thread-safe.
@@ -88,14 +88,8 @@ public final class Upgrade implements AutoCloseable {
                 CatalogSchema.missing(connection))));
     }
 
-    /**
-     * Connects to the catalog and all servers, checks that nothing refuses the upgrade, and blocks deployments and moves. Changes nothing.
-     *
-     * @param urls the URL of a server of the shard map, including what is needed to log in
-     * @throws ShardflakeException if a server cannot be reached, has another epoch or a newer Shardflake's SQL, or is worked on by another
-     *     command
-     */
-    public static Upgrade prepare(ServerUrl catalog, Function<Server, ServerUrl> urls) {
+    /** @see Installation#upgrade() */
+    static Upgrade prepare(ServerUrl catalog, Function<Server, ServerUrl> urls) {
         List<ServerWork> opened = new ArrayList<>();
         try {
             return new Upgrade(catalog, urls, opened);

@@ -4,7 +4,7 @@
  */
 
 /**
- * Sets an installation up: the function library on every server, the catalog, and the first shard map.
+ * Sets an installation up: the function library on every server, the catalog, the first shard map, and the schema of its shards.
  *
  * <p>{@link org.shardflake.install.Installation} is the way in:
  *

@@ -5,10 +5,10 @@
 package org.shardflake.move;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
-import org.postgresql.PGConnection;
+import java.sql.Statement;
 import org.postgresql.jdbc.PreferQueryMode;
-import org.postgresql.replication.ReplicationSlotInfo;
 import org.shardflake.jdbc.Sql;
 
 /** A snapshot of the rows at the start of a new replication slot, readable by other sessions until this is closed. */
@@ -30,18 +30,20 @@ final class ExportedSnapshot implements AutoCloseable {
             source.setPreferQueryMode(PreferQueryMode.SIMPLE);
         });
         try {
-            ReplicationSlotInfo info = connection
-                    .unwrap(PGConnection.class)
-                    .getReplicationAPI()
-                    .createReplicationSlot()
-                    .logical()
-                    .withSlotName(slot)
-                    .withOutputPlugin("pgoutput")
-                    .make();
-            return new ExportedSnapshot(connection, String.valueOf(info.getSnapshotName()));
+            return new ExportedSnapshot(connection, create(connection, slot));
         } catch (SQLException | RuntimeException e) {
             Sql.close(connection);
             throw e;
+        }
+    }
+
+    private static String create(Connection connection, String slot) throws SQLException {
+        String options = Replication.hasFailover(connection) ? "(SNAPSHOT 'export', FAILOVER)" : "EXPORT_SNAPSHOT";
+        try (Statement statement = connection.createStatement();
+                ResultSet made = statement.executeQuery(
+                        "CREATE_REPLICATION_SLOT %s LOGICAL pgoutput %s".formatted(slot, options))) {
+            made.next();
+            return made.getString("snapshot_name");
         }
     }
 

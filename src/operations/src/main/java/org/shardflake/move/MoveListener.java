@@ -13,6 +13,9 @@ public interface MoveListener {
     /** Ignores everything. */
     MoveListener NONE = new MoveListener() {};
 
+    /** A check before a new move found something to know of, which does not prevent it. */
+    default void warned(PreflightCheck check) {}
+
     /** A step has just been done. */
     default void reached(MoveStep step) {}
 

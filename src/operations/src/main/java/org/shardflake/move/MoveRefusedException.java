@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import java.io.Serial;
+import org.jspecify.annotations.Nullable;
 
 /** Thrown when a request is impossible in a move's state; nothing was changed. */
 public final class MoveRefusedException extends MoveException {
@@ -13,6 +14,10 @@ public final class MoveRefusedException extends MoveException {
     private static final long serialVersionUID = 1L;
 
     MoveRefusedException(String message) {
-        super(Kind.PRECONDITION, message, null);
+        this(message, null);
+    }
+
+    MoveRefusedException(String message, @Nullable String hint) {
+        super(Kind.PRECONDITION, message, hint);
     }
 }

@@ -12,6 +12,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import org.shardflake.ShardSet;
+import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -41,6 +42,17 @@ public final class Mover {
         this.servers = servers;
         this.settings = settings;
         this.listener = listener;
+    }
+
+    /** Moves shards between the servers of a catalog's shard map, which are at the map's URLs. */
+    public static Mover at(ServerUrl catalog, MoveSettings settings, MoveListener listener) {
+        ShardCatalog shards = ShardCatalog.at(catalog);
+        return new Mover(
+                catalog,
+                name -> new MoveServer(
+                        name, ServerUrl.parse(shards.load().server(name).url())),
+                settings,
+                listener);
     }
 
     /** All unfinished moves in a catalog, oldest first. */
@@ -76,12 +88,47 @@ public final class Mover {
                 .findFirst();
     }
 
+    /** Checks whether these shards can be moved. Changes nothing. */
+    public PreflightReport check(String source, String target, ShardSet shards) {
+        return Preflight.run(servers.apply(source), servers.apply(target), shards);
+    }
+
     /**
-     * Records a move; {@link #follow} does the rest.
+     * Checks whether these shards can be moved. Changes nothing.
      *
-     * @throws MoveRefusedException if a shard is in another move, or not on the source
+     * @throws MoveRefusedException if a check fails
      */
-    public Move create(String source, String target, ShardSet shards, String reason) {
+    public PreflightReport requirePassing(String source, String target, ShardSet shards) {
+        PreflightReport report = check(source, target, shards);
+        List<PreflightCheck> failed = report.with(PreflightCheck.Outcome.FAILED);
+        if (!failed.isEmpty()) {
+            String others =
+                    failed.size() > 1 ? " (and %d more; see move start --dry-run)".formatted(failed.size() - 1) : "";
+            throw new MoveRefusedException(
+                    "check %s failed: %s%s"
+                            .formatted(failed.get(0).name(), failed.get(0).found(), others),
+                    failed.get(0).remedy());
+        }
+        return report;
+    }
+
+    /**
+     * The existing move of exactly these shards between these servers, or a new one if every check passes. Records it only; {@link
+     * #carryOut} does the rest, or {@link #follow}, {@link #cutOver} and {@link #complete} one by one.
+     *
+     * @throws MoveRefusedException if a check fails, a shard is in another move, or not on the source
+     */
+    public Move begin(String source, String target, ShardSet shards, String reason) {
+        return begun(source, target, shards).orElseGet(() -> {
+            requirePassing(source, target, shards)
+                    .with(PreflightCheck.Outcome.WARNING)
+                    .forEach(listener::warned);
+            return create(source, target, shards, reason);
+        });
+    }
+
+    /** Records a move without any check of the servers. */
+    Move create(String source, String target, ShardSet shards, String reason) {
         Move move = Sql.translating(() -> catalog.create(source, target, shards, reason));
         listener.reached(MoveStep.RECORDED);
         return move;
@@ -177,6 +224,7 @@ public final class Mover {
     }
 
     private void cutOver(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
+        compareAfterFailover(session, shards);
         // Going back helps when copies differ, so it continues.
         boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
@@ -198,6 +246,30 @@ public final class Mover {
                                     : "copies of shards %s differed at their cutover, and no more were cut over; the source still has its rows as they were: look at the differences, and go back with move reverse")
                             .formatted(ShardSet.of(different.keySet())),
                     different);
+        }
+    }
+
+    /**
+     * Compares everything before a cutover if a server has failed over and kept its slot: a standby that was behind lacks rows that
+     * the other server has confirmed, so nobody sends them again, and has positions in its log that the other has seen with other
+     * rows.
+     */
+    private void compareAfterFailover(MoveSession session, ShardSet shards) throws SQLException {
+        boolean source = session.forward().hasFailedOver();
+        boolean target = session.reverse().hasFailedOver();
+        if (!source && !target) {
+            return;
+        }
+        Map<Integer, List<TableDifference>> differences = verify(session, shards);
+        if (!differences.isEmpty()) {
+            throw new CopiesDifferException(
+                    "%s failed over to a standby that was behind, so copies of shards %s differ, and no shard was cut over"
+                            .formatted(
+                                    source
+                                            ? session.source().name()
+                                            : session.target().name(),
+                                    ShardSet.of(differences.keySet())),
+                    differences);
         }
     }
 

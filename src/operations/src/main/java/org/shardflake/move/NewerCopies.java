@@ -16,14 +16,14 @@ import org.shardflake.jdbc.Sql;
 
 /**
  * Protects copies that may be newer than the shards themselves: after a restore of the shards' server, or a failover to a standby
- * that was behind. Slots do not survive either, so a server that still has the move's slot has lost nothing.
+ * that was behind. A server that still has the move's slot, and not from its former primary, has lost nothing.
  */
 final class NewerCopies {
 
     private NewerCopies() {}
 
     /**
-     * Accepts a stream that has its slot, and copies without anything that the shards lack.
+     * Accepts a stream that is unbroken, and copies without anything that the shards lack.
      *
      * @param stream the stream from the shards to their copies
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
@@ -33,7 +33,7 @@ final class NewerCopies {
                 .filter(shard -> session.carrying(shard) == stream)
                 .map(MoveShard::shard)
                 .toList());
-        if (shards.isEmpty() || stream.hasSlot()) {
+        if (shards.isEmpty() || stream.isUnbroken()) {
             return;
         }
         Map<Integer, List<TableDifference>> newer = find(stream.publisher(), stream.subscriber(), shards);
@@ -41,7 +41,7 @@ final class NewerCopies {
         if (!newer.isEmpty()) {
             boolean anyMoved = !session.move().shardSet(ShardPhase.SWITCHED).isEmpty();
             throw new CopiesDifferException(
-                    "%1$s has lost the slot of move %2$d, as after a restore or a failover, and the copies of shards %3$s on %4$s have rows that it lacks or has with other values; nothing was removed. Write those rows to %1$s by hand; then, or if they are just older, run move cancel %5$s--uncompared"
+                    "%1$s has lost the slot of move %2$d, or got it in a failover, and the copies of shards %3$s on %4$s have rows that it lacks or has with other values; nothing was removed. Write those rows to %1$s by hand; then, or if they are just older, run move cancel %5$s--uncompared"
                             .formatted(
                                     stream.publisher().name(),
                                     session.taken().id(),

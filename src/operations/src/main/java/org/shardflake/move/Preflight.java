@@ -511,7 +511,7 @@ public final class Preflight {
         Savepoint before = subscriber.setSavepoint();
         try {
             Stream.createSubscription(
-                    subscriber, "shardflake_preflight", publisher.url().conninfo());
+                    subscriber, "shardflake_preflight", publisher.url().conninfo(), "");
             add(name, Outcome.OK, "%s connects to %s".formatted(subscribing.name(), publisher.name()), "");
         } catch (SQLException e) {
             subscriber.rollback(before);

@@ -14,6 +14,7 @@ import org.shardflake.jdbc.Sql;
 public final class Replication {
 
     private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
+    private static final int FAILOVER_SINCE = 170000;
     private static final String OBJECT_IN_USE = "55006";
     private static final String DROP_SLOT = "SELECT pg_drop_replication_slot(?)";
 
@@ -34,6 +35,22 @@ public final class Replication {
 
     static boolean hasSlot(Connection connection, String name) throws SQLException {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
+    }
+
+    /**
+     * Whether a slot came to this server in a failover, from a primary that kept it in step (PostgreSQL 17 and later). What the
+     * subscriber has confirmed may be missing here then, and the other way round.
+     */
+    static boolean hasFailedOver(Connection connection, String name) throws SQLException {
+        return Sql.isTrue(
+                connection,
+                "SELECT COALESCE((SELECT (to_jsonb(s) ->> 'synced')::boolean FROM pg_replication_slots s WHERE slot_name = ?), false)",
+                name);
+    }
+
+    /** Whether slots can be kept in step on standbys. */
+    static boolean hasFailover(Connection connection) throws SQLException {
+        return Sql.number(connection, "SELECT current_setting('server_version_num')::integer") >= FAILOVER_SINCE;
     }
 
     /** Removes an unused replication slot; after its subscription is dropped, a slot stays in use for a moment. */

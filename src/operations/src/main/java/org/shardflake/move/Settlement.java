@@ -91,7 +91,7 @@ final class Settlement {
                 .filter(shard -> shard.server().equals(move.target()))
                 .map(MoveShard::shard)
                 .toList());
-        if (onTarget.isEmpty() || session.reverse().hasSlot()) {
+        if (onTarget.isEmpty() || session.reverse().isUnbroken()) {
             return; // The target is where the cutover went.
         }
         Map<Integer, Long> got = session.target().gotShards();

@@ -27,7 +27,7 @@ final class Stream {
 
     private static final String CREATE_SUBSCRIPTION = """
             DO $$ BEGIN EXECUTE format(
-                'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off)',
+                'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%2$s)',
                 current_setting('shardflake.conninfo')); END $$
             """;
 
@@ -106,11 +106,29 @@ final class Stream {
         return Replication.hasSlot(publisher.control(), name);
     }
 
+    /**
+     * Whether the slot is there and has been on this server from the beginning, so that nobody has lost what went through it. A slot
+     * that came here in a failover says nothing: the standby may have been behind.
+     */
+    boolean isUnbroken() throws SQLException {
+        return hasSlot() && !hasFailedOver();
+    }
+
+    /** Whether the publisher has failed over to a standby that has kept the slot. */
+    boolean hasFailedOver() throws SQLException {
+        return Replication.hasFailedOver(publisher.control(), name);
+    }
+
     /** Creates the slot, once transactions that have written on the publisher have ended, and equal marks on both sides. */
     void createSlot() throws SQLException {
         if (!hasSlot()) {
             equalMarks();
-            Sql.call(publisher.control(), "SELECT pg_create_logical_replication_slot(?, 'pgoutput')", name);
+            Sql.call(
+                    publisher.control(),
+                    Replication.hasFailover(publisher.control())
+                            ? "SELECT pg_create_logical_replication_slot(?, 'pgoutput', failover => true)"
+                            : "SELECT pg_create_logical_replication_slot(?, 'pgoutput')",
+                    name);
         }
     }
 
@@ -141,9 +159,20 @@ final class Stream {
         Connection connection = subscriber.control();
         Sql.inTransaction(connection, () -> {
             Sql.execute(connection, subscriber.checkClaim());
-            createSubscription(connection, name, publisher.server().url().conninfo());
+            createSubscription(connection, name, publisher.server().url().conninfo(), safely());
             return true;
         });
+    }
+
+    /**
+     * Options for servers that fail over. The slot and the subscription must agree that standbys keep the slot. A subscriber with
+     * synchronous standbys waits for them before it confirms what they might otherwise lack when one of them takes over.
+     */
+    private String safely() throws SQLException {
+        Connection connection = subscriber.control();
+        boolean keepsSlots = Replication.hasFailover(connection) && Replication.hasFailover(publisher.control());
+        boolean waits = Sql.isTrue(connection, "SELECT current_setting('synchronous_standby_names') <> ''");
+        return (keepsSlots ? ", failover = true" : "") + (waits ? ", synchronous_commit = on" : "");
     }
 
     /**
@@ -151,7 +180,8 @@ final class Stream {
      *
      * <p>The server would write the connection string, with a password, into its log, and into the context of its messages.
      */
-    static void createSubscription(Connection connection, String name, String conninfo) throws SQLException {
+    static void createSubscription(Connection connection, String name, String conninfo, String options)
+            throws SQLException {
         if (Sql.isTrue(connection, "SELECT current_setting('is_superuser')::boolean")) {
             Sql.execute(
                     connection,
@@ -159,7 +189,7 @@ final class Stream {
         }
         Sql.call(connection, "SELECT set_config('shardflake.conninfo', ?, true)", conninfo);
         try {
-            Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name));
+            Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, options));
         } catch (SQLException e) {
             throw new SQLException(Sql.message(e), e.getSQLState());
         }

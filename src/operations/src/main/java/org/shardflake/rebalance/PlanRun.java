@@ -11,6 +11,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.move.MovePhase;
 import org.shardflake.rebalance.RebalancePlan.Move;
 
 /**
@@ -44,14 +45,14 @@ public final class PlanRun {
     }
 
     /**
-     * Carries out the unfinished moves, reading the shard map again before each of them.
+     * Finishes the plan's interrupted moves, then carries out what is left, reading the shard map again before each of them.
      *
      * @param done receives each move when its shards are on their target
      * @return how many shards were moved
      * @throws RebalanceRefusedException as {@link #pending()}, possibly in the middle of the plan
      */
     public int run(MoveRunner runner, Consumer<Move> done) throws InterruptedException {
-        int moved = 0;
+        int moved = finishInterrupted(runner);
         for (Move move : pending()) {
             Move rest = rest(move, catalog.load());
             if (rest.shards().isEmpty()) {
@@ -63,6 +64,24 @@ public final class PlanRun {
             done.accept(rest);
         }
         return moved;
+    }
+
+    private int finishInterrupted(MoveRunner runner) throws InterruptedException {
+        int moved = 0;
+        for (org.shardflake.move.Move begun : runner.unfinished()) {
+            if (begun.phase() != MovePhase.CANCELLING
+                    && plan.moves().stream().anyMatch(move -> isPartOf(begun, move))) {
+                runner.finish(begun);
+                moved += begun.shards().size();
+            }
+        }
+        return moved;
+    }
+
+    private static boolean isPartOf(org.shardflake.move.Move begun, Move planned) {
+        return begun.source().equals(planned.from())
+                && begun.target().equals(planned.to())
+                && begun.shardSet().stream().allMatch(planned.shards()::contains);
     }
 
     private void requireDone(Move move) {

@@ -8,6 +8,12 @@
  *
  * <p>{@link org.shardflake.rebalance.RebalancePlanner} makes the plan, {@link org.shardflake.rebalance.RebalancePlanFile} keeps it
  * for review, {@link org.shardflake.rebalance.PlanRun} carries it out.
+ *
+ * <pre>{@code
+ * ShardMap map = ShardCatalog.at(catalog).load();
+ * RebalancePlan plan = RebalancePlanner.plan(map, shard -> 0, RebalanceSettings.by(RebalanceBy.COUNT));
+ * new PlanRun(plan, ShardCatalog.at(catalog)).run(MoveRunner.with(mover, "rebalanced"), done -> {});
+ * }</pre>
  */
 @NullMarked
 package org.shardflake.rebalance;

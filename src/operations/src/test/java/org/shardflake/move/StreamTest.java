@@ -28,7 +28,7 @@ class StreamTest {
             connection.setAutoCommit(false);
 
             Throwable refused = catchThrowable(() -> Stream.createSubscription(
-                    connection, "shardflake_test", "host='localhost' port='1' password='geheim'"));
+                    connection, "shardflake_test", "host='localhost' port='1' password='geheim'", ""));
 
             StringWriter trace = new StringWriter();
             refused.printStackTrace(new PrintWriter(trace));
@@ -45,7 +45,7 @@ class StreamTest {
             String url = postgres.database(0).uri();
             connection.setAutoCommit(false);
 
-            Stream.createSubscription(connection, "shardflake_test", url);
+            Stream.createSubscription(connection, "shardflake_test", url, "");
 
             assertThat(Sql.list(
                             connection,

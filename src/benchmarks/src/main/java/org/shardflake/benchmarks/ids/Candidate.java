@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
 import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
-import org.shardflake.benchmarks.ids.IdComparison.Sizes;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.LongIdGenerator;
@@ -48,7 +47,7 @@ sealed interface Candidate {
     IdType type();
 
     /** As much of it all as the scheme can do in the time that others take. */
-    Sizes limit(Sizes sizes);
+    IdSizes limit(IdSizes sizes);
 
     /**
      * A scheme whose ids come from the DEFAULT of the column.
@@ -61,7 +60,7 @@ sealed interface Candidate {
             implements Candidate {
 
         @Override
-        public Sizes limit(Sizes sizes) {
+        public IdSizes limit(IdSizes sizes) {
             return sizes;
         }
     }
@@ -94,7 +93,7 @@ sealed interface Candidate {
         }
 
         @Override
-        public Sizes limit(Sizes sizes) {
+        public IdSizes limit(IdSizes sizes) {
             return switch (pace) {
                 case FULL, BY_CHANCE -> sizes;
                 case BOUNDED -> sizes.forBoundedPace();

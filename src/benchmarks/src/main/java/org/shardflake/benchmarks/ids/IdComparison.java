@@ -32,12 +32,12 @@ public final class IdComparison implements AutoCloseable {
 
     private final Servers servers;
     private final Connection connection;
-    private final Sizes sizes;
+    private final IdSizes sizes;
     private final List<Candidate> candidates = Candidates.all();
     private final Map<String, IdGenerator> generators = new LinkedHashMap<>();
     private final Results results = new Results(candidates);
 
-    private IdComparison(Servers servers, Sizes sizes) throws SQLException {
+    private IdComparison(Servers servers, IdSizes sizes) throws SQLException {
         this.servers = servers;
         this.sizes = sizes;
         this.connection = servers.connect();
@@ -52,7 +52,7 @@ public final class IdComparison implements AutoCloseable {
     /** Measures, prints the goals and writes {@code ids.md}. */
     public static void run() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "IdSchemes", "ids.");
-        Sizes sizes = Sizes.of(sizing);
+        IdSizes sizes = IdSizes.of(sizing);
         try (Servers servers = Servers.start();
                 IdComparison comparison = new IdComparison(servers, sizes);
                 Connection connection = servers.connect()) {
@@ -173,7 +173,8 @@ public final class IdComparison implements AutoCloseable {
         double index = Sql.number(connection, "SELECT pg_relation_size('%s')".formatted(candidate.index()));
         double density =
                 Sql.number(connection, "SELECT avg_leaf_density FROM pgstatindex('%s')".formatted(candidate.index()));
-        BulkInsert.Outcome later = new BulkInsert(connection, candidate, generator(candidate)).run(rows / Sizes.LATER);
+        BulkInsert.Outcome later =
+                new BulkInsert(connection, candidate, generator(candidate)).run(rows / IdSizes.LATER);
         results.sizes.put(
                 candidate.name(),
                 new Results.Size(
@@ -237,64 +238,6 @@ public final class IdComparison implements AutoCloseable {
         connection.close();
         if (!failures.isEmpty()) {
             throw failures.get(0);
-        }
-    }
-
-    /**
-     * How much is measured, by system properties {@code ids.*}.
-     *
-     * @param rounds of bulk inserts
-     * @param fastRounds of what takes less time and varies more
-     * @param ids made one after the other to see what one takes
-     * @param rows of the bulk insert
-     * @param drawn ids that 16 sessions make to see whether some are the same
-     * @param tickets what of each stands for the ticket servers, which take a commit for every id
-     * @param turnMillis of single-row inserts
-     * @param clockMillis before a clock misbehaves, and after it has been mended
-     */
-    record Sizes(
-            int rounds, int fastRounds, int ids, int rows, int drawn, int tickets, int turnMillis, int clockMillis) {
-
-        /** The bulk insert is followed by another, smaller by this factor. */
-        static final int LATER = 100;
-
-        /**
-         * The sizes of a whole run, unless system properties such as {@code ids.rows} say otherwise.
-         *
-         * @throws IllegalArgumentException if there is too little to measure
-         */
-        static Sizes of(Sizing sizing) {
-            return new Sizes(
-                    sizing.number("rounds", 5),
-                    sizing.number("fastRounds", 11),
-                    sizing.number("ids", 200_000),
-                    sizing.number("rows", 1_000_000, LATER),
-                    sizing.number("drawn", 3_200_000, Duplicates.SESSIONS),
-                    sizing.number("tickets", 16_000, LATER),
-                    sizing.number("turn", 500),
-                    sizing.number("clock", 1000));
-        }
-
-        /** The same with less where one generator can make 64 ids in a millisecond and no more. */
-        Sizes forBoundedPace() {
-            return new Sizes(rounds, fastRounds, part(ids), part(rows), drawn, tickets, turnMillis, clockMillis);
-        }
-
-        private static int part(int all) {
-            return Math.max(LATER, all / 5);
-        }
-
-        /** The same with no more than the ticket servers can do. */
-        Sizes forTickets() {
-            return new Sizes(
-                    rounds,
-                    fastRounds,
-                    Math.min(ids, part(tickets)),
-                    Math.min(rows, part(tickets)),
-                    Math.min(drawn, tickets),
-                    tickets,
-                    turnMillis,
-                    clockMillis);
         }
     }
 }

@@ -12,7 +12,6 @@ import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
 import org.shardflake.benchmarks.ids.ClockTrials.ClockTrial;
-import org.shardflake.benchmarks.ids.IdComparison.Sizes;
 import org.shardflake.benchmarks.ids.Results.Goals;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
@@ -28,14 +27,14 @@ final class IdPage {
     private static final long GAP_WORTH_MENTIONING = 200;
 
     private final Results results;
-    private final Sizes sizes;
+    private final IdSizes sizes;
 
-    private IdPage(Results results, Sizes sizes) {
+    private IdPage(Results results, IdSizes sizes) {
         this.results = results;
         this.sizes = sizes;
     }
 
-    static Report of(Results results, Sizes sizes, String machine, Sizing sizing) {
+    static Report of(Results results, IdSizes sizes, String machine, Sizing sizing) {
         return new IdPage(results, sizes).write(machine, sizing);
     }
 

@@ -24,7 +24,6 @@ import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.installation.Photos;
-import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.cluster.PostgresCluster;
@@ -48,7 +47,7 @@ record DumpComparison(Rounds seconds, long bytes, String notMeasured) {
     private static final int WARM_UP_ROUNDS = 1;
 
     /** Measures; the application's rows are spread evenly over the shards. */
-    static DumpComparison measure(PostgresCluster cluster, Sizes sizes) throws Exception {
+    static DumpComparison measure(PostgresCluster cluster, MoveSizes sizes) throws Exception {
         String obstacle = DumpAndRestore.obstacle(cluster.server(0));
         try (Installation installation = Installation.onFirst(cluster, "whole", 2, sizes.shards())) {
             installation.deploy(Photos.CHANGELOG);

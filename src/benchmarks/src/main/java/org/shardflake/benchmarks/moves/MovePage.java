@@ -7,7 +7,6 @@ package org.shardflake.benchmarks.moves;
 import java.util.ArrayList;
 import java.util.List;
 import org.shardflake.benchmarks.moves.MoveComparison.Results;
-import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
@@ -21,10 +20,10 @@ import org.shardflake.benchmarks.report.Target;
 final class MovePage {
 
     private final Results results;
-    private final Sizes sizes;
+    private final MoveSizes sizes;
     private final Report page = new Report("Moves: beside dump and restore");
 
-    MovePage(Results results, Sizes sizes) {
+    MovePage(Results results, MoveSizes sizes) {
         this.results = results;
         this.sizes = sizes;
     }

@@ -13,7 +13,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.shardflake.benchmarks.moves.CutoverPauses.Writes;
 import org.shardflake.benchmarks.moves.RollingProbe.Probe.Pause;
 
 /**

@@ -22,10 +22,9 @@ import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.benchmarks.router.Peer.Photo;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.install.Installation;
 import org.shardflake.server.ServerUrl;
-import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
@@ -71,8 +70,8 @@ final class PhotoServers {
                 .map(server -> new Server(server.name(), server.uri(Layout.DATABASE)))
                 .toList();
         PhotoServers prepared = new PhotoServers(cluster, new Layout(servers, shards, poolSize));
+        prepared.install();
         prepared.fill(rowsAShard);
-        prepared.initializeCatalog();
         for (int server = 0; server < servers.size(); server++) {
             prepared.load(server);
             prepared.copyForShardingSphere(server);
@@ -80,10 +79,7 @@ final class PhotoServers {
         return prepared;
     }
 
-    private void initializeCatalog() throws SQLException {
-        try (Connection connection = cluster.server(0).connect()) {
-            CatalogSchema.deploy(connection);
-        }
+    private void install() {
         ShardMap map =
                 ShardMap.initial(new Sharding(layout.shards()), IdLayout.DEFAULT, layout.servers(), Spread.ROUND_ROBIN);
         for (int shard = 0; shard < layout.shards(); shard++) {
@@ -91,17 +87,11 @@ final class PhotoServers {
                 throw new IllegalStateException("shard %d is elsewhere than the candidates think".formatted(shard));
             }
         }
-        ShardCatalog.at(ServerUrl.parse(layout.servers().get(0).url())).initialize(map, "a benchmark");
+        Installation.at(ServerUrl.parse(layout.servers().get(0).url())).create(map, "a benchmark");
     }
 
     /** All servers at once, so that the newest rows are those of many shards of each. */
-    private void fill(int rowsAShard) throws SQLException, InterruptedException, ExecutionException {
-        for (int server = 0; server < layout.servers().size(); server++) {
-            // Liquibase runs once at a time in a JVM.
-            try (Connection connection = cluster.server(server).connect()) {
-                FunctionLibrary.deploy(connection);
-            }
-        }
+    private void fill(int rowsAShard) throws InterruptedException, ExecutionException {
         ExecutorService executor = Executors.newFixedThreadPool(layout.servers().size());
         List<Future<?>> filling = new ArrayList<>();
         for (int server = 0; server < layout.servers().size(); server++) {

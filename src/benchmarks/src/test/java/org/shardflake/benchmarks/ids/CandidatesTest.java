@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.shardflake.benchmarks.ids.IdComparison.Sizes;
 import org.shardflake.scheme.Schemes;
 
 class CandidatesTest {
@@ -30,12 +29,12 @@ class CandidatesTest {
 
     @Test
     void oneWhoseIdsComeOneByOneMakesFewer() {
-        Sizes sizes = new Sizes(5, 11, 200_000, 1_000_000, 3_200_000, 16_000, 500, 1000);
+        IdSizes sizes = new IdSizes(5, 11, 200_000, 1_000_000, 3_200_000, 16_000, 500, 1000);
 
         assertThat(DuplicatesTest.candidate("serial").limit(sizes)).isEqualTo(sizes);
         assertThat(DuplicatesTest.candidate("uniqueid").limit(sizes))
-                .isEqualTo(new Sizes(5, 11, 40_000, 200_000, 3_200_000, 16_000, 500, 1000));
+                .isEqualTo(new IdSizes(5, 11, 40_000, 200_000, 3_200_000, 16_000, 500, 1000));
         assertThat(DuplicatesTest.candidate("tickets").limit(sizes))
-                .isEqualTo(new Sizes(5, 11, 3200, 3200, 16_000, 16_000, 500, 1000));
+                .isEqualTo(new IdSizes(5, 11, 3200, 3200, 16_000, 16_000, 500, 1000));
     }
 }

@@ -1,0 +1,59 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/** Whether the URLs for applications lead to the servers that have them. */
+final class ApplicationUrlFindings {
+
+    private static final String CHECK = "application-url";
+
+    private ApplicationUrlFindings() {}
+
+    /** @param urls by the name of the server */
+    static List<Finding> of(Knowledge knowledge, Map<String, ServerUrl> urls) {
+        List<Finding> findings = new ArrayList<>();
+        knowledge.facts().forEach((server, facts) -> {
+            ServerUrl url = urls.get(server);
+            if (url != null) {
+                find(server, facts.identity(), url).ifPresent(findings::add);
+            }
+        });
+        return findings;
+    }
+
+    /** Reads only, so a pooler will do. */
+    private static Optional<Finding> find(String server, String identity, ServerUrl url) {
+        try (Connection connection = url.toRead(() -> {}).connect("shardflake doctor")) {
+            return ServerFacts.identity(connection).equals(identity)
+                    ? Optional.empty()
+                    : Optional.of(Finding.of(
+                            PROBLEM,
+                            server,
+                            CHECK,
+                            "has %s as its URL for applications, which leads to another database".formatted(url),
+                            "shardflake server change %s --application-url URL".formatted(server)));
+        } catch (SQLException e) {
+            return Optional.of(Finding.of(
+                    WARNING,
+                    server,
+                    CHECK,
+                    "has %s as its URL for applications, where this user cannot look: %s"
+                            .formatted(url, Sql.message(e)),
+                    "nothing, if only applications may log in there; otherwise see that the pooler runs"));
+        }
+    }
+}
