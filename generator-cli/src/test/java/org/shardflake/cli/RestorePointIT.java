@@ -167,7 +167,7 @@ class RestorePointIT {
             for (int client = 0; client < clients; client++) {
                 boolean pauses = client % 2 == 0;
                 int first = client;
-                threads.submit(() -> run(first, pauses));
+                threads.execute(() -> run(first, pauses));
             }
         }
 
@@ -213,8 +213,8 @@ class RestorePointIT {
     /** Makes the point while half of the clients pause; then everybody writes more, and shards move. */
     private Before makePoint(String name, Load load, String... moveAfter) throws InterruptedException {
         load.awaitMore(300);
-        load.pause.writeLock().lock();
         Set<Long> before;
+        load.pause.writeLock().lock();
         try {
             before = Set.copyOf(load.acknowledged);
             succeed("restore-point", name, "--patience=2m");

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Map;
 import liquibase.resource.ClassLoaderResourceAccessor;
 
@@ -33,6 +34,9 @@ public final class CatalogSchema {
                        AND t.tgrelid::regclass::text LIKE 'shardflake_catalog.%') = 10
             """;
 
+    private static final ClassLoaderResourceAccessor RESOURCES =
+            new ClassLoaderResourceAccessor(CatalogSchema.class.getClassLoader());
+
     private CatalogSchema() {}
 
     /**
@@ -47,12 +51,7 @@ public final class CatalogSchema {
         try (DeployLock lock = DeployLock.take(connection)) {
             check(connection);
             lock.execute("CREATE SCHEMA IF NOT EXISTS " + SCHEMA);
-            LiquibaseRun.update(
-                    connection,
-                    new ClassLoaderResourceAccessor(CatalogSchema.class.getClassLoader()),
-                    CHANGELOG,
-                    SCHEMA,
-                    Map.of());
+            LiquibaseRun.update(connection, RESOURCES, CHANGELOG, SCHEMA, Map.of());
             connection.setAutoCommit(true);
             verify(connection);
         }
@@ -65,6 +64,35 @@ public final class CatalogSchema {
      */
     public static void check(Connection connection) throws SQLException {
         SqlVersion.CATALOG.refuseNewer(connection);
+    }
+
+    /** The version of the schema that this program deploys; it goes up whenever the schema changes. */
+    public static int version() {
+        return SqlVersion.CATALOG.own();
+    }
+
+    /** The version of the schema in a database: 0 if there is none, or one from before versions were counted. */
+    public static int version(Connection connection) throws SQLException {
+        return SqlVersion.CATALOG.deployed(connection);
+    }
+
+    /**
+     * The changesets that a deployment would apply, by id, or {@code all}.
+     *
+     * @param connection a connection with no transaction open; left open, in auto-commit mode
+     * @throws NewerVersionException if the database has a newer version of the schema
+     */
+    public static List<String> missing(Connection connection) throws SQLException {
+        check(connection);
+        try (Statement statement = connection.createStatement();
+                ResultSet history =
+                        statement.executeQuery("SELECT to_regclass('shardflake_catalog.databasechangelog') IS NULL")) {
+            history.next();
+            if (history.getBoolean(1)) {
+                return List.of("all");
+            }
+        }
+        return LiquibaseRun.missing(connection, RESOURCES, CHANGELOG, SCHEMA, Map.of());
     }
 
     /** Asks the catalog, since Liquibase's success is no proof that the objects are there. */

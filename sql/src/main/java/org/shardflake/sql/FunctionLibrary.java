@@ -9,6 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -120,12 +121,25 @@ public final class FunctionLibrary {
         if (CURRENT.contains(history)) {
             return true;
         }
-        boolean isCurrent =
-                LiquibaseRun.isCurrent(connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch.getAsLong()));
+        boolean isCurrent = missing(connection).isEmpty();
         if (isCurrent) {
             CURRENT.add(history);
         }
         return isCurrent;
+    }
+
+    /**
+     * The changesets that a deployment would apply, by id, or {@code all}.
+     *
+     * @param connection a connection with no transaction open; left open, in auto-commit mode
+     * @throws NewerVersionException if the database has a newer version of the library
+     */
+    public static List<String> missing(Connection connection) throws SQLException {
+        SqlVersion.LIBRARY.refuseNewer(connection);
+        OptionalLong epoch = recordedEpoch(connection);
+        return epoch.isEmpty()
+                ? List.of("all")
+                : LiquibaseRun.missing(connection, RESOURCES, CHANGELOG, "shardflake", parameters(epoch.getAsLong()));
     }
 
     /** The changesets Liquibase has recorded: of equal histories, all are current or none is. */

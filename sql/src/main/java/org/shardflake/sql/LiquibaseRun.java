@@ -6,6 +6,7 @@ package org.shardflake.sql;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.ReentrantLock;
@@ -19,6 +20,7 @@ import liquibase.UpdateSummaryEnum;
 import liquibase.UpdateSummaryOutputEnum;
 import liquibase.analytics.configuration.AnalyticsArgs;
 import liquibase.changelog.ChangeLogParameters;
+import liquibase.changelog.ChangeSet;
 import liquibase.command.CommandScope;
 import liquibase.command.core.ReleaseLocksCommandStep;
 import liquibase.command.core.UpdateCommandStep;
@@ -83,8 +85,8 @@ public final class LiquibaseRun {
         }
     }
 
-    /** Whether the history in {@code historySchema} has everything of a changelog in its current form. */
-    static boolean isCurrent(
+    /** The changesets of a changelog that the history in {@code historySchema} lacks in their current form. */
+    static List<String> missing(
             Connection connection,
             ResourceAccessor resources,
             String changelog,
@@ -99,9 +101,9 @@ public final class LiquibaseRun {
                 database.setLiquibaseSchemaName(historySchema);
                 Liquibase liquibase = new Liquibase(changelog, resources, database);
                 parameters.forEach(liquibase::setChangeLogParameter);
-                return liquibase
-                        .listUnrunChangeSets(new Contexts(), new LabelExpression())
-                        .isEmpty();
+                return liquibase.listUnrunChangeSets(new Contexts(), new LabelExpression()).stream()
+                        .map(ChangeSet::getId)
+                        .toList();
             });
         } catch (Exception e) {
             throw new DeploymentException("could not compare " + changelog + ": " + e.getMessage(), e);

@@ -66,7 +66,7 @@ public final class SchemaChecks implements AutoCloseable {
                 SchemaLock.take(connection, target.server(), LOCK_PATIENCE);
                 if (!FunctionLibrary.isCurrent(connection)) {
                     throw new DeployRefusedException(
-                            "the function library of %s is of another version; bring it up to date with schema deploy"
+                            "the function library of %s is of another version; bring it up to date with shardflake upgrade"
                                     .formatted(target.server()));
                 }
             }

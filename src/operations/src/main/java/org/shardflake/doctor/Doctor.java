@@ -5,6 +5,7 @@
 package org.shardflake.doctor;
 
 import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -27,6 +28,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
+import org.shardflake.sql.CatalogSchema;
 
 /** Examines the servers of a shard map while they are in use. */
 public final class Doctor {
@@ -83,6 +85,7 @@ public final class Doctor {
             findings.addAll(HostFindings.of(urls));
             findings.addAll(InboundFindings.of(knowledge, access));
             findings.addAll(TableFindings.of(knowledge, access));
+            addCatalogVersion(findings);
             return findings;
         });
     }
@@ -148,6 +151,20 @@ public final class Doctor {
         mapInDoubt = verdicts.isMapInDoubt() || !knowledge.unknownMoves().isEmpty();
         findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
         findings.addAll(MoveFindings.of(knowledge, access, mover, !verdicts.isMapInDoubt() && !verdicts.isAnyLost()));
+    }
+
+    private void addCatalogVersion(List<Finding> findings) throws SQLException {
+        try (Connection connection = catalogUrl.connect("shardflake doctor")) {
+            int version = CatalogSchema.version(connection);
+            if (version < CatalogSchema.version()) {
+                findings.add(Finding.of(
+                        WARNING,
+                        "catalog",
+                        "catalog-version",
+                        "is of version %d, and this command brings %d".formatted(version, CatalogSchema.version()),
+                        "bring it up to date with shardflake upgrade"));
+            }
+        }
     }
 
     private Knowledge ask(List<Finding> findings) throws SQLException, InterruptedException {

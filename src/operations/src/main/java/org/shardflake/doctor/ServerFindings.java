@@ -125,7 +125,7 @@ final class ServerFindings {
                             server,
                             "function-library",
                             "has a function library of another version",
-                            "bring it up to date with --fix, or with shardflake schema deploy")
+                            "bring it up to date with --fix, or with shardflake upgrade")
                     .with(() -> access.onServer(server, connection -> FunctionLibrary.deploy(connection, epoch))));
         }
     }

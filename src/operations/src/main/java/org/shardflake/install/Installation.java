@@ -5,8 +5,6 @@
 package org.shardflake.install;
 
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,7 +28,6 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
-import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
@@ -200,28 +197,22 @@ public final class Installation {
         run(catalog, CatalogSchema::deploy);
     }
 
+    /**
+     * Prepares to bring the function library of every server and the catalog up to date. Changes nothing; the caller closes it.
+     *
+     * @throws ShardflakeException if a server cannot be reached, has another epoch, or is worked on by another command
+     */
+    public Upgrade upgrade() {
+        return Upgrade.prepare(catalog, urls);
+    }
+
     private void deployLibrary(Server server, IdLayout layout) {
         run(urls.apply(server), connection -> FunctionLibrary.deploy(connection, layout.epochMillis()));
     }
 
-    @FunctionalInterface
-    private interface Work {
-        void run(Connection connection) throws SQLException;
-    }
-
-    private static void run(ServerUrl server, Work work) {
-        Connection connected;
-        try {
-            connected = server.connect("shardflake");
-        } catch (SQLException e) {
-            throw ServerFailedException.connecting(server, e);
-        }
-        try (Connection connection = connected) {
-            work.run(connection);
-        } catch (SQLException e) {
-            throw ServerFailedException.statement(server, e);
-        } catch (DeploymentException e) {
-            throw ServerFailedException.deploying(server, e);
+    private static void run(ServerUrl server, ServerWork.Task task) {
+        try (ServerWork work = ServerWork.connect(server)) {
+            work.run(task);
         }
     }
 }

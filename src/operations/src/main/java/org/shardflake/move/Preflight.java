@@ -192,7 +192,7 @@ public final class Preflight {
                 library
                         ? "%s has the functions that a move needs".formatted(source.name())
                         : "the function library of %s is older than moves".formatted(source.name()),
-                library ? "" : "bring it up to date with shardflake schema deploy");
+                library ? "" : "bring it up to date with shardflake upgrade");
     }
 
     /** The library draws ids as its owner, for whom the sequences of the shards have to be. */

@@ -1,0 +1,183 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.install;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.shardflake.Server;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.deploy.SchemaLock;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveServer;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.CatalogSchema;
+import org.shardflake.sql.FunctionLibrary;
+
+/**
+ * Brings an installation that an older Shardflake made up to this one's function library and catalog, while applications use it. After
+ * an interruption, prepare and run it again to continue. {@link Installation#upgrade()} is the way in.
+ *
+ * <p>The servers come first, and the catalog last, as when an installation is made: a catalog of the new version says that all servers
+ * have the new library. Nobody changes the schema of a shard or begins a move until this is closed. Not thread-safe.
+ */
+public final class Upgrade implements AutoCloseable {
+
+    /** What the catalog is called among the servers. */
+    public static final String CATALOG = "catalog";
+
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
+
+    /**
+     * What one database gets.
+     *
+     * @param server its name in the shard map, or {@link #CATALOG}
+     * @param from the version that it has, 0 if none
+     * @param to the version that it gets
+     * @param changes the changesets that it lacks, by id
+     */
+    public record Step(String server, int from, int to, List<String> changes) {
+
+        public Step {
+            changes = List.copyOf(changes);
+        }
+
+        public boolean isNeeded() {
+            return !changes.isEmpty();
+        }
+    }
+
+    private final ServerUrl catalogUrl;
+    private final Map<String, ServerUrl> urls = new LinkedHashMap<>();
+    private final Map<String, ServerWork> servers = new LinkedHashMap<>();
+    private final List<ServerWork> opened;
+    private final List<Step> steps = new ArrayList<>();
+    private final List<Move> moves;
+    private final ServerWork catalog;
+    private long epochMillis;
+
+    private Upgrade(ServerUrl catalogUrl, Function<Server, ServerUrl> urls, List<ServerWork> opened) {
+        this.catalogUrl = catalogUrl;
+        this.opened = opened;
+        ShardCatalog.at(catalogUrl).version(); // refuses if there is no map
+        this.catalog = open(catalogUrl);
+        catalog.run(connection -> readServers(connection, urls));
+        this.urls.forEach((name, url) -> servers.put(name, open(url)));
+        this.moves = Mover.moves(catalogUrl);
+        refuseMoves();
+        servers.forEach(this::examine);
+        catalog.run(connection -> steps.add(new Step(
+                CATALOG,
+                CatalogSchema.version(connection),
+                CatalogSchema.version(),
+                CatalogSchema.missing(connection))));
+    }
+
+    /** @see Installation#upgrade() */
+    static Upgrade prepare(ServerUrl catalog, Function<Server, ServerUrl> urls) {
+        List<ServerWork> opened = new ArrayList<>();
+        try {
+            return new Upgrade(catalog, urls, opened);
+        } catch (RuntimeException e) {
+            opened.forEach(ServerWork::close);
+            throw e;
+        }
+    }
+
+    private ServerWork open(ServerUrl url) {
+        ServerWork work = ServerWork.connect(url);
+        opened.add(work);
+        // Applications wait behind whoever waits for a table.
+        work.run(connection -> Sql.execute(connection, "SET lock_timeout = '2s'"));
+        return work;
+    }
+
+    /** Asks for no more than what catalogs of all versions have. */
+    private void readServers(Connection connection, Function<Server, ServerUrl> toUrl) throws SQLException {
+        epochMillis = Sql.number(connection, "SELECT epoch_ms FROM shardflake_catalog.installation");
+        Sql.list(
+                        connection,
+                        "SELECT name, url FROM shardflake_catalog.server ORDER BY name",
+                        row -> new Server(row.getString(1), row.getString(2)))
+                .forEach(server -> urls.put(server.name(), toUrl.apply(server)));
+    }
+
+    private void examine(String name, ServerWork server) {
+        server.run(connection -> {
+            SchemaLock.take(connection, name, LOCK_PATIENCE);
+            FunctionLibrary.check(connection, epochMillis);
+            steps.add(new Step(
+                    name,
+                    FunctionLibrary.version(connection),
+                    FunctionLibrary.version(),
+                    FunctionLibrary.missing(connection)));
+        });
+    }
+
+    /** A command that works on a move would meet functions of both versions. */
+    private void refuseMoves() {
+        Mover mover = new Mover(
+                catalogUrl,
+                name -> new MoveServer(name, Objects.requireNonNull(urls.get(name))),
+                MoveSettings.DEFAULT,
+                MoveListener.NONE);
+        for (Move move : moves) {
+            if (mover.isTakenUp(move.id())) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "a command works on move %d; nothing was changed".formatted(move.id()),
+                        "wait until it is done, or stop it with Ctrl-C and go on with the move after the upgrade",
+                        null);
+            }
+        }
+    }
+
+    /** What every server gets, and last the catalog. */
+    public List<Step> steps() {
+        return List.copyOf(steps);
+    }
+
+    /** Moves that are under way, which the new version goes on with. */
+    public List<Move> moves() {
+        return moves;
+    }
+
+    /**
+     * Brings up to date what is not.
+     *
+     * @param done receives each step that was needed, when it is done
+     */
+    public void run(Consumer<Step> done) {
+        for (Step step : steps) {
+            if (step.isNeeded()) {
+                ServerWork server = servers.get(step.server());
+                if (server == null) {
+                    catalog.run(CatalogSchema::deploy);
+                } else {
+                    server.run(connection -> FunctionLibrary.deploy(connection, epochMillis));
+                }
+                done.accept(step);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        opened.forEach(ServerWork::close);
+    }
+}
