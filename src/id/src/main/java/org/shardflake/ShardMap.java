@@ -107,7 +107,7 @@ public final class ShardMap {
 
     private static void requireOwn(String url, Server server, Map<String, Server> byUrl) {
         Server twin = byUrl.put(url, server);
-        if (twin != null && twin != server) {
+        if (twin != null && !twin.name().equals(server.name())) {
             throw new IllegalArgumentException(
                     "servers %s and %s have the same URL %s".formatted(twin.name(), server.name(), url));
         }

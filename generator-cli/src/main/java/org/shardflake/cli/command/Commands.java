@@ -54,6 +54,7 @@ public final class Commands {
                         "reconcile",
                         "restore-point",
                         "upgrade",
+                        "grants",
                         "id",
                         "config",
                         "completion");
@@ -85,6 +86,7 @@ public final class Commands {
             case "reconcile" -> new ReconcileCommand();
             case "restore-point" -> new RestorePointCommand();
             case "upgrade" -> new UpgradeCommand();
+            case "grants" -> new GrantsCommand();
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();
             case "completion" -> new CompletionCommand();

@@ -214,6 +214,9 @@ class EmbeddedServer extends ClusterServer {
             // No socket files in a shared temporary directory.
             append(configuration, "unix_socket_directories", "");
             Files.writeString(data.resolve("postgresql.conf"), configuration, StandardOpenOption.APPEND);
+            Path access = data.resolve("pg_hba.conf");
+            Files.writeString(
+                    access, "host all +" + ManagedRole.BY_PASSWORD + " all scram-sha-256\n" + Files.readString(access));
         } catch (IOException e) {
             throw new PostgresClusterException("cannot set up " + this + " in " + data + ": " + e, e);
         }

@@ -11,6 +11,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
 
 /**
  * The database that a {@link PostgresExtension} made for a test class on one server, and drops after it.
@@ -20,6 +22,7 @@ import java.util.List;
 public final class TestDatabase {
     private final PostgresServer server;
     private final String name;
+    private final Optional<ManagedRole> role = SystemProperties.role();
 
     private TestDatabase(PostgresServer server, String name) {
         this.server = server;
@@ -41,9 +44,28 @@ public final class TestDatabase {
         return server.jdbcUrl(name);
     }
 
-    /** Its libpq URI with the superuser and, if there is one, the password. */
+    /** Who uses it: the superuser, or the {@link ManagedRole} of the system property {@code postgres.role}. */
+    public String user() {
+        return role.map(ManagedRole::user).orElse(server.user());
+    }
+
+    /** The user's password, empty when none is needed. */
+    public String password() {
+        return role.map(ManagedRole::password).orElse(server.password());
+    }
+
+    /** Its libpq URI with the user and, if there is one, the password. */
     public String uri() {
-        return server.uri(name);
+        return uri(user(), password());
+    }
+
+    /** Its libpq URI with another role. */
+    public String uri(String user, String password) {
+        return server.uri(name)
+                .replaceFirst(
+                        "//[^@/]*@",
+                        Matcher.quoteReplacement("//" + ClusterServer.encode(user)
+                                + (password.isEmpty() ? "" : ":" + ClusterServer.encode(password)) + "@"));
     }
 
     /** Opens a connection as superuser. */
@@ -66,7 +88,20 @@ public final class TestDatabase {
                 Statement statement = connection.createStatement()) {
             statement.execute("CREATE DATABASE \"" + name + "\" TEMPLATE template0");
         }
-        return new TestDatabase(server, name);
+        TestDatabase database = new TestDatabase(server, name);
+        database.giveToRole();
+        return database;
+    }
+
+    private void giveToRole() throws SQLException {
+        if (role.isPresent()) {
+            role.get().create(server);
+            try (Connection connection = server.connect();
+                    Statement statement = connection.createStatement()) {
+                statement.execute(
+                        "ALTER DATABASE \"" + name + "\" OWNER TO " + role.get().user());
+            }
+        }
     }
 
     /** Copies the database to another name on the same server; nobody may be connected to it meanwhile. */
@@ -87,6 +122,7 @@ public final class TestDatabase {
                     Statement statement = connection.createStatement()) {
                 statement.execute("CREATE DATABASE \"" + database.name + "\" TEMPLATE \"" + original + "\"");
             }
+            database.giveToRole();
         }
     }
 

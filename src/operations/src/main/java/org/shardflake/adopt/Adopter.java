@@ -109,7 +109,7 @@ public final class Adopter implements AutoCloseable {
      *
      * @param oldDatabase the database of the table, where progress is recorded too; the login owns the table
      * @param installation the installation of the map
-     * @param urls how to reach a server of the map; the login may set {@code session_replication_role}
+     * @param urls how to reach a server of the map; the login acts for the owner of the tables
      * @throws AdoptRefusedException if there are no such tables
      */
     public static Adopter open(
@@ -165,9 +165,21 @@ public final class Adopter implements AutoCloseable {
                                 .formatted(missing.size(), server.server(), into, missing.get(0)),
                         "create it on all shards with shardflake schema deploy");
             }
+            refuseFiring(server);
         }
         return TableFacts.find(servers.all().get(0).connection(), servers.example())
                 .orElseThrow();
+    }
+
+    /** Rows come in any order, and one that has changed is removed and written again. */
+    private void refuseFiring(ShardTables server) throws SQLException {
+        List<String> firing = server.isSilenced() ? List.of() : server.firing();
+        if (!firing.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "%s would fire for each row brought into %s, and this role may not set session_replication_role on %s"
+                            .formatted(String.join(", ", firing), into, server.server()),
+                    "GRANT SET ON PARAMETER session_replication_role there; where nobody can, deploy foreign keys and triggers after the tables are adopted");
+        }
     }
 
     /**

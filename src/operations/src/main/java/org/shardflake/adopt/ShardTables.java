@@ -37,6 +37,8 @@ final class ShardTables implements AutoCloseable {
 
     private static final int BUFFER = 1 << 16;
 
+    private static final String SILENCE = "SET LOCAL session_replication_role = replica";
+
     private final String server;
     private final Connection connection;
     private final ShardSet shards;
@@ -44,6 +46,7 @@ final class ShardTables implements AutoCloseable {
     private final TreeSet<Integer> staged = new TreeSet<>();
     private final byte[] buffer = new byte[BUFFER];
     private int buffered;
+    private @Nullable Boolean isSilenced;
     private @Nullable CopyIn copy;
 
     /** @param table without a schema, as written in SQL */
@@ -78,6 +81,39 @@ final class ShardTables implements AutoCloseable {
                 row -> row.getString(1),
                 shards,
                 table);
+    }
+
+    /** Whether triggers and foreign keys do not fire for what is written here, which not every role may demand. */
+    boolean isSilenced() throws SQLException {
+        if (isSilenced == null) {
+            isSilenced = maySilence();
+        }
+        return isSilenced;
+    }
+
+    private boolean maySilence() throws SQLException {
+        try {
+            Sql.execute(connection, SILENCE.replace("LOCAL ", "") + "; RESET session_replication_role");
+            return true;
+        } catch (SQLException e) {
+            if (!Sql.isNotAllowed(e)) {
+                throw e;
+            }
+            return false;
+        }
+    }
+
+    /** What would fire for rows that are written, the fence aside. */
+    List<String> firing() throws SQLException {
+        return Sql.list(connection, """
+                WITH own AS (SELECT c.oid FROM unnest(?::text[]) s JOIN pg_class c ON c.oid = to_regclass(s || '.' || ?))
+                SELECT DISTINCT 'foreign key ' || quote_ident(conname) FROM pg_constraint
+                 WHERE contype = 'f' AND (conrelid IN (SELECT oid FROM own) OR confrelid IN (SELECT oid FROM own))
+                 UNION
+                SELECT DISTINCT 'trigger ' || quote_ident(tgname) FROM pg_trigger
+                 WHERE tgrelid IN (SELECT oid FROM own) AND NOT tgisinternal AND tgenabled <> 'D' AND tgfoid <> to_regproc('shardflake.fence_write')
+                 ORDER BY 1
+                """, row -> row.getString(1), shards, table);
     }
 
     /** The columns that checks tie to their shard, read in the first shard: they are the same in all. */
@@ -191,12 +227,14 @@ final class ShardTables implements AutoCloseable {
 
     /** Changes the tables of some shards in one transaction, if this server takes their writes. */
     private void change(List<Integer> some, String settings, IntFunction<String> statements) throws SQLException {
+        String silence = isSilenced() ? SILENCE + "; " : "";
         String tables = some.stream().map(this::table).collect(joining(", "));
         Sql.inTransaction(connection, () -> {
             Sql.execute(
                     connection,
                     settings
-                            + "SET LOCAL session_replication_role = replica; SET LOCAL lock_timeout = '10s'; LOCK TABLE "
+                            + silence
+                            + "SET LOCAL lock_timeout = '10s'; LOCK TABLE "
                             + tables + " IN ROW EXCLUSIVE MODE");
             refuseFenced(some);
             Sql.execute(connection, some.stream().map(statements::apply).collect(joining(";\n")));
@@ -205,7 +243,7 @@ final class ShardTables implements AutoCloseable {
     }
 
     /**
-     * The tables are locked: a fence that is down now cannot go up before the transaction ends. It must be checked, since triggers do
+     * The tables are locked: a fence that is down now cannot go up before the transaction ends. It must be checked, since triggers may
      * not fire in this session.
      */
     private void refuseFenced(List<Integer> some) throws SQLException {

@@ -28,8 +28,10 @@ final class CarriedProperties {
     private static final List<String> PREFIXES =
             List.of("owner of ", "privileges of ", "default privileges for ", "comment on ");
 
+    private static final int OWNER_OF_SCHEMA = 0;
     private static final int OWNERS = 1;
-    private static final int COMMENTS = 5;
+    private static final int PRIVILEGES_OF_SCHEMA = 2;
+    private static final int COMMENTS = 6;
 
     private final Connection source;
     private final Connection target;
@@ -53,16 +55,27 @@ final class CarriedProperties {
     void carry(int shard) throws SQLException {
         List<Property> wanted = read(source, shard);
         List<Property> there = read(target, shard);
-        carry(only(wanted, turn -> turn == OWNERS), only(there, turn -> turn == OWNERS));
-        there = read(target, shard); // a new owner gets the privileges of the old one
-        List<Property> privileges = only(wanted, turn -> turn > OWNERS && turn < COMMENTS);
-        List<Property> privilegesThere = only(there, turn -> turn > OWNERS && turn < COMMENTS);
-        if (!values(privileges).equals(values(privilegesThere))) {
-            // All of them, since revoking a table's privileges also revokes those of its columns.
-            run(privilegesThere.stream().flatMap(property -> property.clear().stream()));
-            run(privileges.stream().flatMap(property -> property.put().stream()));
+        // The schema first, in which an owner of what is there has to be allowed to create something.
+        for (int owners = OWNER_OF_SCHEMA; owners <= OWNERS; owners++) {
+            int now = owners;
+            carry(only(wanted, turn -> turn == now), only(there, turn -> turn == now));
         }
+        there = read(target, shard); // a new owner gets the privileges of the old one
+        // The schema's at once and first, without which nobody but a superuser could name what is in it.
+        carryPrivileges(wanted, there, turn -> turn == PRIVILEGES_OF_SCHEMA);
+        carryPrivileges(wanted, there, turn -> turn > PRIVILEGES_OF_SCHEMA && turn < COMMENTS);
         carry(only(wanted, turn -> turn == COMMENTS), only(there, turn -> turn == COMMENTS));
+    }
+
+    /** All of them or none, since revoking a table's privileges also revokes those of its columns. */
+    private void carryPrivileges(List<Property> wanted, List<Property> there, IntPredicate turns) throws SQLException {
+        List<Property> privileges = only(wanted, turns);
+        List<Property> privilegesThere = only(there, turns);
+        if (!values(privileges).equals(values(privilegesThere))) {
+            run(Stream.concat(
+                    privilegesThere.stream().flatMap(property -> property.clear().stream()),
+                    privileges.stream().flatMap(property -> property.put().stream())));
+        }
     }
 
     private void carry(List<Property> wanted, List<Property> there) throws SQLException {

@@ -205,6 +205,11 @@ public final class Sql {
         return NOT_IN_TIME.contains(String.valueOf(e.getSQLState()));
     }
 
+    /** Whether the role lacks a privilege for what it asked for. */
+    public static boolean isNotAllowed(SQLException e) {
+        return "42501".equals(e.getSQLState());
+    }
+
     /** Whether the server or the connection to it failed rather than the statement: a retry may succeed. */
     public static boolean isOutage(SQLException e) {
         String state = String.valueOf(e.getSQLState());

@@ -158,13 +158,39 @@ final class MoveSide implements AutoCloseable {
                 shards));
     }
 
-    /** Cancels PostgreSQL's background work on a shard's tables that would outlast a fence's wait. */
+    /** Ends PostgreSQL's background work on a shard's tables that would outlast a fence's wait. */
     void cancelAutovacuum(int shard) throws SQLException {
-        Sql.call(control, """
-                SELECT pg_cancel_backend(a.pid) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
-                 WHERE a.backend_type = 'autovacuum worker' AND l.locktype = 'relation' AND l.granted
-                   AND l.relation IN (SELECT shardflake.relations(?))
-                """, shard);
+        try {
+            Sql.call(control, """
+                    SELECT pg_cancel_backend(a.pid) FROM pg_stat_activity a JOIN pg_locks l ON l.pid = a.pid
+                     WHERE a.backend_type = 'autovacuum worker' AND l.locktype = 'relation' AND l.granted
+                       AND l.relation IN (SELECT shardflake.relations(?))
+                    """, shard);
+        } catch (SQLException e) {
+            if (!Sql.isNotAllowed(e)) {
+                throw e;
+            }
+            makeAutovacuumGiveWay(shard);
+        }
+    }
+
+    /** It cancels itself, after deadlock_timeout, for whoever waits for its lock. The one taken here stops no writer. */
+    private void makeAutovacuumGiveWay(int shard) throws SQLException {
+        for (String table : tables(ShardSet.of(shard)).getOrDefault(shard, List.of())) {
+            try {
+                Sql.inTransaction(control, () -> {
+                    Sql.execute(
+                            control,
+                            "SET LOCAL lock_timeout = '3s'; LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE"
+                                    .formatted(table));
+                    return true;
+                });
+            } catch (SQLException e) {
+                if (!Sql.isInTheWay(e)) {
+                    throw e;
+                }
+            }
+        }
     }
 
     /** The holders of locks stronger than a reader's on a shard's tables, for a message. */

@@ -12,9 +12,11 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.EmptySearchPath;
 import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.sql.FunctionLibrary;
@@ -35,6 +37,9 @@ public final class Preflight {
             "encoding",
             "roles",
             "uncarried-objects");
+
+    /** What a subscription of a role that is no superuser gets without a password, or if the server does not ask for it. */
+    private static final String PROHIBITED = "2F003";
 
     /** Tables of the shards, with what the checks need; $1 is the list of schemas. */
     private static final String TABLES = """
@@ -68,8 +73,16 @@ public final class Preflight {
 
     private PreflightReport run() throws SQLException {
         checkVersions();
-        checkServer(from, source.name());
-        checkServer(to, target.name());
+        Grants.Owners owners = Grants.Owners.of(from);
+        checkServer(from, source.name(), owners);
+        checkServer(to, target.name(), owners);
+        checkReachable("target-reaches-source", to, source, target);
+        checkReachable("source-reaches-target", from, target, source);
+        if (checks.stream()
+                .anyMatch(check -> check.name().startsWith("privileges-") && check.outcome() == Outcome.FAILED)) {
+            // Without them, the others could not even be asked.
+            return new PreflightReport(source.name(), target.name(), shards, 0, 0, 0, List.copyOf(checks));
+        }
         checkPlace();
         checkTables();
         checkDependencies();
@@ -77,8 +90,6 @@ public final class Preflight {
         checkTexts();
         checkSessions();
         checkClocks();
-        checkReachable("target-reaches-source", to, source, target);
-        checkReachable("source-reaches-target", from, target, source);
         List<Long> size = Sql.list(
                         from,
                         TABLES
@@ -120,7 +131,7 @@ public final class Preflight {
             String sql,
             String whenFound,
             String remedy,
-            Object... parameters)
+            @Nullable Object... parameters)
             throws SQLException {
         List<String> found = List.copyOf(new TreeSet<>(Sql.list(connection, sql, row -> row.getString(1), parameters)));
         if (found.isEmpty()) {
@@ -141,8 +152,8 @@ public final class Preflight {
                 supported ? "" : "use 15 or later on both, at most one major version apart");
     }
 
-    private void checkServer(Connection connection, String name) throws SQLException {
-        for (PreflightCheck check : ServerChecks.run(connection)) {
+    private void checkServer(Connection connection, String name, Grants.Owners owners) throws SQLException {
+        for (PreflightCheck check : ServerChecks.run(connection, owners)) {
             add(check.name() + "-" + name, check.outcome(), check.found(), check.remedy());
         }
     }
@@ -174,6 +185,7 @@ public final class Preflight {
             return;
         }
         boolean library = hasLibrary();
+        checkLibraryOwner();
         add(
                 "function-library",
                 library ? Outcome.OK : Outcome.FAILED,
@@ -181,6 +193,24 @@ public final class Preflight {
                         ? "%s has the functions that a move needs".formatted(source.name())
                         : "the function library of %s is older than moves".formatted(source.name()),
                 library ? "" : "bring it up to date with shardflake upgrade");
+    }
+
+    /** The library draws ids as its owner, for whom the sequences of the shards have to be. */
+    private void checkLibraryOwner() throws SQLException {
+        none(
+                "library-owner",
+                Outcome.FAILED,
+                to,
+                """
+                SELECT format('%s, which is not %s', pg_get_userbyid(l.nspowner), o.rolname)
+                  FROM pg_namespace l JOIN pg_roles o ON o.rolname = ANY (?) AND NOT pg_has_role(l.nspowner, o.oid, 'USAGE')
+                 WHERE l.nspname = 'shardflake' AND pg_get_userbyid(l.nspowner) IS DISTINCT FROM ?
+                """,
+                "the function library of %s, which makes ids as its owner, is of a role that may not use the sequences of the shards' owner"
+                        .formatted(target.name()),
+                "on the target, GRANT the shards' owner to the library's; or have the same owner as on the source",
+                to.createArrayOf("text", Grants.Owners.of(from).shards().toArray()),
+                Grants.Owners.of(from).library().orElse(null));
     }
 
     /** Includes the latest function that is called on the source before anything is changed there. */
@@ -286,7 +316,7 @@ public final class Preflight {
                 "keep them in another schema that both servers have, or drop them");
         named(
                 "roles",
-                schema.missingRoles(shards),
+                missingRoles(schema),
                 "own or may use something in the shards, and %s does not have them".formatted(target.name()),
                 "CREATE ROLE on the target");
         Optional<String> uncomputed = EmptySearchPath.check(from, shards);
@@ -296,6 +326,25 @@ public final class Preflight {
                 uncomputed.orElse("can be computed as replication does"),
                 "");
         checkRehearsal(schema);
+    }
+
+    private List<String> missingRoles(ShardSchemaCopy schema) throws SQLException {
+        List<String> roles = new ArrayList<>(schema.missingRoles(shards));
+        if (Grants.Owners.of(to).library().isEmpty()) {
+            roles.addAll(Sql.list(
+                    to,
+                    "SELECT quote_ident(name) FROM unnest(ARRAY[?::text]) name WHERE name NOT IN (SELECT rolname FROM pg_roles)",
+                    row -> row.getString(1),
+                    Sql.list(
+                                    from,
+                                    "SELECT rolname FROM pg_roles WHERE NOT rolsuper AND rolname = ?",
+                                    row -> row.getString(1),
+                                    Grants.Owners.of(from).library().orElse(""))
+                            .stream()
+                            .findFirst()
+                            .orElse(null)));
+        }
+        return roles;
     }
 
     /** Runs only if everything before is right, since it would fail on that. */
@@ -519,8 +568,11 @@ public final class Preflight {
                     name,
                     Outcome.FAILED,
                     "%s cannot connect to %s: %s".formatted(subscribing.name(), publisher.name(), Sql.message(e)),
-                    "the URL in the shard map has to work from %s too, and its pg_hba.conf let it in; without PGPASSWORD the server needs the password in its own ~/.pgpass"
-                            .formatted(subscribing.name()));
+                    PROHIBITED.equals(e.getSQLState())
+                            ? "set PGPASSWORD, and have the pg_hba.conf of %s ask for it (scram-sha-256): from who is no superuser PostgreSQL takes no other way to log in"
+                                    .formatted(publisher.name())
+                            : "the URL in the shard map has to work from %s too, and its pg_hba.conf let it in; without PGPASSWORD the server needs the password in its own ~/.pgpass"
+                                    .formatted(subscribing.name()));
         } finally {
             subscriber.rollback();
             subscriber.setAutoCommit(true);

@@ -13,6 +13,7 @@ import java.util.Map;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.SchemaLock;
 import org.shardflake.deploy.ShardSchemaCopy;
+import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
@@ -98,7 +99,26 @@ final class Preparation {
         Connection from = session.source().control();
         Connection to = session.target().control();
         if (!haveOneLibrary(from, to)) {
+            deployLibrary(from, to);
+        }
+    }
+
+    /** A new one as the role that owns it on the source: what a mightier role owned would be mightier on the target. */
+    private static void deployLibrary(Connection from, Connection to) throws SQLException {
+        List<String> owner = Grants.Owners.of(to).library().isPresent()
+                ? List.of()
+                : Sql.list(
+                        to,
+                        "SELECT quote_ident(rolname) FROM pg_roles WHERE rolname = ? AND rolname <> current_user AND NOT rolsuper",
+                        row -> row.getString(1),
+                        Grants.Owners.of(from).library().orElse(""));
+        for (String role : owner) {
+            Sql.execute(to, "SET ROLE " + role);
+        }
+        try {
             FunctionLibrary.deploy(to, Sql.number(from, "SELECT shardflake.epoch_ms()"));
+        } finally {
+            Sql.execute(to, "RESET ROLE");
         }
     }
 

@@ -8,6 +8,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import org.shardflake.grants.Grant;
+import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 
@@ -15,15 +18,22 @@ import org.shardflake.move.PreflightCheck.Outcome;
 public final class ServerChecks {
 
     private final Connection connection;
+    private final Grants.Owners elsewhere;
     private final List<PreflightCheck> checks = new ArrayList<>();
 
-    private ServerChecks(Connection connection) {
+    private ServerChecks(Connection connection, Grants.Owners elsewhere) {
         this.connection = connection;
+        this.elsewhere = elsewhere;
     }
 
     /** The requirements of one more move, and whether the server meets them. */
     public static List<PreflightCheck> run(Connection connection) throws SQLException {
-        ServerChecks checks = new ServerChecks(connection);
+        return run(connection, Grants.Owners.NONE);
+    }
+
+    /** The same for shards that belong to these roles. */
+    static List<PreflightCheck> run(Connection connection, Grants.Owners elsewhere) throws SQLException {
+        ServerChecks checks = new ServerChecks(connection, elsewhere);
         checks.run();
         return checks.checks;
     }
@@ -59,11 +69,7 @@ public final class ServerChecks {
                 "(SELECT count(*) FROM pg_replication_origin) < COALESCE(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))::integer",
                 "' || (SELECT count(*) FROM pg_replication_origin) || ' origins are in use, one is needed",
                 "raise max_active_replication_origins (before PostgreSQL 18: max_replication_slots) and restart");
-        setting(
-                "privileges",
-                "current_setting('is_superuser')::boolean",
-                "' || current_user || ' ' || CASE WHEN current_setting('is_superuser')::boolean THEN 'is' ELSE 'is not' END || ' a superuser",
-                "use a superuser for moves: replication slots, subscriptions and session_replication_role need it on 15, and nearly all of it later");
+        checkPrivileges();
         boolean keepsAll = Sql.isTrue(
                 connection,
                 "SELECT current_setting('max_slot_wal_keep_size') = '-1' AND COALESCE(current_setting('idle_replication_slot_timeout', true), '0') IN ('0', '0s', '0min')");
@@ -75,6 +81,27 @@ public final class ServerChecks {
                         keepsAll
                                 ? ""
                                 : "set max_slot_wal_keep_size = -1 and idle_replication_slot_timeout = 0, or watch the lag: a slot that is lost means to cancel and begin again"));
+    }
+
+    /** Each is asked for by itself. */
+    private void checkPrivileges() throws SQLException {
+        List<Grant> missing = Grants.ofMyself(connection, Grants.Work.MOVES, elsewhere).stream()
+                .filter(grant -> !grant.present())
+                .toList();
+        String role = Sql.text(connection, "SELECT current_user");
+        checks.add(
+                missing.isEmpty()
+                        ? new PreflightCheck("privileges", Outcome.OK, role + " has what a move needs", "")
+                        : new PreflightCheck(
+                                "privileges",
+                                Outcome.FAILED,
+                                "%s lacks the right %s"
+                                        .formatted(
+                                                role,
+                                                missing.stream().map(Grant::why).collect(Collectors.joining("; "))),
+                                missing.stream()
+                                        .flatMap(grant -> grant.statement().stream())
+                                        .collect(Collectors.joining("; "))));
     }
 
     private void setting(String name, String condition, String found, String remedy) throws SQLException {

@@ -6,6 +6,7 @@ package org.shardflake.move;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -71,6 +72,22 @@ final class ShardCopy implements AutoCloseable {
              ORDER BY turn
             """;
 
+    /** What would fire for rows that are copied: triggers, the fence among them, and foreign keys. */
+    private static final String FIRING = """
+            WITH own AS (
+                SELECT t.oid, format('%I.%I', n.nspname, t.relname) AS name
+                  FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid WHERE n.nspname = ? AND t.relkind IN ('r', 'p'))
+            SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, k.conname),
+                   format('ALTER TABLE %s ADD CONSTRAINT %I %s', t.name, k.conname, pg_get_constraintdef(k.oid))
+                   || COALESCE((SELECT format('; COMMENT ON CONSTRAINT %I ON %s IS %L', k.conname, t.name, d.description)
+                                  FROM pg_description d WHERE d.objoid = k.oid AND d.classoid = 'pg_constraint'::regclass), ''), 1 AS turn
+              FROM own t JOIN pg_constraint k ON k.conrelid = t.oid WHERE k.contype = 'f' AND k.conparentid = 0
+             UNION ALL
+            SELECT format('ALTER TABLE %s DISABLE TRIGGER %I', t.name, g.tgname), format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, g.tgname), 2
+              FROM own t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled = 'O'
+             ORDER BY turn
+            """;
+
     /** In the binary format, values of user-defined types and arrays of them carry numbers that differ between servers. */
     private static final String ONLY_BUILT_IN_TYPES = """
             SELECT NOT EXISTS (
@@ -112,16 +129,16 @@ final class ShardCopy implements AutoCloseable {
     void copy(int shard, long bytes, List<String> tables, String checkClaim) throws SQLException {
         target.setAutoCommit(false);
         try {
-            // As in replication, fences and other triggers do not fire, including those of foreign keys. The second
-            // setting is for ANALYZE too.
-            Sql.execute(
-                    target,
-                    checkClaim
-                            + "SET LOCAL session_replication_role = replica; SET synchronous_commit = off; SET LOCAL maintenance_work_mem = '256MB'");
+            // The first setting is for ANALYZE too.
+            Sql.execute(target, checkClaim + "SET synchronous_commit = off; SET LOCAL maintenance_work_mem = '256MB'");
+            Deque<String> builds = new ArrayDeque<>();
+            silenceTriggers(shard, builds);
             if (!tables.isEmpty()) {
                 Sql.execute(target, "TRUNCATE " + String.join(", ", tables));
             }
-            Deque<String> builds = bytes < LARGE ? new ArrayDeque<>() : dropWhatIsBuiltLast(shard);
+            if (bytes >= LARGE) {
+                takeAway(BUILT_LAST, shard, builds);
+            }
             for (String table : tables) {
                 copyTable(table);
             }
@@ -154,15 +171,30 @@ final class ShardCopy implements AutoCloseable {
         }
     }
 
-    /** Returns the statements that rebuild: what was dropped last comes first. */
-    private Deque<String> dropWhatIsBuiltLast(int shard) throws SQLException {
-        Deque<String> builds = new ArrayDeque<>();
+    /**
+     * As in replication, fences and other triggers do not fire, including those of foreign keys. Where the role may not say so for its
+     * session, the triggers are disabled and the foreign keys dropped, until the rows are in; only then does anybody see the tables.
+     */
+    private void silenceTriggers(int shard, Deque<String> builds) throws SQLException {
+        Savepoint before = target.setSavepoint();
+        try {
+            Sql.execute(target, "SET LOCAL session_replication_role = replica");
+        } catch (SQLException e) {
+            if (!Sql.isNotAllowed(e)) {
+                throw e;
+            }
+            target.rollback(before);
+            takeAway(FIRING, shard, builds);
+        }
+    }
+
+    /** Runs the first statement of each pair, and puts the second on what is to be rebuilt: what was taken away last comes first. */
+    private void takeAway(String pairs, int shard, Deque<String> builds) throws SQLException {
         for (String[] statements : Sql.list(
-                target, BUILT_LAST, row -> new String[] {row.getString(1), row.getString(2)}, Sharding.schema(shard))) {
+                target, pairs, row -> new String[] {row.getString(1), row.getString(2)}, Sharding.schema(shard))) {
             Sql.execute(target, statements[0]);
             builds.push(statements[1]);
         }
-        return builds;
     }
 
     private void rollback(Exception failure) {

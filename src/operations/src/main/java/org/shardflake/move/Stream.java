@@ -4,6 +4,8 @@
  */
 package org.shardflake.move;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -13,6 +15,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
@@ -25,10 +29,19 @@ import org.shardflake.jdbc.Sql;
  */
 final class Stream {
 
+    /** Where the connection string is kept for a moment: what COPY brings is in no log. */
+    private static final String SECRET = "CREATE TEMPORARY TABLE shardflake_conninfo (conninfo text) ON COMMIT DROP";
+
+    /** The block catches errors, since the server's log has the text of a statement that fails, and of those around it. */
     private static final String CREATE_SUBSCRIPTION = """
-            DO $$ BEGIN EXECUTE format(
-                'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%2$s)',
-                current_setting('shardflake.conninfo')); END $$
+            DO $$ BEGIN
+                EXECUTE format(
+                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%2$s)',
+                    (SELECT conninfo FROM pg_temp.shardflake_conninfo));
+            EXCEPTION WHEN OTHERS THEN
+                RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE;
+            END $$;
+            DROP TABLE pg_temp.shardflake_conninfo
             """;
 
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(30);
@@ -152,8 +165,6 @@ final class Stream {
     /**
      * Creates the subscription, for which the subscriber connects but does not begin to apply. It covers all tables that are
      * published now.
-     *
-     * <p>Its URL may contain a password, so it is sent as a parameter and kept out of the log.
      */
     void subscribe() throws SQLException {
         Connection connection = subscriber.control();
@@ -178,21 +189,20 @@ final class Stream {
     /**
      * Creates a disabled subscription, in a transaction that the caller ends.
      *
-     * <p>The server would write the connection string, with a password, into its log, and into the context of its messages.
+     * <p>The connection string may contain a password, which a server would write into its log and show to others as the text of a
+     * statement or as its parameter.
      */
     static void createSubscription(Connection connection, String name, String conninfo, String options)
             throws SQLException {
-        if (Sql.isTrue(connection, "SELECT current_setting('is_superuser')::boolean")) {
-            Sql.execute(
-                    connection,
-                    "SET LOCAL log_statement = 'none'; SET LOCAL log_min_duration_statement = -1; SET LOCAL log_min_messages = 'panic'; SET LOCAL log_min_error_statement = 'panic'");
-        }
-        Sql.call(connection, "SELECT set_config('shardflake.conninfo', ?, true)", conninfo);
-        try {
-            Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, options));
-        } catch (SQLException e) {
-            throw new SQLException(Sql.message(e), e.getSQLState());
-        }
+        Sql.execute(connection, SECRET);
+        byte[] line = conninfo.replace("\\", "\\\\").concat("\n").getBytes(UTF_8);
+        CopyIn copy = connection
+                .unwrap(PGConnection.class)
+                .getCopyAPI()
+                .copyIn("COPY pg_temp.shardflake_conninfo FROM STDIN");
+        copy.writeToCopy(line, 0, line.length);
+        copy.endCopy();
+        Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, options));
     }
 
     void enable() throws SQLException {

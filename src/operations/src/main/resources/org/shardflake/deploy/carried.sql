@@ -22,13 +22,13 @@ grants AS (
            (SELECT count(*) FROM aclexplode(acldefault(CASE n.acl_kind WHEN 'c' THEN 'r' ELSE n.acl_kind END, 10::oid)) e WHERE e.grantee = 10) AS every
       FROM named n WHERE n.acl_kind IS NOT NULL AND n.objid NOT IN (SELECT oid FROM multirange)),
 statements (schema, turn, object, value, clear, put) AS (
-    SELECT schema, 1, 'owner of ' || kind || ' ' || name, owner::regrole::text, ARRAY[]::text[],
+    SELECT schema, CASE kind WHEN 'schema' THEN 0 ELSE 1 END, 'owner of ' || kind || ' ' || name, owner::regrole::text, ARRAY[]::text[],
            ARRAY[format('ALTER %s %s OWNER TO %s', CASE WHEN kind IN ('function', 'procedure', 'aggregate') THEN 'ROUTINE' ELSE upper(kind) END, identity, owner::regrole)]
       FROM named
      WHERE owner IS NOT NULL AND objid NOT IN (SELECT objid FROM sequence_of_column)
        AND objid NOT IN (SELECT oid FROM multirange)
      UNION ALL
-    SELECT schema, CASE WHEN objsubid > 0 THEN 3 ELSE 2 END, object, (SELECT string_agg(i::text, ' ' ORDER BY i::text COLLATE "C") FROM unnest(items) i),
+    SELECT schema, CASE WHEN class = 'SCHEMA' THEN 2 WHEN objsubid = 0 THEN 3 ELSE 4 END, object, (SELECT string_agg(i::text, ' ' ORDER BY i::text COLLATE "C") FROM unnest(items) i),
            (SELECT array_agg(DISTINCT format('REVOKE ALL%s ON %s %s FROM %s CASCADE', columns, class, target, CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE e.grantee::regrole::text END))
               FROM aclexplode(items) e),
            (SELECT array_agg(CASE WHEN a.grantor = owner THEN sql ELSE format('SET LOCAL ROLE %s; %s; RESET ROLE', a.grantor::regrole, sql) END
@@ -42,7 +42,7 @@ statements (schema, turn, object, value, clear, put) AS (
                      GROUP BY e.grantor, e.grantee, e.is_grantable) a)
       FROM grants
      UNION ALL
-    SELECT n.oid, 4, concat_ws(' ', 'default privileges for', d.kind, 'of', d.defaclrole::regrole), d.defaclacl::text,
+    SELECT n.oid, 5, concat_ws(' ', 'default privileges for', d.kind, 'of', d.defaclrole::regrole), d.defaclacl::text,
            (SELECT array_agg(format('ALTER DEFAULT PRIVILEGES FOR ROLE %s IN SCHEMA %I REVOKE ALL ON %s FROM %s', d.defaclrole::regrole, n.name, d.kind,
                                     CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE e.grantee::regrole::text END))
               FROM aclexplode(d.defaclacl) e),
@@ -53,7 +53,7 @@ statements (schema, turn, object, value, clear, put) AS (
       JOIN (SELECT *, CASE defaclobjtype WHEN 'r' THEN 'tables' WHEN 'S' THEN 'sequences' WHEN 'f' THEN 'functions' ELSE 'types' END AS kind
               FROM pg_default_acl) d ON d.defaclnamespace = n.oid
      UNION ALL
-    SELECT c.schema, 5, 'comment on ' || c.kind || ' ' || c.name, d.description,
+    SELECT c.schema, 6, 'comment on ' || c.kind || ' ' || c.name, d.description,
            ARRAY[format('COMMENT ON %s IS NULL', c.target)], ARRAY[format('COMMENT ON %s IS %L', c.target, d.description)]
       FROM (SELECT n.*,
                    CASE WHEN n.kind IN ('function', 'procedure', 'aggregate') THEN 'ROUTINE ' || n.identity

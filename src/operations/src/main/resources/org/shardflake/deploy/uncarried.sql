@@ -9,6 +9,7 @@ other AS (
      UNION ALL
     SELECT m.schema, 'pg_cast'::regclass, k.oid FROM member m JOIN pg_cast k ON m.objid IN (k.castsource, k.casttarget)
      WHERE m.classid = 'pg_type'::regclass AND k.oid >= 16384
+       AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_cast'::regclass AND d.objid = k.oid AND d.deptype = 'i') -- which comes with its range
      UNION ALL
     SELECT m.schema, m.classid, m.objid FROM member m JOIN pg_depend d ON d.classid = m.classid AND d.objid = m.objid AND d.deptype = 'e')
 SELECT DISTINCT pg_describe_object(classid, objid, 0) || CASE classid WHEN 'pg_extension'::regclass THEN ' in schema ' || n.name ELSE '' END

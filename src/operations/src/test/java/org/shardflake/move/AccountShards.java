@@ -53,12 +53,21 @@ public final class AccountShards {
 
     private final List<TestDatabase> servers;
     private final TestDatabase catalogDatabase;
+    private final String user;
+    private final String password;
     private final ShardCatalog catalog;
 
-    private AccountShards(List<TestDatabase> servers, TestDatabase catalogDatabase) {
+    private AccountShards(List<TestDatabase> servers, TestDatabase catalogDatabase, String user, String password) {
         this.servers = servers;
         this.catalogDatabase = catalogDatabase;
-        this.catalog = ShardCatalog.at(ServerUrl.parse(catalogDatabase.uri()));
+        this.user = user;
+        this.password = password;
+        this.catalog = ShardCatalog.at(catalogUrl());
+    }
+
+    /** The same, used by another role. */
+    AccountShards as(String otherUser, String otherPassword) {
+        return new AccountShards(servers, catalogDatabase, otherUser, otherPassword);
     }
 
     /** All shards on the first server, the others empty. */
@@ -79,6 +88,18 @@ public final class AccountShards {
         return create(postgres, servers, shards, directory, changelog, false);
     }
 
+    private static AccountShards of(List<TestDatabase> databases, TestDatabase catalog) {
+        return new AccountShards(databases, catalog, catalog.user(), catalog.password());
+    }
+
+    /** Two servers and a catalog that are bare. */
+    static AccountShards bare(PostgresExtension postgres) throws SQLException {
+        if (!postgres.restore("bare")) {
+            postgres.save("bare");
+        }
+        return of(List.of(postgres.database(0), postgres.database(1)), postgres.database(2));
+    }
+
     /** Made for the first test of a class; the next have what it was then. */
     private static AccountShards create(
             PostgresExtension postgres, int servers, int shards, Path directory, String changelog, boolean libraries)
@@ -87,7 +108,7 @@ public final class AccountShards {
         for (int i = 0; i < servers; i++) {
             databases.add(postgres.database(i));
         }
-        AccountShards created = new AccountShards(databases, postgres.database(servers));
+        AccountShards created = of(databases, postgres.database(servers));
         Path file = Files.writeString(directory.resolve("accounts.sql"), changelog);
         String state = "%d shards on %d servers by changelog %s, libraries %s"
                 .formatted(shards, servers, changelog, libraries);
@@ -101,8 +122,9 @@ public final class AccountShards {
         return created;
     }
 
-    private void deploy(int shards, Path directory, Path changelog) throws SQLException, InterruptedException {
-        try (Connection connection = catalogDatabase.connect()) {
+    /** Creates the catalog, and deploys to all shards, on the first server. */
+    void deploy(int shards, Path directory, Path changelog) throws SQLException, InterruptedException {
+        try (Connection connection = catalogUrl().connect("a test")) {
             CatalogSchema.deploy(connection);
         }
         catalog.initialize(
@@ -121,7 +143,7 @@ public final class AccountShards {
 
     private void deployLibraries() throws SQLException {
         for (TestDatabase database : servers) {
-            try (Connection connection = database.connect()) {
+            try (Connection connection = database.connectAs(user, password)) {
                 FunctionLibrary.deploy(connection);
             }
         }
@@ -129,7 +151,7 @@ public final class AccountShards {
 
     private Server server(int position) {
         return new Server(
-                "db" + (position + 1), withoutPassword(servers.get(position).uri()));
+                "db" + (position + 1), withoutPassword(servers.get(position).uri(user, password)));
     }
 
     private static String withoutPassword(String uri) {
@@ -139,14 +161,15 @@ public final class AccountShards {
     /** What the environment of a command has to say. */
     public Map<String, String> environment() {
         return Map.of(
-                "SHARDFLAKE_CATALOG",
-                withoutPassword(catalogDatabase.uri()),
-                "PGPASSWORD",
-                catalogDatabase.server().password());
+                "SHARDFLAKE_CATALOG", withoutPassword(catalogDatabase.uri(user, password)), "PGPASSWORD", password);
     }
 
     public ServerUrl url(String server) {
-        return ServerUrl.parse(servers.get(position(server)).uri());
+        return ServerUrl.parse(servers.get(position(server)).uri(user, password));
+    }
+
+    private ServerUrl catalogUrl() {
+        return ServerUrl.parse(catalogDatabase.uri(user, password));
     }
 
     private static int position(String server) {
@@ -166,15 +189,13 @@ public final class AccountShards {
     }
 
     public Mover mover(MoveSettings settings, MoveListener listener) {
-        return new Mover(
-                ServerUrl.parse(catalogDatabase.uri()), name -> new MoveServer(name, url(name)), settings, listener);
+        return new Mover(catalogUrl(), name -> new MoveServer(name, url(name)), settings, listener);
     }
 
     ShardRouterBuilder router() {
         return ShardRouter.builder()
-                .catalog(catalogDatabase.uri())
-                .credentials(
-                        servers.get(0).server().user(), servers.get(0).server().password());
+                .catalog(catalogDatabase.uri(user, password))
+                .credentials(user, password);
     }
 
     public long number(String server, String sql) throws SQLException {

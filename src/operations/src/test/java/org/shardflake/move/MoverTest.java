@@ -162,10 +162,10 @@ class MoverTest {
 
     /** Follows a shard onto a server whose function library this was done to. */
     private Move followOntoLibrary(String damage) throws SQLException {
-        try (Connection db2 = shards.database("db2").connect()) {
+        try (Connection db2 = shards.url("db2").connect("a test")) {
             FunctionLibrary.deploy(db2);
+            Sql.execute(db2, damage);
         }
-        shards.execute("db2", damage);
         return mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
     }
 

@@ -76,7 +76,7 @@ class RestorePointsTest {
 
     private Move follow() {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
-        Move move = mover.create("db1", "db2", ShardSet.of(1, 2), "a test");
+        Move move = mover.begin("db1", "db2", ShardSet.of(1, 2), "a test");
         return mover.follow(move.id());
     }
 

@@ -1,0 +1,105 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.grants;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Optional;
+import org.shardflake.jdbc.Sql;
+
+/** What a role needs on a server for its work. The scripts that grant it and the checks before the work are both made of this. */
+public final class Grants {
+
+    private static final String LIST = read("grants.sql");
+
+    private static final String SHARD_OWNERS = """
+            SELECT DISTINCT pg_get_userbyid(o.oid)
+              FROM pg_namespace n LEFT JOIN pg_class c ON c.relnamespace = n.oid, unnest(ARRAY[n.nspowner, c.relowner]) AS o (oid)
+             WHERE n.nspname ~ '^shard_[0-9]{4}$' AND o.oid IS NOT NULL
+            """;
+
+    private static final String LIBRARY_OWNER =
+            "SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'shardflake'";
+
+    private Grants() {}
+
+    /** What a role is to do. */
+    public enum Work {
+        MOVES,
+        DEPLOY,
+        APPLICATION,
+        ADOPT,
+        DOCTOR
+    }
+
+    /** Who owns a server's shards, and its function library, if it has one. */
+    public record Owners(List<String> shards, Optional<String> library) {
+
+        /** Of no server. */
+        public static final Owners NONE = new Owners(List.of(), Optional.empty());
+
+        /** Those of the connection's database. */
+        public static Owners of(Connection connection) throws SQLException {
+            return new Owners(
+                    Sql.list(connection, SHARD_OWNERS, row -> row.getString(1)),
+                    Sql.list(connection, LIBRARY_OWNER, row -> row.getString(1)).stream()
+                            .findFirst());
+        }
+    }
+
+    /**
+     * What the connection's own role needs.
+     *
+     * @param elsewhere who owns what the role is to bring here
+     */
+    public static List<Grant> ofMyself(Connection connection, Work work, Owners elsewhere) throws SQLException {
+        return list(connection, work, Sql.text(connection, "SELECT current_user"), elsewhere);
+    }
+
+    /**
+     * What a role needs in the connection's database.
+     *
+     * @param role which may not exist yet
+     * @param elsewhere who owns what the role is to bring here
+     */
+    public static List<Grant> list(Connection connection, Work work, String role, Owners elsewhere)
+            throws SQLException {
+        return list(connection, work.name().toLowerCase(Locale.ROOT), role, elsewhere);
+    }
+
+    /** What a role needs in the catalog, beside what it needs on the servers. */
+    public static List<Grant> inCatalog(Connection connection, Work work, String role) throws SQLException {
+        return list(connection, "catalog of " + work.name().toLowerCase(Locale.ROOT), role, Owners.NONE);
+    }
+
+    private static List<Grant> list(Connection connection, String work, String role, Owners elsewhere)
+            throws SQLException {
+        return Sql.list(
+                connection,
+                LIST,
+                row -> new Grant(row.getString(1), row.getBoolean(2), Optional.ofNullable(row.getString(3))),
+                role,
+                connection.createArrayOf("text", elsewhere.shards().toArray()),
+                elsewhere.library().orElse(null),
+                work,
+                work);
+    }
+
+    private static String read(String file) {
+        try (InputStream text = Objects.requireNonNull(Grants.class.getResourceAsStream(file), file)) {
+            return new String(text.readAllBytes(), UTF_8);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
