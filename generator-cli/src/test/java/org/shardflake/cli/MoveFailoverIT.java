@@ -187,6 +187,18 @@ class MoveFailoverIT {
     }
 
     @Test
+    void anOldPrimaryThatComesBackIsFound() throws IOException, SQLException {
+        create(db2);
+        PostgresServer old = db2;
+        db2 = failOver(db2);
+        assertThat(launch("doctor").out()).doesNotContain("two-primaries");
+
+        old.start();
+
+        doctorFinds("db2 +two-primaries +has .* \\(timeline 2\\) and .* \\(timeline 1\\), which all take writes");
+    }
+
+    @Test
     void aTargetThatFailsOverTakesNoShardAndTheMoveIsBegunAgain() throws IOException, SQLException {
         create(db2);
         succeed("move", "start", "--shards=1", "--to=db2");

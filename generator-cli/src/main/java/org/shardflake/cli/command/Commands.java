@@ -53,8 +53,8 @@ public final class Commands {
                         "doctor",
                         "reconcile",
                         "restore-point",
-                        "upgrade",
                         "grants",
+                        "upgrade",
                         "id",
                         "config",
                         "completion");
@@ -85,8 +85,8 @@ public final class Commands {
             case "doctor" -> new DoctorCommand();
             case "reconcile" -> new ReconcileCommand();
             case "restore-point" -> new RestorePointCommand();
-            case "upgrade" -> new UpgradeCommand();
             case "grants" -> new GrantsCommand();
+            case "upgrade" -> new UpgradeCommand();
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();
             case "completion" -> new CompletionCommand();

@@ -82,6 +82,7 @@ public final class Doctor {
             addOwnership(knowledge, findings);
             findings.addAll(ServerFindings.of(knowledge, access));
             findings.addAll(ApplicationUrlFindings.of(knowledge, applicationUrls));
+            findings.addAll(HostFindings.of(urls));
             findings.addAll(InboundFindings.of(knowledge, access));
             findings.addAll(TableFindings.of(knowledge, access));
             addCatalogVersion(findings);

@@ -224,7 +224,7 @@ public final class Mover {
     }
 
     private void cutOver(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
-        compareAfterFailover(session, shards);
+        compareAfterFailover(session, shards, wanted);
         // Going back helps when copies differ, so it continues.
         boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
@@ -254,13 +254,23 @@ public final class Mover {
      * the other server has confirmed, so nobody sends them again, and has positions in its log that the other has seen with other
      * rows.
      */
-    private void compareAfterFailover(MoveSession session, ShardSet shards) throws SQLException {
+    private void compareAfterFailover(MoveSession session, ShardSet shards, ShardPhase wanted) throws SQLException {
         boolean source = session.forward().hasFailedOver();
-        boolean target = session.reverse().hasFailedOver();
-        if (!source && !target) {
+        if (!source && !session.reverse().hasFailedOver()) {
             return;
         }
-        Map<Integer, List<TableDifference>> differences = verify(session, shards);
+        String failed = source ? session.source().name() : session.target().name();
+        if (session.forward().isAhead() || session.reverse().isAhead()) {
+            throw new CopiesDifferException(
+                    "%s failed over to a standby that was behind what the other server has got from it, so copies differ, and no shard was cut over"
+                            .formatted(failed),
+                    Map.of());
+        }
+        Move move = session.move();
+        ShardSet left = ShardSet.of(shards.stream()
+                .filter(number -> move.shard(number).phase() != wanted)
+                .toArray());
+        Map<Integer, List<TableDifference>> differences = verify(session, left);
         if (!differences.isEmpty()) {
             throw new CopiesDifferException(
                     "%s failed over to a standby that was behind, so copies of shards %s differ, and no shard was cut over"

@@ -41,13 +41,17 @@ final class NewerCopies {
         if (!newer.isEmpty()) {
             boolean anyMoved = !session.move().shardSet(ShardPhase.SWITCHED).isEmpty();
             throw new CopiesDifferException(
-                    "%1$s has lost the slot of move %2$d, or got it in a failover, and the copies of shards %3$s on %4$s have rows that it lacks or has with other values; nothing was removed. Write those rows to %1$s by hand; then, or if they are just older, run move cancel %5$s--uncompared"
+                    "%1$s has %5$s, and the copies of shards %2$s on %3$s have rows that it lacks or has with other values; nothing was removed. Write those rows to %1$s by hand; then, or if they are just older, run move cancel %4$s--uncompared"
                             .formatted(
                                     stream.publisher().name(),
-                                    session.taken().id(),
                                     ShardSet.of(newer.keySet()),
                                     stream.subscriber().name(),
-                                    anyMoved ? "--keep-moved " : ""),
+                                    anyMoved ? "--keep-moved " : "",
+                                    stream.hasSlot()
+                                            ? "the slot of move %d from another primary, after a failover"
+                                                    .formatted(session.taken().id())
+                                            : "lost the slot of move %d, as after a restore or a failover"
+                                                    .formatted(session.taken().id())),
                     newer);
         }
     }

@@ -193,6 +193,8 @@ final class Preparation {
     }
 
     private void catchUp() throws SQLException {
+        session.reverse().moveOn();
+        session.forward().moveOn();
         // First, since a target that has failed over need not be awaited.
         awaitCaughtUp(session.reverse());
         awaitCaughtUp(session.forward());

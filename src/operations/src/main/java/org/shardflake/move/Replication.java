@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
@@ -14,6 +15,15 @@ import org.shardflake.jdbc.Sql;
 public final class Replication {
 
     private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
+    private static final String MAY_SEE_ORIGINS = """
+            SELECT has_table_privilege('pg_catalog.pg_replication_origin_status', 'SELECT')
+               AND has_function_privilege('pg_show_replication_origin_status()', 'EXECUTE')
+            """;
+    private static final String GOT = """
+            SELECT (o.remote_lsn - '0/0')::bigint FROM pg_subscription s
+              JOIN pg_replication_origin_status o ON o.external_id = 'pg_' || s.oid
+             WHERE s.subname = ? AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """;
     private static final int FAILOVER_SINCE = 170000;
     private static final String OBJECT_IN_USE = "55006";
     private static final String DROP_SLOT = "SELECT pg_drop_replication_slot(?)";
@@ -46,6 +56,20 @@ public final class Replication {
                 connection,
                 "SELECT COALESCE((SELECT (to_jsonb(s) ->> 'synced')::boolean FROM pg_replication_slots s WHERE slot_name = ?), false)",
                 name);
+    }
+
+    /**
+     * Whether the subscriber has got more than the publisher has, which failed over to a standby that was behind. What is written there
+     * now has positions in the log that the subscriber has seen already, so it is not sent. False also if the subscriber does not let us
+     * look.
+     */
+    static boolean isAhead(Connection subscriber, Connection publisher, String name) throws SQLException {
+        if (!Sql.isTrue(subscriber, MAY_SEE_ORIGINS)) {
+            return false;
+        }
+        List<Long> got = Sql.list(subscriber, GOT, row -> row.getLong(1), name);
+        return !got.isEmpty()
+                && got.get(0) > Sql.number(publisher, "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint");
     }
 
     /** Whether slots can be kept in step on standbys. */

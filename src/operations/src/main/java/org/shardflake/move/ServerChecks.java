@@ -17,6 +17,23 @@ import org.shardflake.move.PreflightCheck.Outcome;
 /** Checks whether a server is set up for moves, in either direction. */
 public final class ServerChecks {
 
+    private static final String HAS_STANDBY = """
+            SELECT EXISTS (SELECT FROM pg_stat_replication r
+                            WHERE NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = r.pid AND s.slot_type = 'logical')
+                              AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.pid = r.pid AND a.datname IS NOT NULL))
+            """;
+
+    private static final String MISSING_FOR_FAILOVER = """
+            SELECT 'no standby keeps slots (sync_replication_slots = on, and a dbname in its primary_conninfo)'
+             WHERE NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name LIKE '%slotsync worker')
+            UNION ALL
+            SELECT 'no standby has a slot of its own with hot_standby_feedback = on (primary_slot_name)'
+             WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_type = 'physical' AND active AND xmin IS NOT NULL)
+            UNION ALL
+            SELECT 'synchronized_standby_slots is empty, so the other server may get rows that a standby lacks'
+             WHERE current_setting('synchronized_standby_slots', true) = ''
+            """;
+
     private final Connection connection;
     private final Grants.Owners elsewhere;
     private final List<PreflightCheck> checks = new ArrayList<>();
@@ -70,6 +87,7 @@ public final class ServerChecks {
                 "' || (SELECT count(*) FROM pg_replication_origin) || ' origins are in use, one is needed",
                 "raise max_active_replication_origins (before PostgreSQL 18: max_replication_slots) and restart");
         checkPrivileges();
+        checkFailover();
         boolean keepsAll = Sql.isTrue(
                 connection,
                 "SELECT current_setting('max_slot_wal_keep_size') = '-1' AND COALESCE(current_setting('idle_replication_slot_timeout', true), '0') IN ('0', '0s', '0min')");
@@ -102,6 +120,34 @@ public final class ServerChecks {
                                 missing.stream()
                                         .flatMap(grant -> grant.statement().stream())
                                         .collect(Collectors.joining("; "))));
+    }
+
+    /**
+     * Whether the move goes on after a failover of this server. A primary does not know what its standbys are set to, but it sees
+     * the connection by which they keep slots, their feedback, and its own part.
+     */
+    private void checkFailover() throws SQLException {
+        if (!Sql.isTrue(connection, HAS_STANDBY)) {
+            checks.add(new PreflightCheck("failover-slots", Outcome.OK, "no standby is connected", ""));
+            return;
+        }
+        if (!Replication.hasFailover(connection)) {
+            checks.add(new PreflightCheck(
+                    "failover-slots",
+                    Outcome.WARNING,
+                    "standbys of PostgreSQL before 17 keep no slots, so a move ends with a failover of this server",
+                    "after a failover: move cancel, which needs both servers, and begin again"));
+            return;
+        }
+        List<String> missing = Sql.list(connection, MISSING_FOR_FAILOVER, row -> row.getString(1));
+        checks.add(
+                missing.isEmpty()
+                        ? new PreflightCheck("failover-slots", Outcome.OK, "standbys keep the slots", "")
+                        : new PreflightCheck(
+                                "failover-slots",
+                                Outcome.WARNING,
+                                "a failover of this server may end the move: " + String.join("; ", missing),
+                                "set what is missing, see the guide's page on high availability; or begin again after a failover"));
     }
 
     private void setting(String name, String condition, String found, String remedy) throws SQLException {

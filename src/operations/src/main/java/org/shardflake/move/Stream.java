@@ -132,6 +132,11 @@ final class Stream {
         return Replication.hasFailedOver(publisher.control(), name);
     }
 
+    /** Whether the subscriber has got more than the publisher has. */
+    boolean isAhead() throws SQLException {
+        return Replication.isAhead(subscriber.control(), publisher.control(), name);
+    }
+
     /** Creates the slot, once transactions that have written on the publisher have ended, and equal marks on both sides. */
     void createSlot() throws SQLException {
         if (!hasSlot()) {
@@ -233,6 +238,15 @@ final class Stream {
                         "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_subscription WHERE subname = ? AND pid IS NOT NULL",
                         name)
                 == 0;
+    }
+
+    /** Lets standbys keep the slot sooner: they wait until it has moved on from where it began, otherwise for some 15 s. */
+    void moveOn() throws SQLException {
+        Connection connection = publisher.control();
+        if (Replication.hasFailover(connection)
+                && Sql.isTrue(connection, "SELECT has_function_privilege('pg_log_standby_snapshot()', 'EXECUTE')")) {
+            Sql.call(connection, "SELECT pg_log_standby_snapshot()");
+        }
     }
 
     /** Advances the mark, and returns it. */

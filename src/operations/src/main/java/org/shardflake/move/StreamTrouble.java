@@ -71,6 +71,11 @@ record StreamTrouble(String what, boolean mayPass) {
                             : "%s has given up the replication slot %s, which had fallen behind; cancel the move, and begin again"
                                     .formatted(publisher.name(), stream));
         }
+        if (Replication.isAhead(subscriber.connection(), publisher.connection(), stream)) {
+            return lasting(
+                    "%1$s failed over to a standby that was behind, and %2$s has got more from it than it has now; cancel the move, and begin again"
+                            .formatted(publisher.name(), subscriber.name()));
+        }
         if (subscription.errors() > errorsBefore) {
             long errors = subscription.errors() - errorsBefore;
             return passing("%s could not apply what %s sent, %s; its log says why"

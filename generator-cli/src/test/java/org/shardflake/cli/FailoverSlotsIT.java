@@ -1,0 +1,346 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.cluster.PostgresStandby;
+import org.shardflake.move.CopiesDifferException;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveServer;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.MoveStep;
+import org.shardflake.move.Mover;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * A server of a move fails over to a standby that has kept its slots, on PostgreSQL 17 and later, while a router writes. The catalog
+ * is on a server of its own; shards 0 and 1 are on db1, 2 and 3 on db2.
+ */
+class FailoverSlotsIT {
+
+    private static final Duration SOON = Duration.ofMinutes(2);
+
+    private static final String CHANGELOG = """
+            --liquibase formatted sql
+            --changeset ann:note
+            CREATE TABLE note (id bigint PRIMARY KEY, text text UNIQUE);
+            --changeset ann:note_ids runWith:jdbc splitStatements:false
+            SELECT shardflake.add_id_sequence('note', 'id');
+            """;
+
+    @TempDir
+    Path directory;
+
+    private PostgresCluster cluster;
+
+    @SuppressWarnings("NullAway.Init") // by create
+    private PostgresServer failing;
+
+    @SuppressWarnings("NullAway.Init") // by create
+    private PostgresStandby standby;
+
+    @BeforeEach
+    void start() {
+        cluster = PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
+                .servers(3)
+                .setting("wal_retrieve_retry_interval", "100ms")
+                .setting("wal_receiver_status_interval", "1s")
+                .start();
+        assumeTrue(cluster.server(0).majorVersion() >= 17, "slots fail over since PostgreSQL 17");
+    }
+
+    @AfterEach
+    void stop() {
+        cluster.close();
+    }
+
+    private PostgresServer server(String name) {
+        return cluster.server(name.equals("db1") ? 1 : 2);
+    }
+
+    /** With a standby of one server, which the guide's settings make keep its slots. */
+    private void create(String its, boolean synchronous) throws IOException, SQLException {
+        failing = server(its);
+        standby = cluster.standbyOf(failing);
+        String conninfo = query(standby, "SELECT current_setting('primary_conninfo')") + " dbname=postgres";
+        execute(standby, "ALTER SYSTEM SET primary_conninfo = '%s'".formatted(conninfo));
+        execute(standby, "ALTER SYSTEM SET sync_replication_slots = on");
+        execute(standby, "ALTER SYSTEM SET hot_standby_feedback = on");
+        execute(standby, "SELECT pg_reload_conf()");
+        if (synchronous) {
+            execute(failing, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+            execute(failing, "ALTER SYSTEM SET synchronized_standby_slots = 'standby_%s'".formatted(standby.name()));
+            execute(failing, "SELECT pg_reload_conf()");
+        }
+        succeed("init", "--shards=4", "--server=db1=" + url("db1"), "--server=db2=" + url("db2"));
+        Path changelog = Files.writeString(directory.resolve("notes.sql"), CHANGELOG);
+        succeed("schema", "deploy", "--no-checks", "--changelog=" + changelog, "--search-path=" + directory);
+        execute(server("db1"), "INSERT INTO shard_0001.note (text) SELECT 'old ' || n FROM generate_series(1, 1000) n");
+    }
+
+    /** Of both hosts, where there are two. */
+    private String url(String name) {
+        String uri = server(name).uri("postgres");
+        return server(name) == failing
+                ? standby.uri("postgres").replaceFirst("/postgres$", "," + uri.replaceFirst(".*@", ""))
+                : uri;
+    }
+
+    private void succeed(String... args) {
+        Result result = Cli.launch(
+                InputStream.nullInputStream(),
+                Map.of("SHARDFLAKE_CATALOG", cluster.server(0).uri("postgres")),
+                args);
+        assertThat(result.exitCode()).as(result.toString()).isZero();
+    }
+
+    private static void execute(PostgresServer server, String sql) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    private static String query(PostgresServer server, String sql) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return String.valueOf(row.getString(1));
+        }
+    }
+
+    private Mover mover(MoveListener listener) {
+        return new Mover(
+                ServerUrl.parse(cluster.server(0).uri("postgres")),
+                name -> new MoveServer(name, ServerUrl.parse(url(name))),
+                MoveSettings.DEFAULT,
+                listener);
+    }
+
+    private PostgresServer now(String name) {
+        return server(name) == failing ? standby : server(name);
+    }
+
+    /** The standby has every slot of a move as the primary has it. */
+    private void awaitSlots() {
+        String slots = "SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical'";
+        await().atMost(SOON)
+                .until(() ->
+                        query(standby, slots + " AND synced AND NOT temporary").equals(query(failing, slots)));
+    }
+
+    private void failOver() {
+        failing.crash();
+        standby.promote();
+    }
+
+    /** Kills the primary of one server right after a step, once. */
+    private final class Failover implements MoveListener {
+        private final MoveStep when;
+        private boolean done;
+
+        Failover(MoveStep when) {
+            this.when = when;
+        }
+
+        @Override
+        public void reached(MoveStep step) {
+            if (step == when && !done) {
+                done = true;
+                awaitSlots();
+                failOver();
+            }
+        }
+    }
+
+    /** Writes rows to shard 1 until closed, and keeps the texts of those that were acknowledged. */
+    private final class Load implements AutoCloseable {
+        private final ShardRouter router =
+                ShardRouter.builder().catalog(cluster.server(0).uri("postgres")).build();
+        private final Set<String> acknowledged = new TreeSet<>();
+        private final AtomicInteger written = new AtomicInteger();
+        private final ExecutorService thread = Executors.newSingleThreadExecutor();
+        private final Future<?> running = thread.submit(this::run);
+        private volatile boolean stopped;
+
+        private void run() {
+            for (int n = 0; !stopped; n++) {
+                String text = "new " + n;
+                try {
+                    router.run(1, tx -> {
+                        try (Statement statement = tx.connection().createStatement()) {
+                            statement.execute(
+                                    tx.sql("INSERT INTO ${shard.schema}.note (text) VALUES ('%s')".formatted(text)));
+                        }
+                    });
+                    acknowledged.add(text);
+                    written.incrementAndGet();
+                } catch (RuntimeException | SQLException e) {
+                    // Not acknowledged, so it may be there or not.
+                }
+            }
+        }
+
+        void awaitMore(int more) {
+            int enough = written.get() + more;
+            await().atMost(SOON).until(() -> written.get() >= enough);
+        }
+
+        @Override
+        public void close() throws Exception {
+            stopped = true;
+            running.get(2, TimeUnit.MINUTES);
+            thread.shutdownNow();
+            router.close();
+        }
+    }
+
+    private static Set<String> texts(PostgresServer server) throws SQLException {
+        Set<String> texts = new TreeSet<>();
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT text FROM shard_0001.note WHERE text LIKE 'new %'")) {
+            while (row.next()) {
+                texts.add(row.getString(1));
+            }
+        }
+        return texts;
+    }
+
+    private void moveSurvives(String its, MoveStep step) throws Exception {
+        create(its, true);
+        Mover mover = mover(new Failover(step));
+        Load load = new Load();
+        try (load) {
+            load.awaitMore(50);
+            Move move = mover.begin("db1", "db2", ShardSet.of(1), "a test");
+            mover.carryOut(move, false);
+            load.awaitMore(50);
+        }
+
+        assertThat(query(standby, "SELECT NOT pg_is_in_recovery()")).isEqualTo("t");
+        assertThat(texts(now("db2"))).containsAll(load.acknowledged);
+        assertThat(query(now("db2"), "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'old %'"))
+                .isEqualTo("1000");
+        for (String name : new String[] {"db1", "db2"}) {
+            assertThat(
+                            query(
+                                    now(name),
+                                    "SELECT (SELECT count(*) FROM pg_publication) + (SELECT count(*) FROM pg_subscription) + (SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical')"))
+                    .isEqualTo("0");
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"db1, CAUGHT_UP", "db2, OPENED"})
+    void aMoveGoesOnAfterAFailoverToAStandbyThatHasKeptTheSlots(String its, MoveStep step) throws Exception {
+        moveSurvives(its, step);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "db1, SUBSCRIBED",
+        "db1, REHEARSED",
+        "db1, ARMED",
+        "db1, FENCED",
+        "db1, SWITCHED",
+        "db1, OPENED",
+        "db1, COMPARED",
+        "db1, SEALED",
+        "db1, COMPARED_AGAIN",
+        "db1, ENDING",
+        "db1, REVERSE_DROPPED",
+        "db1, FORWARD_DROPPED",
+        "db2, SUBSCRIBED",
+        "db2, CAUGHT_UP",
+        "db2, ARMED",
+        "db2, FENCED",
+        "db2, SWITCHED",
+        "db2, COMPARED",
+        "db2, SEALED",
+        "db2, COMPARED_AGAIN",
+        "db2, ENDING",
+        "db2, REVERSE_DROPPED",
+        "db2, FORWARD_DROPPED"
+    })
+    @Tag("full")
+    void aMoveGoesOnAfterAFailoverAtEachStep(String its, MoveStep step) throws Exception {
+        moveSurvives(its, step);
+    }
+
+    /** It keeps the slot, but not the rows that the other server has confirmed, or was sent. */
+    @ParameterizedTest
+    @ValueSource(strings = {"db1", "db2"})
+    void aStandbyThatWasBehindIsFoundBeforeTheCutover(String its) throws Exception {
+        create(its, false);
+        Mover mover = mover(MoveListener.NONE);
+        long id = mover.follow(
+                        mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
+                .id();
+        awaitSlots();
+        standby.awaitReplay();
+        standby.disconnect();
+        execute(server("db1"), "INSERT INTO shard_0001.note (text) SELECT 'late ' || n FROM generate_series(1, 10) n");
+        String late = "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'late %'";
+        await().atMost(SOON).until(() -> query(server("db2"), late).equals("10"));
+        await().atMost(SOON)
+                .until(() -> query(
+                                server("db1"),
+                                "SELECT confirmed_flush_lsn = pg_current_wal_insert_lsn() FROM pg_replication_slots WHERE slot_name LIKE '%forward'")
+                        .equals("t"));
+        failOver();
+
+        assertThatThrownBy(() -> mover.cutOver(id, ShardSet.of(1)))
+                .isInstanceOf(CopiesDifferException.class)
+                .hasMessageStartingWith(its + " failed over to a standby that was behind")
+                .hasMessageEndingWith(", and no shard was cut over");
+
+        if (its.equals("db1")) {
+            // The target has the only copy of these rows.
+            assertThatThrownBy(() -> mover.cancel(id, Mover.End.BACK)).isInstanceOf(CopiesDifferException.class);
+            assertThat(query(now("db2"), late)).isEqualTo("10");
+        } else {
+            mover.cancel(id, Mover.End.BACK);
+            assertThat(query(now("db1"), late)).isEqualTo("10");
+        }
+    }
+}
