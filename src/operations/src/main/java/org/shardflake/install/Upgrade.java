@@ -88,7 +88,7 @@ public final class Upgrade implements AutoCloseable {
                 CatalogSchema.missing(connection))));
     }
 
-    /** @see Installation#upgrade() */
+    /** Connects, checks and locks, for {@link Installation#upgrade()}. */
     static Upgrade prepare(ServerUrl catalog, Function<Server, ServerUrl> urls) {
         List<ServerWork> opened = new ArrayList<>();
         try {
