@@ -36,7 +36,7 @@ final class Stream {
     private static final String CREATE_SUBSCRIPTION = """
             DO $$ BEGIN
                 EXECUTE format(
-                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %1$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%2$s)',
+                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %2$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%3$s)',
                     (SELECT conninfo FROM pg_temp.shardflake_conninfo));
             EXCEPTION WHEN OTHERS THEN
                 RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE;
@@ -175,7 +175,7 @@ final class Stream {
         Connection connection = subscriber.control();
         Sql.inTransaction(connection, () -> {
             Sql.execute(connection, subscriber.checkClaim());
-            createSubscription(connection, name, publisher.server().url().conninfo(), safely());
+            createSubscription(connection, name, name, publisher.server().url().conninfo(), safely());
             return true;
         });
     }
@@ -195,10 +195,15 @@ final class Stream {
      * Creates a disabled subscription, in a transaction that the caller ends.
      *
      * <p>The connection string may contain a password, which a server would write into its log and show to others as the text of a
-     * statement or as its parameter.
+     * statement or as its parameter. It would also be in the context of a warning that the publication does not exist, unless the role
+     * {@link #silencesTheLog}.
      */
-    static void createSubscription(Connection connection, String name, String conninfo, String options)
+    static void createSubscription(
+            Connection connection, String name, String publication, String conninfo, String options)
             throws SQLException {
+        if (silencesTheLog(connection)) {
+            Sql.execute(connection, "SET LOCAL log_min_messages = 'panic'");
+        }
         Sql.execute(connection, SECRET);
         byte[] line = conninfo.replace("\\", "\\\\").concat("\n").getBytes(UTF_8);
         CopyIn copy = connection
@@ -207,7 +212,12 @@ final class Stream {
                 .copyIn("COPY pg_temp.shardflake_conninfo FROM STDIN");
         copy.writeToCopy(line, 0, line.length);
         copy.endCopy();
-        Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, options));
+        Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, publication, options));
+    }
+
+    /** Whether the role may say that the server does not log its warnings. */
+    static boolean silencesTheLog(Connection connection) throws SQLException {
+        return Sql.isTrue(connection, "SELECT has_parameter_privilege('log_min_messages', 'SET')");
     }
 
     void enable() throws SQLException {

@@ -111,7 +111,7 @@ record StreamTrouble(String what, boolean mayPass) {
                 : conninfo;
         connection.setAutoCommit(false);
         try {
-            Stream.createSubscription(connection, "shardflake_trial", its, "");
+            Stream.createSubscription(connection, "shardflake_trial", stream, its, "");
             return Optional.empty();
         } catch (SQLException e) {
             return Optional.of(Sql.message(e).replaceFirst("^could not connect to the publisher: ", ""));

@@ -28,6 +28,10 @@ statements (schema, turn, object, value, clear, put) AS (
      WHERE owner IS NOT NULL AND objid NOT IN (SELECT objid FROM sequence_of_column)
        AND objid NOT IN (SELECT oid FROM multirange)
      UNION ALL
+    SELECT schema, 1, 'owner of ' || kind || ' ' || name, owner::regrole::text, ARRAY[]::text[], -- of which 17 makes its range's
+           ARRAY[format('DO $do$ BEGIN IF current_setting(''server_version_num'')::integer < 170000 THEN ALTER TYPE %s OWNER TO %s; END IF; END $do$', identity, owner::regrole)]
+      FROM named WHERE objid IN (SELECT oid FROM multirange)
+     UNION ALL
     SELECT schema, CASE WHEN class = 'SCHEMA' THEN 2 WHEN objsubid = 0 THEN 3 ELSE 4 END, object, (SELECT string_agg(i::text, ' ' ORDER BY i::text COLLATE "C") FROM unnest(items) i),
            (SELECT array_agg(DISTINCT format('REVOKE ALL%s ON %s %s FROM %s CASCADE', columns, class, target, CASE e.grantee WHEN 0 THEN 'PUBLIC' ELSE e.grantee::regrole::text END))
               FROM aclexplode(items) e),

@@ -98,7 +98,7 @@ class PlainRolesIT {
     void aSuperuserMovesThemAndTheyStayTheirOwners() throws Exception {
         everywhereGrant(Grants.Work.MOVES, user(), grant -> true);
 
-        movesAndComesBack(shards);
+        movesAndComesBack(shards.as(user(), postgres.database(0).server().password()));
     }
 
     @Test

@@ -6,6 +6,7 @@ package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -14,7 +15,11 @@ import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.TestDatabase;
 import org.shardflake.jdbc.Sql;
 
 class StreamTest {
@@ -28,7 +33,11 @@ class StreamTest {
             connection.setAutoCommit(false);
 
             Throwable refused = catchThrowable(() -> Stream.createSubscription(
-                    connection, "shardflake_test", "host='localhost' port='1' password='geheim'", ""));
+                    connection,
+                    "shardflake_test",
+                    "shardflake_test",
+                    "host='localhost' port='1' password='geheim'",
+                    ""));
 
             StringWriter trace = new StringWriter();
             refused.printStackTrace(new PrintWriter(trace));
@@ -38,23 +47,54 @@ class StreamTest {
         }
     }
 
-    /** What of a statement is logged, and when, is decided by these; they go back when the transaction ends. */
-    @Test
-    void logsNothingWhileASubscriptionIsMade() throws SQLException {
-        try (Connection connection = postgres.database(0).connect()) {
-            String url = postgres.database(0).uri();
-            connection.setAutoCommit(false);
-
-            Stream.createSubscription(connection, "shardflake_test", url, "");
-
-            assertThat(Sql.list(
-                            connection,
-                            "SELECT current_setting(name) FROM unnest('{log_statement,log_min_duration_statement,log_min_messages,log_min_error_statement}'::text[]) name",
-                            row -> row.getString(1)))
-                    .isEqualTo(List.of("none", "-1", "panic", "panic"));
-            connection.rollback();
-            assertThat(Sql.text(connection, "SELECT current_setting('log_min_messages')"))
-                    .isEqualTo("warning");
+    /** Of a server that logs all that it can, whoever makes the subscription, and whether that succeeds. */
+    @ParameterizedTest
+    @CsvSource({
+        "postgres, localhost",
+        "postgres, nowhere.invalid",
+        "stream_role, localhost",
+        "stream_role, nowhere.invalid"
+    })
+    void aPasswordIsNeitherInTheServersLogNorInItsActivity(String role, String host) throws SQLException {
+        TestDatabase database = postgres.database(0);
+        assumeTrue(database.server().canRestart(), "needs a server whose log is known");
+        assumeTrue(role.equals("postgres") || database.server().majorVersion() >= 16, "PostgreSQL 15 has no such role");
+        try (Connection connection = database.connect()) {
+            Sql.execute(connection, ManagedRole.createByPassword());
+            Sql.execute(connection, """
+                    DO $$ BEGIN IF to_regrole('stream_role') IS NULL THEN CREATE ROLE stream_role; END IF; END $$;
+                    ALTER ROLE stream_role LOGIN REPLICATION PASSWORD 'geheim'; GRANT logs_in_by_password TO stream_role;
+                    DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO stream_role', current_database());
+                          IF to_regrole('pg_create_subscription') IS NOT NULL THEN GRANT pg_create_subscription TO stream_role; END IF; END $$;
+                    """);
+            Sql.execute(connection, "DROP PUBLICATION IF EXISTS own; CREATE PUBLICATION own");
+            for (String setting : List.of(
+                    "log_statement = 'all'", "log_min_duration_statement = 0", "log_min_error_statement = 'debug1'")) {
+                Sql.execute(connection, "ALTER ROLE %s SET %s".formatted(role, setting));
+            }
+            // Only a superuser can keep debugging messages from being logged.
+            Sql.execute(connection, "ALTER ROLE postgres SET log_min_messages = 'debug1'");
+            try (Connection its = database.connectAs(role, "geheim")) {
+                its.setAutoCommit(false);
+                String conninfo = "host='%s' port='%s' user='stream_role' password='geheim' dbname='%s'"
+                        .formatted(host, Sql.text(its, "SHOW port"), database.name());
+                Throwable refused =
+                        catchThrowable(() -> Stream.createSubscription(its, "shardflake_test", "own", conninfo, ""));
+                assertThat(refused == null).isEqualTo(host.equals("localhost"));
+                assertThat(Sql.list(
+                                connection,
+                                "SELECT query FROM pg_stat_activity",
+                                row -> String.valueOf(row.getString(1))))
+                        .noneMatch(query -> query.contains("geheim") && !query.contains("PASSWORD"));
+                its.rollback();
+            } finally {
+                Sql.execute(connection, "ALTER ROLE %s RESET ALL; ALTER ROLE postgres RESET ALL".formatted(role));
+            }
+            String log = Sql.text(
+                    connection, "SELECT pg_read_file(current_setting('data_directory') || '/../postgres.log')");
+            assertThat(log).contains("SHOW port");
+            assertThat(log.lines().filter(line -> !line.contains("ALTER ROLE")))
+                    .noneMatch(line -> line.contains("geheim"));
         }
     }
 }
