@@ -53,7 +53,9 @@ class DumpedMoveIT {
     @AfterEach
     void drop() throws SQLException {
         for (String server : List.of("db1", "db2")) {
-            shards.execute(server, "DROP OWNED BY dump_app, dump_reader CASCADE; DROP ROLE dump_app, dump_reader");
+            shards.execute(
+                    server,
+                    "DROP OWNED BY dump_app CASCADE; DROP OWNED BY dump_reader CASCADE; DROP ROLE dump_app, dump_reader");
         }
     }
 
