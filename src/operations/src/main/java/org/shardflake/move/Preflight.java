@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.EmptySearchPath;
@@ -27,6 +26,13 @@ public final class Preflight {
 
     private static final String APPLICATION = "shardflake move, checking";
     private static final long CLOCK_TOLERANCE_MILLIS = 1000;
+
+    /** Publications of checks whose process is gone, or had the number of ours. */
+    private static final String LEFT_BY_KILLED_CHECKS = """
+            SELECT pubname FROM pg_publication
+             WHERE pubname ~ '^shardflake_preflight_[0-9]+$' AND pg_has_role(pubowner, 'USAGE')
+               AND substring(pubname FROM '[0-9]+$') NOT IN (SELECT pid::text FROM pg_stat_activity WHERE pid <> pg_backend_pid())
+            """;
 
     /** Checks without which a rehearsal would only repeat a failure, or is impossible. */
     private static final Set<String> REHEARSAL_NEEDS = Set.of(
@@ -561,11 +567,13 @@ public final class Preflight {
     private void checkReachable(
             String name, Connection subscriber, Connection publishing, MoveServer publisher, MoveServer subscribing)
             throws SQLException {
-        String publication =
-                "shardflake_preflight_" + UUID.randomUUID().toString().replace("-", "");
+        String publication = "shardflake_preflight_" + Sql.number(publishing, "SELECT pg_backend_pid()");
         boolean needed = !Stream.silencesTheLog(subscriber)
                 && Sql.isTrue(publishing, "SELECT has_database_privilege(current_database(), 'CREATE')");
         if (needed) {
+            for (String left : Sql.list(publishing, LEFT_BY_KILLED_CHECKS, row -> row.getString(1))) {
+                Sql.execute(publishing, "DROP PUBLICATION IF EXISTS " + left);
+            }
             Sql.execute(publishing, "CREATE PUBLICATION " + publication);
         }
         try {

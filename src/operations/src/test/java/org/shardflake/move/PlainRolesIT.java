@@ -14,6 +14,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
@@ -196,7 +197,7 @@ class PlainRolesIT {
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 
-    private TreeSet<String> owners(String server) throws SQLException {
+    private Set<String> owners(String server) throws SQLException {
         try (Connection connection = shards.database(server).connect()) {
             return new TreeSet<>(Sql.list(connection, OWNERS, row -> row.getString(1)));
         }
