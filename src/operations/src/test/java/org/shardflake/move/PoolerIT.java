@@ -19,6 +19,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.StringJoiner;
 import java.util.concurrent.ExecutorService;
@@ -229,7 +230,8 @@ class PoolerIT {
                 next.set(waiter.submit(() -> traces(0)));
                 Pause.millis(500); // Until it waits.
             });
-            assertThat(next.get().get(1, TimeUnit.MINUTES)).isEmpty();
+            assertThat(Objects.requireNonNull(next.get()).get(1, TimeUnit.MINUTES))
+                    .isEmpty();
             assertThat(List.of(one.isValid(1), two.isValid(1), three.isValid(1)))
                     .containsOnly(true);
         } finally {
