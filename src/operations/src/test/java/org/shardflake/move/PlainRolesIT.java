@@ -170,7 +170,7 @@ class PlainRolesIT {
     }
 
     private void movesAndComesBack(AccountShards mine) throws Exception {
-        TreeSet<String> before = owners("db1");
+        Set<String> before = owners("db1");
         assertThat(before)
                 .anyMatch(line -> line.contains("plain_reader"))
                 .noneMatch(line -> line.startsWith("relation") && line.contains(user() + " "));
