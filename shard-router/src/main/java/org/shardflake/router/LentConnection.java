@@ -95,6 +95,30 @@ final class LentConnection extends ForwardingConnection {
         return driver.getTransactionState() == TransactionState.FAILED;
     }
 
+    /** Whether a statement has begun a transaction. */
+    boolean isInTransaction() {
+        return driver.getTransactionState() != TransactionState.IDLE;
+    }
+
+    /** The schema of the shard that this was lent for. */
+    String schema() {
+        return Sharding.schema(shard);
+    }
+
+    /**
+     * Has names without a schema found in the shard's first, until the transaction ends, or, in auto-commit mode, until
+     * the connection is given back.
+     */
+    void searchShard() throws SQLException {
+        boolean isLocal = !pooled.getAutoCommit();
+        if (!isLocal) {
+            leaveTraces();
+        }
+        try (Statement statement = pooled.createStatement()) {
+            statement.execute(lender.searchPath(schema(), isLocal));
+        }
+    }
+
     /** Notes that the session's state may have changed. */
     void leaveTraces() {
         hasTraces = true;
