@@ -4,7 +4,6 @@
  */
 package org.shardflake.spring;
 
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -42,8 +41,11 @@ final class PhotoInstallation {
         this.postgres = postgres;
     }
 
-    static PhotoInstallation create(PostgresExtension postgres, Path directory)
-            throws SQLException, IOException, InterruptedException {
+    static PhotoInstallation create(PostgresExtension postgres, Path directory) throws Exception {
+        return create(postgres, directory, TABLES);
+    }
+
+    static PhotoInstallation create(PostgresExtension postgres, Path directory, String changes) throws Exception {
         PhotoInstallation created = new PhotoInstallation(postgres);
         Installation installation = Installation.at(created.catalog());
         List<Server> servers = IntStream.range(0, 2)
@@ -51,7 +53,7 @@ final class PhotoInstallation {
                 .toList();
         installation.create(
                 ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN), "a test");
-        Path changelog = Files.writeString(directory.resolve("photos.sql"), TABLES);
+        Path changelog = Files.writeString(directory.resolve("photos.sql"), changes);
         installation.deploy(changelog, DeploySettings.defaults(directory), done -> {});
         return created;
     }

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
@@ -172,13 +173,14 @@ class StartTest {
     }
 
     @Test
-    void thePropertiesAreDescribed() throws Exception {
-        String metadata;
-        try (var file = StartTest.class.getResourceAsStream("/META-INF/spring-configuration-metadata.json")) {
-            metadata = new String(file.readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
-        }
-        assertThat(metadata)
+    void thePropertiesAreDescribed() throws IOException {
+        assertThat(metadata())
                 .contains("\"shardflake.catalog\"", "\"shardflake.pool.size\"", "\"shardflake.retry.deadline\"")
                 .contains("File to keep a copy of the shard map in");
+    }
+
+    /** What an editor completes properties from. */
+    static String metadata() throws IOException {
+        return Files.readString(Path.of("target/classes/META-INF/spring-configuration-metadata.json"));
     }
 }
