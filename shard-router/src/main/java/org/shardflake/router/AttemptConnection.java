@@ -37,11 +37,10 @@ final class AttemptConnection extends PathConnection {
     record Loan(Routes routes, LentConnection connection) {}
 
     @Override
-    void beforeUse() throws SQLException {
+    void noteUse() throws SQLException {
         if (tx == null && !lent.isReadOnly()) {
             attempt.tookEffect(); // Each statement commits by itself.
         }
-        super.beforeUse();
     }
 
     @Override

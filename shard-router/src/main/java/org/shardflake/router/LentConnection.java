@@ -119,6 +119,12 @@ final class LentConnection extends ForwardingConnection {
         }
     }
 
+    /** Prepares a statement between two that set the search_path and take it back. */
+    PreparedStatement prepareWithPath(String mark, String sql) throws SQLException {
+        watched(sql);
+        return pooled.prepareStatement(lender.searchPath(schema(), true) + "; " + mark + sql + "; " + lender.oldPath());
+    }
+
     /** Notes that the session's state may have changed. */
     void leaveTraces() {
         hasTraces = true;

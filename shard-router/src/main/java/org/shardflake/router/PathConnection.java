@@ -10,17 +10,22 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.regex.Pattern;
 
 /**
  * A connection on which a table without a schema is that of the shard.
  *
- * <p>The search_path is set before the first statement of a transaction, and ends with it. It is also set before a
- * savepoint, as a rollback to that would take it back.
+ * <p>The search_path is set in the round trip of a prepared statement, for that alone. For others it is set before the
+ * first of them in a transaction, and ends with it; also before a savepoint, as a rollback to that would take it back.
  *
  * <p>The texts of prepared statements name the shard in a comment: PostgreSQL would plan a statement anew each time it
  * finds another search_path, and refuse one that returns other columns in another shard.
  */
 class PathConnection extends ForwardingConnection {
+
+    /** Statements whose text has one result. */
+    private static final Pattern EVERYDAY =
+            Pattern.compile("\\s*(SELECT|INSERT|UPDATE|DELETE|WITH|MERGE|VALUES)\\s", Pattern.CASE_INSENSITIVE);
 
     private final LentConnection lent;
     private final String mark;
@@ -37,8 +42,16 @@ class PathConnection extends ForwardingConnection {
         isSet = false;
     }
 
-    /** Called before each use. */
-    void beforeUse() throws SQLException {
+    /** Whether the path is set for the rest of the transaction, and no statement may take it back. */
+    final boolean isPathSet() {
+        return isSet;
+    }
+
+    /** Called before each statement. */
+    void noteUse() throws SQLException {}
+
+    private void beforeUse() throws SQLException {
+        noteUse();
         if (!isSet) {
             lent.searchShard();
             isSet = true;
@@ -100,6 +113,15 @@ class PathConnection extends ForwardingConnection {
 
     @Override
     public PreparedStatement prepareStatement(String sql) throws SQLException {
+        if (isSet || sql.indexOf(';') >= 0 || !EVERYDAY.matcher(sql).lookingAt()) {
+            return prepareAlone(sql);
+        }
+        noteUse();
+        return PathStatement.of(this, sql, lent.prepareWithPath(mark, sql));
+    }
+
+    /** Prepares a statement, with the path set for the rest of the transaction. */
+    PreparedStatement prepareAlone(String sql) throws SQLException {
         return super.prepareStatement(marked(sql));
     }
 

@@ -125,6 +125,13 @@ final class SessionPool {
                 .formatted(schema, known == null ? "', public'" : known.path, isLocal);
     }
 
+    /** The statement that takes {@link #searchPath} back, in the same transaction. */
+    String oldPath() {
+        Session known = session;
+        return "SELECT pg_catalog.set_config('search_path', pg_catalog.substr(%s, 3), true)"
+                .formatted(known == null ? "', public'" : known.path);
+    }
+
     /** Whether a commit can ask the server if the shard is open. */
     boolean asksWithCommit() {
         Session known = session;

@@ -9,11 +9,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.nio.file.Path;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.function.Supplier;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -39,6 +42,8 @@ import org.springframework.dao.QueryTimeoutException;
 import org.springframework.dao.TransientDataAccessException;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.core.simple.JdbcClient;
+import org.springframework.jdbc.datasource.DataSourceUtils;
+import org.springframework.jdbc.support.GeneratedKeyHolder;
 import org.springframework.transaction.IllegalTransactionStateException;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionSuspensionNotSupportedException;
@@ -214,12 +219,12 @@ class OnShardTest {
 
         @OnShard("#key")
         public int shardOf(Object key) {
-            return router.currentAttempt().shard();
+            return Objects.requireNonNull(router.currentAttempt()).shard();
         }
 
         @OnShard(id = "#key")
         public int shardOfId(Object key) {
-            return router.currentAttempt().shard();
+            return Objects.requireNonNull(router.currentAttempt()).shard();
         }
 
         @OnShard("#nothing")
@@ -676,6 +681,43 @@ class OnShardTest {
                         () -> jdbc.sql("INSERT INTO photo (uid) VALUES (NULL)").update()))
                 .isInstanceOf(DataIntegrityViolationException.class);
         assertThat(tries).isEqualTo(1);
+    }
+
+    @Test
+    void everyWayOfExecutingFindsTheTable() throws SQLException {
+        JdbcTemplate template = application.getBean(JdbcTemplate.class);
+        GeneratedKeyHolder keys = new GeneratedKeyHolder();
+
+        int updated = photos.in(2, () -> {
+            DataSource dataSource = Objects.requireNonNull(template.getDataSource());
+            insert(2, "prepared");
+            try (PreparedStatement early =
+                    DataSourceUtils.getConnection(dataSource).prepareStatement("UPDATE photo SET title = title || ?")) {
+                early.setString(1, ".");
+                early.executeUpdate();
+                template.batchUpdate(
+                        "INSERT INTO photo (uid, title) VALUES (?, ?)",
+                        List.of(new Object[] {2, "batched"}, new Object[] {10, "batched"}));
+                early.executeUpdate();
+                template.execute("UPDATE photo SET title = title || '!'");
+                jdbc.sql("INSERT INTO photo (uid, title) VALUES (2, 'with a key')")
+                        .update(keys, "id");
+                return early.executeUpdate();
+            } catch (SQLException e) {
+                throw new AssertionError(e);
+            }
+        });
+
+        assertThat(updated).isEqualTo(4);
+        assertThat(keys.getKeyAs(Long.class)).isPositive();
+        assertThat(photos.<List<String>>in(
+                        2,
+                        () -> jdbc.sql("SELECT title FROM photo ORDER BY id")
+                                .query(String.class)
+                                .list()))
+                .containsExactly("prepared..!.", "batched.!.", "batched.!.", "with a key.");
+        assertThat(photos.<Integer>in(2, () -> jdbc.sql("DELETE FROM photo").update()))
+                .isEqualTo(4);
     }
 
     @Test
