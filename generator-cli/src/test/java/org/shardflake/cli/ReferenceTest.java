@@ -76,6 +76,7 @@ class ReferenceTest {
         append(Path.of("../sql/src/main/java"), "shardflake-sql", text);
         append(Path.of("../src/operations/src/main/java"), "shardflake-operations", text);
         append(Path.of("../src/schemes/src/main/java"), "shardflake-schemes", text);
+        append(Path.of("../src/spring/src/main/java"), "shardflake-spring-boot-starter", text);
         check("java.md", text.toString());
     }
 

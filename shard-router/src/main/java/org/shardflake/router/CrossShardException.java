@@ -5,6 +5,8 @@
 package org.shardflake.router;
 
 import java.io.Serial;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 
 /** Work inside a transaction on one shard asked for another, which it cannot reach; nothing was done there. */
@@ -16,10 +18,14 @@ public final class CrossShardException extends ShardflakeException {
     private final int shard;
     private final int otherShard;
 
-    CrossShardException(int shard, int otherShard, Object asked) {
+    /**
+     * @param asked the key or work for the other shard
+     * @param key the key that the transaction was begun for, if known
+     */
+    CrossShardException(int shard, int otherShard, Object asked, @Nullable ShardKey key) {
         super(
-                "%s is in shard %d, but this transaction is of shard %d; a transaction belongs to one shard, so end it first"
-                        .formatted(asked, otherShard, shard));
+                "%s is in shard %d, but this transaction is of shard %d%s; a transaction belongs to one shard, so end it first"
+                        .formatted(asked, otherShard, shard, key == null ? "" : ", for " + key));
         this.shard = shard;
         this.otherShard = otherShard;
     }

@@ -95,6 +95,36 @@ final class LentConnection extends ForwardingConnection {
         return driver.getTransactionState() == TransactionState.FAILED;
     }
 
+    /** Whether a statement has begun a transaction. */
+    boolean isInTransaction() {
+        return driver.getTransactionState() != TransactionState.IDLE;
+    }
+
+    /** The schema of the shard that this was lent for. */
+    String schema() {
+        return Sharding.schema(shard);
+    }
+
+    /**
+     * Has names without a schema found in the shard's first, until the transaction ends, or, in auto-commit mode, until
+     * the connection is given back.
+     */
+    void searchShard() throws SQLException {
+        boolean isLocal = !pooled.getAutoCommit();
+        if (!isLocal) {
+            leaveTraces();
+        }
+        try (Statement statement = pooled.createStatement()) {
+            statement.execute(lender.searchPath(schema(), isLocal));
+        }
+    }
+
+    /** Prepares a statement between two that set the search_path and take it back. */
+    PreparedStatement prepareWithPath(String mark, String sql) throws SQLException {
+        watched(sql);
+        return pooled.prepareStatement(lender.searchPath(schema(), true) + "; " + mark + sql + "; " + lender.oldPath());
+    }
+
     /** Notes that the session's state may have changed. */
     void leaveTraces() {
         hasTraces = true;

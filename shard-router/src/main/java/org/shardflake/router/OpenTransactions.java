@@ -24,11 +24,21 @@ final class OpenTransactions {
         return byThread.get(Thread.currentThread());
     }
 
-    void enter(ShardTransaction tx) {
-        byThread.put(Thread.currentThread(), tx);
+    /**
+     * Makes a transaction the one that the calling thread is in.
+     *
+     * @param tx null for none
+     * @return the one it was in before
+     */
+    @Nullable
+    ShardTransaction enter(@Nullable ShardTransaction tx) {
+        return tx == null ? byThread.remove(Thread.currentThread()) : byThread.put(Thread.currentThread(), tx);
     }
 
-    void leave() {
-        byThread.remove(Thread.currentThread());
+    /** Puts a transaction in the place of another that has ended, unless that is suspended. */
+    void replace(ShardTransaction ended, @Nullable ShardTransaction tx) {
+        if (current() == ended) {
+            enter(tx);
+        }
     }
 }

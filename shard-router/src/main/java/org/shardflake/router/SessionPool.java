@@ -35,7 +35,8 @@ final class SessionPool {
                        CASE WHEN current_setting('role') <> 'none'
                            THEN format('pg_catalog.set_config(%L, %L, false)', 'role', current_setting('role')) END,
                        (SELECT string_agg(format('pg_catalog.set_config(%L, %L, false)', name, setting), ', ')
-                          FROM pg_catalog.pg_settings WHERE source = 'session' AND name NOT LIKE 'transaction%'))
+                          FROM pg_catalog.pg_settings WHERE source = 'session' AND name NOT LIKE 'transaction%')),
+                   quote_literal(', ' || nullif(current_setting('search_path'), ''))
             """;
 
     private final String server;
@@ -52,8 +53,9 @@ final class SessionPool {
      * @param asks whether the server's function library can tell if a shard is open
      * @param looked when that was found
      * @param reset the statements that make a session like a new one
+     * @param path the search_path of a new one, to follow another schema, as a literal
      */
-    private record Session(boolean asks, long looked, String reset) {}
+    private record Session(boolean asks, long looked, String reset, String path) {}
 
     /** @param isShared whether a pooler may give each transaction another session */
     SessionPool(String server, HikariDataSource pool, PGSimpleDataSource source, FenceWatch watch, boolean isShared) {
@@ -104,7 +106,8 @@ final class SessionPool {
                                 + " there when its shard is fenced. Deploy this version's function library with 'shardflake schema deploy'",
                         server);
             }
-            session = new Session(asks, System.nanoTime(), reset(settings));
+            String path = Objects.requireNonNullElse(row.getString(3), "''");
+            session = new Session(asks, System.nanoTime(), reset(settings), path);
         }
     }
 
@@ -113,6 +116,23 @@ final class SessionPool {
         return "SET SESSION AUTHORIZATION DEFAULT; RESET ALL; CLOSE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES;"
                 + " SELECT EXISTS (SELECT FROM pg_catalog.pg_prepared_statements WHERE from_sql), pg_catalog.pg_advisory_unlock_all()"
                 + (settings.isEmpty() ? "" : ", " + settings);
+    }
+
+    /**
+     * The statement that puts a schema first in the search_path. No SET, of which the driver takes notice by forgetting
+     * its prepared statements.
+     */
+    String searchPath(String schema, boolean isLocal) {
+        Session known = session;
+        return "SELECT pg_catalog.set_config('search_path', '%s'||%s, %s)"
+                .formatted(schema, known == null ? "', public'" : known.path, isLocal);
+    }
+
+    /** The statement that takes {@link #searchPath} back, in the same transaction. */
+    String oldPath() {
+        Session known = session;
+        return "SELECT pg_catalog.set_config('search_path', pg_catalog.substr(%s, 3), true)"
+                .formatted(known == null ? "', public'" : known.path);
     }
 
     /** Whether a commit can ask the server if the shard is open. */

@@ -64,6 +64,9 @@ public final class ShardRouter implements AutoCloseable {
     private final Duration closeTimeout;
     private final LongAdder running = new LongAdder();
     private final OpenTransactions open = new OpenTransactions();
+    /** The attempt that each thread is in. */
+    private final Map<Thread, ShardAttempt> attempts = new ConcurrentHashMap<>();
+
     private final ReentrantLock changingRoutes = new ReentrantLock();
     private final ManyShards manyShards;
     private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
@@ -224,11 +227,39 @@ public final class ShardRouter implements AutoCloseable {
 
     <T extends @Nullable Object, X extends Exception> T inTransaction(int shard, Access access, ShardWork<T, X> work)
             throws X {
+        ShardAttempt around = attempts.get(Thread.currentThread());
+        return untilDone(shard, new Tries<T, X>() {
+            @Override
+            public T next(Routes route) throws X {
+                T result = inTransaction(route, shard, access, work);
+                if (around != null && !access.readOnly()) {
+                    around.tookEffect();
+                }
+                return result;
+            }
+
+            @Override
+            public boolean mayRepeat() {
+                return true;
+            }
+        });
+    }
+
+    /** The tries of one piece of work. */
+    private interface Tries<T extends @Nullable Object, X extends Exception> {
+
+        T next(Routes route) throws X;
+
+        /** Whether the failed try has left nothing behind. */
+        boolean mayRepeat();
+    }
+
+    private <T extends @Nullable Object, X extends Exception> T untilDone(int shard, Tries<T, X> tries) throws X {
         Retry retry = null;
         while (true) {
             Routes tried = routes;
             try {
-                return attempt(tried, shard, access, work);
+                return tries.next(tried);
             } catch (Exception e) {
                 if (e instanceof PoolClosedException) {
                     checkCut();
@@ -236,15 +267,94 @@ public final class ShardRouter implements AutoCloseable {
                 if (retry == null) {
                     retry = new Retry(retryPolicy, maps, listener);
                 }
-                if (!retry.again(
-                        e,
-                        tried.map().placement(shard),
-                        tried.map().version(),
-                        () -> tried.pool(shard).lacks(List.of(shard)).isPresent())) {
+                if (!tries.mayRepeat()
+                        || !retry.again(
+                                e,
+                                tried.map().placement(shard),
+                                tried.map().version(),
+                                () -> tried.pool(shard).lacks(List.of(shard)).isPresent())) {
                     throw e;
                 }
             }
         }
+    }
+
+    /**
+     * Runs work on the shard of a key whose transactions a framework such as Spring begins and ends, on connections of
+     * the {@link ShardAttempt}; returns what it returns.
+     *
+     * <p>For integrations of frameworks; applications use {@link #write}. If the work fails since the shard is moving or
+     * has moved, or since a connection was lost before the commit, it is run again like that of {@code write}, unless
+     * something it did has taken effect: a commit, or a statement in auto-commit mode.
+     *
+     * <p>Inside a transaction of the same shard the work is run once, as part of it.
+     *
+     * @param isRepeatable false to run the work once, whatever happens
+     * @throws X what the work throws
+     * @throws ShardFencedException if the shard's server refused the work until tries or time ran out
+     * @throws CrossShardException inside a transaction of another shard
+     * @throws InterruptedWorkException if the thread is interrupted while waiting for another try
+     * @throws IllegalStateException if the router is closed
+     * @throws CommitOutcomeUnknownException if a connection broke during a commit
+     */
+    public <T extends @Nullable Object, X extends Exception> T attempt(
+            ShardKey key, boolean isRepeatable, AttemptWork<T, X> work) throws X {
+        int shard = map().shard(key);
+        ShardTransaction outer = open.current();
+        if (outer != null) {
+            outer.require(key);
+            return outer.isOfAttempt()
+                    ? work.run(attempts.getOrDefault(Thread.currentThread(), ShardAttempt.inside(outer, this)))
+                    : join(outer, shard, Access.READ, tx -> work.run(ShardAttempt.inside(tx, this)));
+        }
+        enter();
+        try {
+            return untilDone(shard, new Tries<T, X>() {
+                private ShardAttempt last = ShardAttempt.of(key, shard, ShardRouter.this);
+
+                @Override
+                public T next(Routes route) throws X {
+                    last = ShardAttempt.of(key, shard, ShardRouter.this);
+                    return run(last, work);
+                }
+
+                @Override
+                public boolean mayRepeat() {
+                    return isRepeatable && !last.hasTakenEffect();
+                }
+            });
+        } finally {
+            leave();
+        }
+    }
+
+    private <T extends @Nullable Object, X extends Exception> T run(ShardAttempt attempt, AttemptWork<T, X> work)
+            throws X {
+        ShardAttempt around = attempts.put(Thread.currentThread(), attempt);
+        try {
+            return work.run(attempt);
+        } catch (Exception e) {
+            attempt.throwIfUnknown(e);
+            throw e;
+        } finally {
+            if (around == null) {
+                attempts.remove(Thread.currentThread());
+            } else {
+                attempts.put(Thread.currentThread(), around);
+                if (attempt.hasTakenEffect()) {
+                    around.tookEffect();
+                }
+            }
+        }
+    }
+
+    /**
+     * What the calling thread runs, if it is inside work given to {@link #attempt}, or inside a transaction that
+     * {@link #write} or {@code read} has begun.
+     */
+    public @Nullable ShardAttempt currentAttempt() {
+        ShardTransaction tx = open.current();
+        return tx != null && !tx.isOfAttempt() ? ShardAttempt.inside(tx, this) : attempts.get(Thread.currentThread());
     }
 
     private static <T extends @Nullable Object, X extends Exception> T join(
@@ -262,7 +372,7 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    private <T extends @Nullable Object, X extends Exception> T attempt(
+    private <T extends @Nullable Object, X extends Exception> T inTransaction(
             Routes route, int shard, Access access, ShardWork<T, X> work) throws X {
         ServerPool pool = route.pool(shard);
         long start = System.nanoTime();
@@ -302,7 +412,7 @@ public final class ShardRouter implements AutoCloseable {
             rollback(connection, failure);
             throw failure;
         } finally {
-            open.leave();
+            open.enter(null);
         }
     }
 
@@ -314,7 +424,7 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    private static void commit(ShardTransaction tx, Connection connection, ServerPool pool) {
+    static void commit(ShardTransaction tx, Connection connection, ServerPool pool) {
         try {
             tx.checkCommittable();
             connection.commit();
@@ -362,11 +472,17 @@ public final class ShardRouter implements AutoCloseable {
             outer.require(key);
             return outer.connection();
         }
+        return lend(shard).connection();
+    }
+
+    /** Lends a connection to the server of a shard. */
+    AttemptConnection.Loan lend(int shard) {
         enter();
         try {
             while (true) {
+                Routes route = routes;
                 try {
-                    return routes.pool(shard).connection(Access.WRITE, shard);
+                    return new AttemptConnection.Loan(route, route.pool(shard).connection(Access.WRITE, shard));
                 } catch (PoolClosedException e) {
                     checkCut();
                 }
@@ -463,6 +579,14 @@ public final class ShardRouter implements AutoCloseable {
 
     Routes routes() {
         return routes;
+    }
+
+    OpenTransactions open() {
+        return open;
+    }
+
+    void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {
+        listener.transactionEnded(server, readOnly, committed, duration);
     }
 
     MapSource maps() {

@@ -6,6 +6,7 @@ package org.shardflake.router;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
@@ -26,14 +27,22 @@ public final class ShardTransaction {
     private final Access access;
     private final LentConnection lent;
     private final Connection connection;
+    private final @Nullable ShardKey attempted;
     private boolean failed;
 
+    /** A transaction that the router ends. */
     ShardTransaction(ShardMap map, int shard, Access access, LentConnection lent) {
+        this(map, shard, access, lent, null);
+    }
+
+    /** A transaction that a framework ends, in an {@link ShardAttempt attempt} for this key. */
+    ShardTransaction(ShardMap map, int shard, Access access, LentConnection lent, @Nullable ShardKey attempted) {
         this.map = map;
         this.shard = shard;
         this.access = access;
         this.lent = lent;
         this.connection = new TransactionConnection(lent);
+        this.attempted = attempted;
     }
 
     /** The logical shard: 0..8191. */
@@ -81,8 +90,17 @@ public final class ShardTransaction {
 
     void requireShard(int other, Object asked) {
         if (other != shard) {
-            throw new CrossShardException(shard, other, asked);
+            throw new CrossShardException(shard, other, asked, attempted);
         }
+    }
+
+    /** Whether a framework ends it, not the router. */
+    boolean isOfAttempt() {
+        return attempted != null;
+    }
+
+    LentConnection lent() {
+        return lent;
     }
 
     /** Notes that work inside this transaction has failed, so that it cannot commit the rest. */

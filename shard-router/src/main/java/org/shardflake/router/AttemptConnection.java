@@ -1,0 +1,147 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection on which a framework begins and ends transactions, which the router knows of while they are open. For
+ * one thread at a time.
+ */
+final class AttemptConnection extends PathConnection {
+
+    private final Routes routes;
+    private final LentConnection lent;
+    private final ShardAttempt attempt;
+    private final ShardRouter router;
+    /** The transaction, begun or about to begin, unless in auto-commit mode. */
+    private @Nullable ShardTransaction tx;
+    /** The transaction of the thread before, which is current again afterwards. */
+    private @Nullable ShardTransaction before;
+
+    private long start;
+
+    AttemptConnection(Loan loan, ShardAttempt attempt, ShardRouter router) {
+        super(loan.connection(), loan.connection());
+        this.routes = loan.routes();
+        this.lent = loan.connection();
+        this.attempt = attempt;
+        this.router = router;
+    }
+
+    /** A connection, and the routes that led to it. */
+    record Loan(Routes routes, LentConnection connection) {}
+
+    @Override
+    void noteUse() throws SQLException {
+        if (tx == null && !lent.isReadOnly()) {
+            attempt.tookEffect(); // Each statement commits by itself.
+        }
+    }
+
+    @Override
+    public void setAutoCommit(boolean autoCommit) throws SQLException {
+        if (autoCommit && tx != null && lent.isInTransaction()) {
+            commit(); // As JDBC specifies.
+        }
+        super.setAutoCommit(autoCommit);
+        if (autoCommit) {
+            end();
+        } else if (tx == null) {
+            tx = next(lent.isReadOnly());
+            before = router.open().enter(tx);
+        }
+    }
+
+    private ShardTransaction next(boolean readOnly) {
+        start = System.nanoTime();
+        return new ShardTransaction(
+                routes.map(), attempt.shard(), readOnly ? Access.READ : Access.WRITE, lent, attempt.key());
+    }
+
+    @Override
+    public void commit() throws SQLException {
+        ShardTransaction ending = tx;
+        if (ending == null) {
+            super.commit(); // which the driver refuses
+            return;
+        }
+        boolean committed = false;
+        try {
+            ShardRouter.commit(ending, lent, routes.pool(attempt.shard()));
+            committed = true;
+            if (!ending.isReadOnly()) {
+                attempt.tookEffect();
+            }
+        } catch (ShardSqlException e) {
+            throw e.getCause() instanceof SQLException refused ? refused : new SQLException(e);
+        } catch (CommitOutcomeUnknownException e) {
+            attempt.isUnknown(e);
+            throw new SQLException(e.getMessage(), "08007", e);
+        } finally {
+            ended(committed);
+        }
+    }
+
+    /** Rolls back, unless the connection is lost, and the transaction with it. */
+    @Override
+    public void rollback() throws SQLException {
+        try {
+            if (!isClosed()) {
+                super.rollback();
+            }
+        } finally {
+            ended(false);
+        }
+    }
+
+    /** Reports the transaction's end, and goes on with the next, as long as it is not in auto-commit mode. */
+    private void ended(boolean committed) {
+        forgetPath();
+        ShardTransaction ended = tx;
+        if (ended != null) {
+            report(ended, committed);
+            tx = next(ended.isReadOnly());
+            router.open().replace(ended, tx);
+        }
+    }
+
+    private void report(ShardTransaction ended, boolean committed) {
+        router.transactionEnded(
+                routes.pool(attempt.shard()).server(),
+                ended.isReadOnly(),
+                committed,
+                Duration.ofNanos(System.nanoTime() - start));
+    }
+
+    private void end() {
+        forgetPath();
+        if (tx != null) {
+            router.open().replace(tx, before);
+            tx = null;
+            before = null;
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        try {
+            ShardTransaction left = tx;
+            if (left != null && lent.isInTransaction()) {
+                report(left, false); // The pool rolls it back.
+            }
+        } finally {
+            end();
+            super.close();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "connection of " + attempt.key() + ", shard " + attempt.shard();
+    }
+}

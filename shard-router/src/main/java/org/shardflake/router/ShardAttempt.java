@@ -1,0 +1,130 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardflakeException;
+
+/**
+ * One run of work given to {@link ShardRouter#attempt}: its connections, on which a framework begins and ends
+ * transactions.
+ *
+ * <p>For the thread that runs the work, while it runs.
+ */
+public final class ShardAttempt {
+
+    private final ShardRouter router;
+    private final ShardKey key;
+    private final int shard;
+    private final @Nullable ShardTransaction around;
+    private boolean tookEffect;
+    private @Nullable CommitOutcomeUnknownException unknown;
+
+    private ShardAttempt(ShardRouter router, ShardKey key, int shard, @Nullable ShardTransaction around) {
+        this.router = router;
+        this.key = key;
+        this.shard = shard;
+        this.around = around;
+    }
+
+    /** Work with connections of its own. */
+    static ShardAttempt of(ShardKey key, int shard, ShardRouter router) {
+        return new ShardAttempt(router, key, shard, null);
+    }
+
+    /** Work inside a transaction that the router ends. */
+    static ShardAttempt inside(ShardTransaction tx, ShardRouter router) {
+        return new ShardAttempt(router, ShardKey.shard(tx.shard()), tx.shard(), tx);
+    }
+
+    /** The key that the work was given with. */
+    public ShardKey key() {
+        return key;
+    }
+
+    /** The logical shard: 0..8191. */
+    public int shard() {
+        return shard;
+    }
+
+    /**
+     * A connection to the shard's server, in auto-commit mode, on which a table without a schema is the shard's. The
+     * caller closes it.
+     *
+     * <p>A transaction on it is like that of {@link ShardRouter#write}, or of {@link ShardRouter#read} if the connection
+     * was made read-only before: work that this thread gives to the router meanwhile joins it, and its commit asks
+     * whether the shard is still there. If the connection breaks during the commit, nobody knows whether it was done, and
+     * the work is not run again.
+     *
+     * <p>If the work {@linkplain #isInside is inside} a transaction of the router, this is the connection of that: it
+     * refuses to commit and ignores {@code close}.
+     *
+     * @throws SQLException if there is none, caused by what {@link ShardRouter#connection} throws
+     */
+    public Connection connection() throws SQLException {
+        if (around != null) {
+            return new PathConnection(around.connection(), around.lent());
+        }
+        try {
+            return new AttemptConnection(router.lend(shard), this, router);
+        } catch (ShardflakeException | IllegalStateException e) {
+            // Frameworks expect the exceptions that JDBC declares.
+            throw new SQLException(e.getMessage(), "08001", e);
+        }
+    }
+
+    /** Whether this is work inside a transaction that {@link ShardRouter#write} or {@code read} has begun and will end. */
+    public boolean isInside() {
+        return around != null;
+    }
+
+    /** Keeps the transaction of the router that this work is inside of from committing. */
+    public void rollbackOnly() {
+        if (around == null) {
+            throw new IllegalStateException("not inside a transaction of the router: roll the connection back");
+        }
+        around.failed();
+    }
+
+    /**
+     * Hides the transaction of this thread from the router until {@link #resume}, so that work does not join it.
+     *
+     * @return what {@code resume} takes: null if there is no transaction
+     */
+    public @Nullable Object suspend() {
+        return router.open().enter(null);
+    }
+
+    /** Ends what {@link #suspend} began. */
+    public void resume(@Nullable Object suspended) {
+        router.open().enter((ShardTransaction) suspended);
+    }
+
+    /** Notes that something was written for good, or may have been, so that the work cannot be run again. */
+    void tookEffect() {
+        tookEffect = true;
+    }
+
+    boolean hasTakenEffect() {
+        return tookEffect;
+    }
+
+    /** Notes a commit that may or may not have been done. */
+    void isUnknown(CommitOutcomeUnknownException e) {
+        tookEffect = true;
+        unknown = e;
+    }
+
+    /** What the work ends with: its own failure, unless nobody knows how a commit of it ended. */
+    void throwIfUnknown(Exception failure) {
+        if (unknown != null) {
+            unknown.addSuppressed(failure);
+            throw unknown;
+        }
+    }
+}

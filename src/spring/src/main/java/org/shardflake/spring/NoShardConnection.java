@@ -1,0 +1,97 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardKey;
+import org.shardflake.router.ShardRouter;
+
+/**
+ * A connection of a thread that is on no shard, for frameworks that ask the database who it is when they start. It goes
+ * to the server of the first shard, and refuses statements and transactions.
+ */
+final class NoShardConnection implements InvocationHandler {
+
+    private static final Set<String> REFUSED = Set.of(
+            "createStatement", "prepareStatement", "prepareCall", "setSavepoint", "commit", "rollback", "setSchema");
+
+    private final ShardRouter router;
+    private @Nullable Connection connection;
+    private boolean closed;
+
+    private NoShardConnection(ShardRouter router) {
+        this.router = router;
+    }
+
+    static Connection to(ShardRouter router) {
+        return (Connection) Proxy.newProxyInstance(
+                Connection.class.getClassLoader(), new Class<?>[] {Connection.class}, new NoShardConnection(router));
+    }
+
+    @Override
+    public @Nullable Object invoke(Object proxy, Method method, @Nullable Object @Nullable [] arguments)
+            throws Throwable {
+        String name = method.getName();
+        if (REFUSED.contains(name) || (name.equals("setAutoCommit") && !Boolean.TRUE.equals(first(arguments)))) {
+            throw new SQLException(CurrentShardDataSource.NO_SHARD, "08003");
+        }
+        return switch (name) {
+            case "close" -> {
+                close();
+                yield null;
+            }
+            case "isClosed" -> closed;
+            case "getAutoCommit" -> true;
+            case "setAutoCommit", "setReadOnly" -> null;
+            case "isReadOnly" -> false;
+            case "toString" -> "a connection to no shard";
+            case "equals" -> proxy == first(arguments);
+            case "hashCode" -> System.identityHashCode(proxy);
+            default -> forward(method, arguments);
+        };
+    }
+
+    private static @Nullable Object first(@Nullable Object @Nullable [] arguments) {
+        return arguments == null ? null : arguments[0];
+    }
+
+    private @Nullable Object forward(Method method, @Nullable Object @Nullable [] arguments) throws Throwable {
+        Connection open = connection;
+        if (open == null) {
+            open = open();
+            connection = open;
+        }
+        try {
+            return method.invoke(open, arguments);
+        } catch (InvocationTargetException e) {
+            throw e.getTargetException();
+        }
+    }
+
+    private Connection open() throws SQLException {
+        if (closed) {
+            throw new SQLException("the connection is closed", "08003");
+        }
+        try {
+            return router.connection(ShardKey.shard(0));
+        } catch (RuntimeException e) {
+            throw new SQLException(e.getMessage(), "08001", e);
+        }
+    }
+
+    private void close() throws SQLException {
+        closed = true;
+        if (connection != null) {
+            connection.close();
+        }
+    }
+}

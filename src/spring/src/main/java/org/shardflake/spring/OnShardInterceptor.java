@@ -1,0 +1,46 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.lang.reflect.UndeclaredThrowableException;
+import java.util.Objects;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardKey;
+import org.shardflake.router.ShardRouter;
+import org.springframework.aop.ProxyMethodInvocation;
+
+/** Runs a method on the shard of its {@link OnShard}, again if need be. Thread-safe. */
+final class OnShardInterceptor implements MethodInterceptor {
+
+    private final Supplier<ShardRouter> router;
+    private final OnShardKeys keys = new OnShardKeys();
+
+    OnShardInterceptor(Supplier<ShardRouter> router) {
+        this.router = router;
+    }
+
+    @Override
+    public @Nullable Object invoke(MethodInvocation invocation) throws Exception {
+        Object target = Objects.requireNonNull(invocation.getThis());
+        OnShard annotation = Objects.requireNonNull(OnShardKeys.find(invocation.getMethod(), target.getClass()));
+        ShardKey key = keys.key(annotation, invocation.getMethod(), target, invocation.getArguments());
+        return router.get()
+                .<@Nullable Object, Exception>attempt(key, annotation.retry(), attempt -> proceed(invocation));
+    }
+
+    /** Each try takes a copy, since an invocation can proceed once. */
+    private static @Nullable Object proceed(MethodInvocation invocation) throws Exception {
+        try {
+            return ((ProxyMethodInvocation) invocation).invocableClone().proceed();
+        } catch (Exception | Error e) {
+            throw e;
+        } catch (Throwable e) {
+            throw new UndeclaredThrowableException(e);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.catalog.CatalogMissingException;
+import org.shardflake.catalog.CatalogUnavailableException;
+import org.shardflake.router.RetryPolicy;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardRouterBuilder;
+
+/** Makes the router that the properties describe, and names the property that is wrong. */
+final class RouterStart {
+
+    private static final String CATALOG = "shardflake.catalog";
+    private static final String EXAMPLE = CATALOG + "=postgresql://app@db1/app";
+
+    private final ShardflakeProperties properties;
+    private final ShardRouterBuilder builder = ShardRouter.builder();
+
+    RouterStart(ShardflakeProperties properties) {
+        this.properties = properties;
+    }
+
+    ShardRouter start(Consumer<ShardRouterBuilder> customizers) {
+        map();
+        login();
+        set("shardflake.poll-interval", properties.pollInterval(), builder::pollInterval);
+        set("shardflake.drain-timeout", properties.drainTimeout(), builder::drainTimeout);
+        set("shardflake.close-timeout", properties.closeTimeout(), builder::closeTimeout);
+        ShardflakeProperties.Pool pool = properties.pool();
+        set("shardflake.pool.size", pool.size(), builder::poolSize);
+        set("shardflake.pool.connection-timeout", pool.connectionTimeout(), builder::connectionTimeout);
+        set("shardflake.pool.statement-timeout", pool.statementTimeout(), builder::statementTimeout);
+        set("shardflake.pool.cached-statements", pool.cachedStatements(), builder::cachedStatements);
+        builder.retryPolicy(retryPolicy());
+        customizers.accept(builder);
+        return build();
+    }
+
+    private void map() {
+        if (properties.catalog() == null && properties.mapFile() == null) {
+            throw new ShardflakeStartException(
+                    "The router has no shard map: neither shardflake.catalog nor shardflake.map-file is set.",
+                    "Set shardflake.catalog to the URL of the catalog's database, as in " + EXAMPLE);
+        }
+        if (properties.catalog() != null && properties.mapFile() != null) {
+            throw new ShardflakeStartException(
+                    "The router has two shard maps: shardflake.catalog and shardflake.map-file are both set.",
+                    "Keep shardflake.catalog to follow its map, or shardflake.map-file for a map that never changes.");
+        }
+        set(CATALOG, properties.catalog(), builder::catalog);
+        set("shardflake.map-file", properties.mapFile(), builder::mapFile);
+        set("shardflake.map-cache", properties.mapCache(), builder::cacheFile);
+    }
+
+    private void login() {
+        String username = properties.username();
+        if (username != null) {
+            builder.credentials(username, properties.password());
+        } else if (properties.password() != null) {
+            throw new ShardflakeStartException(
+                    "shardflake.password is set, but not shardflake.username.",
+                    "Set shardflake.username to the login that the password is for.");
+        }
+    }
+
+    private RetryPolicy retryPolicy() {
+        ShardflakeProperties.Retry retry = properties.retry();
+        RetryPolicy[] policy = {RetryPolicy.DEFAULT};
+        set("shardflake.retry.max-tries", retry.maxTries(), tries -> policy[0] = policy[0].withMaxTries(tries));
+        set("shardflake.retry.deadline", retry.deadline(), end -> policy[0] = policy[0].withDeadline(end));
+        return retry.serializationFailures() ? policy[0].withSerializationFailures() : policy[0];
+    }
+
+    private static <T> void set(String property, @Nullable T value, Consumer<T> setter) {
+        if (value == null) {
+            return;
+        }
+        try {
+            setter.accept(value);
+        } catch (RuntimeException e) {
+            throw new ShardflakeStartException(
+                    "%s cannot be used: %s.".formatted(property, e.getMessage()), "Correct " + property + ".", e);
+        }
+    }
+
+    private ShardRouter build() {
+        try {
+            return builder.build();
+        } catch (CatalogMissingException e) {
+            throw new ShardflakeStartException(
+                    "The database of shardflake.catalog has no shard map: %s.".formatted(e.getMessage()),
+                    "Create the installation with 'shardflake init', or set shardflake.catalog to the database that has it.",
+                    e);
+        } catch (CatalogUnavailableException e) {
+            throw new ShardflakeStartException(
+                    "The catalog cannot be asked for the shard map: %s.".formatted(e.getMessage()),
+                    "Check that the server of shardflake.catalog runs and accepts this login (shardflake.username, shardflake.password)."
+                            + " With shardflake.map-cache the application also starts while the catalog is down.",
+                    e);
+        }
+    }
+}

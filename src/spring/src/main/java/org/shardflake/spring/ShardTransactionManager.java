@@ -1,0 +1,114 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.io.Serial;
+import java.sql.SQLException;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.router.ShardAttempt;
+import org.shardflake.router.ShardRouter;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.JdbcTransactionObjectSupport;
+import org.springframework.jdbc.support.JdbcTransactionManager;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.TransactionDefinition;
+import org.springframework.transaction.TransactionSuspensionNotSupportedException;
+import org.springframework.transaction.support.DefaultTransactionStatus;
+
+/**
+ * Spring's own transactions on a JDBC connection, here of the current shard. Adds what Spring cannot know: that there
+ * must be a shard, and that the router may have begun a transaction already, which these then take part in.
+ */
+final class ShardTransactionManager extends JdbcTransactionManager {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final transient ShardRouter router;
+
+    ShardTransactionManager(ShardRouter router, DataSource dataSource) {
+        super(dataSource);
+        this.router = router;
+        setExceptionTranslator(new ShardExceptionTranslator());
+    }
+
+    /** Inside a transaction of the router, Spring finds the connection of that in it. */
+    @Override
+    protected Object doGetTransaction() {
+        Object transaction = super.doGetTransaction();
+        ShardAttempt attempt = router.currentAttempt();
+        if (attempt != null && attempt.isInside() && transaction instanceof JdbcTransactionObjectSupport object) {
+            try {
+                object.setConnectionHolder(new ConnectionHolder(attempt.connection()));
+            } catch (SQLException e) {
+                throw translateException("join the transaction of the router", e);
+            }
+        }
+        return transaction;
+    }
+
+    @Override
+    protected boolean isExistingTransaction(Object transaction) {
+        return isOfSpring(transaction) || isInside();
+    }
+
+    private boolean isOfSpring(Object transaction) {
+        return super.isExistingTransaction(transaction);
+    }
+
+    private boolean isInside() {
+        ShardAttempt attempt = router.currentAttempt();
+        return attempt != null && attempt.isInside();
+    }
+
+    private ShardAttempt attempt() {
+        ShardAttempt attempt = router.currentAttempt();
+        if (attempt == null) {
+            throw new IllegalTransactionStateException("a transaction needs a shard, and "
+                    + CurrentShardDataSource.NO_SHARD
+                    + ". @OnShard belongs on the method that begins the transaction, not only on one inside it");
+        }
+        return attempt;
+    }
+
+    @Override
+    protected void doBegin(Object transaction, TransactionDefinition definition) {
+        attempt();
+        super.doBegin(transaction, definition);
+    }
+
+    /** What Spring and the router each suspend. */
+    private record Suspended(
+            @Nullable Object ofSpring, @Nullable Object ofRouter) {}
+
+    @Override
+    protected @Nullable Object doSuspend(Object transaction) {
+        if (!isOfSpring(transaction)) {
+            throw new TransactionSuspensionNotSupportedException(
+                    "the router has begun this transaction and will end it; REQUIRES_NEW and NOT_SUPPORTED are not possible inside write and read of ShardRouter");
+        }
+        Object ofRouter = attempt().suspend();
+        return new Suspended(super.doSuspend(transaction), ofRouter);
+    }
+
+    @Override
+    protected void doResume(@Nullable Object transaction, Object suspendedResources) {
+        Suspended suspended = (Suspended) suspendedResources;
+        attempt().resume(suspended.ofRouter());
+        if (suspended.ofSpring() != null) {
+            super.doResume(transaction, suspended.ofSpring());
+        }
+    }
+
+    @Override
+    protected void doSetRollbackOnly(DefaultTransactionStatus status) {
+        if (isOfSpring(status.getTransaction())) {
+            super.doSetRollbackOnly(status);
+        } else {
+            attempt().rollbackOnly();
+        }
+    }
+}

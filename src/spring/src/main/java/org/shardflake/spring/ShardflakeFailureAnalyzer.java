@@ -1,0 +1,17 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+/** Has Boot print what was wrong and what to do, instead of a stack trace. */
+final class ShardflakeFailureAnalyzer extends AbstractFailureAnalyzer<ShardflakeStartException> {
+
+    @Override
+    protected FailureAnalysis analyze(Throwable rootFailure, ShardflakeStartException cause) {
+        return new FailureAnalysis(cause.getMessage(), cause.action(), cause);
+    }
+}

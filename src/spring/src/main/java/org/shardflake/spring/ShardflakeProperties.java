@@ -1,0 +1,71 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * What can be configured; what is not set is as the router's builder has it.
+ *
+ * @param catalog URL of the catalog's database, such as postgresql://app@db1/app.
+ * @param username Login for all servers and the catalog, instead of the user in their URLs.
+ * @param password Password of that login.
+ * @param mapCache File to keep a copy of the shard map in, for starting while the catalog is down.
+ * @param mapFile File of a shard map that never changes, instead of a catalog, as 'shardflake map export' writes it.
+ * @param pollInterval How often to ask the catalog for its version, besides being notified; 5s unless set.
+ * @param drainTimeout How long work may go on at a server that has left the map; 30s unless set.
+ * @param closeTimeout How long to let work end when the application stops; 30s unless set.
+ */
+@ConfigurationProperties("shardflake")
+record ShardflakeProperties(
+        @Nullable String catalog,
+        @Nullable String username,
+        @Nullable String password,
+        @Nullable Path mapCache,
+        @Nullable Path mapFile,
+        @Nullable Duration pollInterval,
+        @Nullable Duration drainTimeout,
+        @Nullable Duration closeTimeout,
+        @DefaultValue Pool pool,
+        @DefaultValue Retry retry,
+        @DefaultValue Jooq jooq) {
+
+    /**
+     * The connections to each server.
+     *
+     * @param size Maximum number of connections to a server; 10 unless set.
+     * @param connectionTimeout How long to wait for a connection, 250ms or more; 5s unless set.
+     * @param statementTimeout How long a statement may take before its server ends it, 0 for no limit; 60s unless set.
+     * @param cachedStatements How many prepared statements to keep for a connection; 1000 unless set.
+     */
+    record Pool(
+            @Nullable Integer size,
+            @Nullable Duration connectionTimeout,
+            @Nullable Duration statementTimeout,
+            @Nullable Integer cachedStatements) {}
+
+    /**
+     * When work on a moving shard is run again.
+     *
+     * @param maxTries How often to run work, including the first time; 500 unless set.
+     * @param deadline How long after the first try another may begin; 30s unless set.
+     * @param serializationFailures Whether to also run work again after serialization failures and deadlocks.
+     */
+    record Retry(
+            @Nullable Integer maxTries,
+            @Nullable Duration deadline,
+            @DefaultValue("false") boolean serializationFailures) {}
+
+    /**
+     * The router for jOOQ.
+     *
+     * @param schema Schema that jOOQ's code was generated from. If set, there is a bean JooqRouter.
+     */
+    record Jooq(@Nullable String schema) {}
+}

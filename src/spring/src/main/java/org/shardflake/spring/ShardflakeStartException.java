@@ -1,0 +1,31 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.io.Serial;
+
+/** The router could not be made from its configuration. */
+final class ShardflakeStartException extends RuntimeException {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private final String action;
+
+    ShardflakeStartException(String description, String action, Throwable cause) {
+        super(description, cause);
+        this.action = action;
+    }
+
+    ShardflakeStartException(String description, String action) {
+        super(description);
+        this.action = action;
+    }
+
+    /** What to do about it. */
+    String action() {
+        return action;
+    }
+}

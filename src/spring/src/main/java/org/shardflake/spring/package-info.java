@@ -1,0 +1,13 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/**
+ * Shardflake in a Spring Boot application: {@link org.shardflake.spring.OnShard} beside {@code @Transactional}, and
+ * {@link org.shardflake.spring.ShardTemplate}.
+ */
+@NullMarked
+package org.shardflake.spring;
+
+import org.jspecify.annotations.NullMarked;

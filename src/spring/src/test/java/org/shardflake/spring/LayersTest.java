@@ -1,0 +1,40 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.junit.jupiter.api.Test;
+
+class LayersTest {
+
+    @Test
+    void theStarterNeedsTheRouterAndNothingAboveIt() {
+        classes()
+                .that()
+                .resideInAPackage("org.shardflake.spring")
+                .should()
+                .onlyDependOnClassesThat()
+                .resideInAnyPackage(
+                        "java..",
+                        "javax.sql..",
+                        "org.aopalliance..",
+                        "org.jspecify..",
+                        "org.springframework..",
+                        "org.jooq..",
+                        "io.micrometer..",
+                        "org.shardflake",
+                        "org.shardflake.catalog",
+                        "org.shardflake.jooq",
+                        "org.shardflake.micrometer",
+                        "org.shardflake.router",
+                        "org.shardflake.spring")
+                .check(new ClassFileImporter()
+                        .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                        .importPackages("org.shardflake.spring"));
+    }
+}

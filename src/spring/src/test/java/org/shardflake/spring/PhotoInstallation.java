@@ -1,0 +1,109 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.install.Installation;
+import org.shardflake.server.ServerUrl;
+
+/** Photos in 8 shards, in turn on two servers; the catalog is on the first. */
+final class PhotoInstallation {
+
+    static final int SHARDS = 8;
+
+    private static final String TABLES = """
+            --liquibase formatted sql
+            --changeset app:photo
+            CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text);
+            CREATE INDEX photo_uid ON photo (uid);
+            """;
+
+    private final PostgresExtension postgres;
+
+    private PhotoInstallation(PostgresExtension postgres) {
+        this.postgres = postgres;
+    }
+
+    static PhotoInstallation create(PostgresExtension postgres, Path directory) throws Exception {
+        return create(postgres, directory, TABLES);
+    }
+
+    static PhotoInstallation create(PostgresExtension postgres, Path directory, String changes) throws Exception {
+        PhotoInstallation created = new PhotoInstallation(postgres);
+        Installation installation = Installation.at(created.catalog());
+        List<Server> servers = IntStream.range(0, 2)
+                .mapToObj(i -> new Server("db" + (i + 1), postgres.database(i).uri()))
+                .toList();
+        installation.create(
+                ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN), "a test");
+        Path changelog = Files.writeString(directory.resolve("photos.sql"), changes);
+        installation.deploy(changelog, DeploySettings.defaults(directory), done -> {});
+        return created;
+    }
+
+    String catalogUrl() {
+        return postgres.database(0).uri();
+    }
+
+    ServerUrl catalog() {
+        return ServerUrl.parse(postgres.database(0).uri());
+    }
+
+    /** The properties of an application here, as arguments of its command line. */
+    String[] arguments(String... more) {
+        List<String> arguments = new ArrayList<>(
+                List.of("--shardflake.catalog=" + postgres.database(0).uri(), "--spring.main.banner-mode=off"));
+        arguments.addAll(List.of(more));
+        return arguments.toArray(String[]::new);
+    }
+
+    void execute(int server, String sql) throws SQLException {
+        try (Connection connection = postgres.database(server).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("SET lock_timeout = '10s'");
+            statement.execute(sql);
+        }
+    }
+
+    /** Runs SQL on the server that has a shard when the installation is new. */
+    void inShard(int shard, String sql) throws SQLException {
+        execute(shard % 2, sql.replace("${shard.schema}", Sharding.schema(shard)));
+    }
+
+    long number(int server, String sql) throws SQLException {
+        try (Connection connection = postgres.database(server).connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return row.getLong(1);
+        }
+    }
+
+    /** The rows of a shard, where it is when the installation is new. */
+    long photos(int shard) throws SQLException {
+        return number(shard % 2, "SELECT count(*) FROM %s.photo".formatted(Sharding.schema(shard)));
+    }
+
+    void empty() throws SQLException {
+        for (int shard = 0; shard < SHARDS; shard++) {
+            inShard(shard, "DELETE FROM ${shard.schema}.photo");
+        }
+    }
+}
