@@ -11,7 +11,9 @@ import java.lang.reflect.Proxy;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -44,7 +46,7 @@ final class PathStatement implements InvocationHandler {
     /** The latest call of each setter, and of each parameter's. */
     private final Map<Object, Call> settings = new LinkedHashMap<>();
 
-    private record Call(Method method, @Nullable Object[] arguments) {}
+    private record Call(Method method, List<@Nullable Object> arguments) {}
 
     private PathStatement(PathConnection connection, String sql, PreparedStatement ofThree) {
         this.connection = connection;
@@ -106,7 +108,7 @@ final class PathStatement implements InvocationHandler {
             default -> {
                 if (arguments != null && name.startsWith("set")) {
                     Object key = arguments.length > 1 && arguments[0] instanceof Integer index ? index : name;
-                    settings.put(key, new Call(method, arguments));
+                    settings.put(key, new Call(method, Arrays.asList(arguments)));
                 }
                 yield call(method, arguments);
             }
@@ -139,7 +141,7 @@ final class PathStatement implements InvocationHandler {
         statement = connection.prepareAlone(sql);
         isAlone = true;
         for (Call setting : settings.values()) {
-            call(setting.method, setting.arguments);
+            call(setting.method, setting.arguments.toArray());
         }
         settings.clear();
     }
