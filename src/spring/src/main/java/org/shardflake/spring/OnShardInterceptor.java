@@ -25,6 +25,7 @@ final class OnShardInterceptor implements MethodInterceptor {
     }
 
     @Override
+    @SuppressWarnings("NullAway") // It does not see that the work may return null.
     public @Nullable Object invoke(MethodInvocation invocation) throws Exception {
         Object target = Objects.requireNonNull(invocation.getThis());
         OnShard annotation = Objects.requireNonNull(OnShardKeys.find(invocation.getMethod(), target.getClass()));

@@ -81,11 +81,10 @@ final class ShardTransactionManager extends JdbcTransactionManager {
     }
 
     /** What Spring and the router each suspend. */
-    private record Suspended(
-            @Nullable Object ofSpring, @Nullable Object ofRouter) {}
+    private record Suspended(Object ofSpring, @Nullable Object ofRouter) {}
 
     @Override
-    protected @Nullable Object doSuspend(Object transaction) {
+    protected Object doSuspend(Object transaction) {
         if (!isOfSpring(transaction)) {
             throw new TransactionSuspensionNotSupportedException(
                     "the router has begun this transaction and will end it; REQUIRES_NEW and NOT_SUPPORTED are not possible inside write and read of ShardRouter");
@@ -98,9 +97,7 @@ final class ShardTransactionManager extends JdbcTransactionManager {
     protected void doResume(@Nullable Object transaction, Object suspendedResources) {
         Suspended suspended = (Suspended) suspendedResources;
         attempt().resume(suspended.ofRouter());
-        if (suspended.ofSpring() != null) {
-            super.doResume(transaction, suspended.ofSpring());
-        }
+        super.doResume(transaction, suspended.ofSpring());
     }
 
     @Override
