@@ -19,9 +19,8 @@ import org.shardflake.jdbc.Sql;
 record StreamTrouble(String what, boolean mayPass) {
 
     private static final String SUBSCRIPTION = """
-            SELECT s.subenabled, w.pid IS NOT NULL, COALESCE(e.apply_error_count + e.sync_error_count, 0)
+            SELECT s.subenabled, COALESCE(e.apply_error_count + e.sync_error_count, 0)
               FROM pg_subscription s
-              LEFT JOIN pg_stat_subscription w ON w.subid = s.oid AND w.relid IS NULL
               LEFT JOIN pg_stat_subscription_stats e ON e.subid = s.oid
              WHERE s.subname = ? AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
             """;
@@ -30,7 +29,7 @@ record StreamTrouble(String what, boolean mayPass) {
     private static final String SLOT =
             "SELECT active, COALESCE(wal_status = 'lost', false) FROM pg_replication_slots WHERE slot_name = ?";
 
-    private record Subscription(boolean enabled, boolean works, long errors) {}
+    private record Subscription(boolean enabled, long errors) {}
 
     private record Slot(boolean active, boolean lost) {}
 
@@ -48,7 +47,7 @@ record StreamTrouble(String what, boolean mayPass) {
         List<Subscription> subscriptions = Sql.list(
                 subscriber.connection(),
                 SUBSCRIPTION,
-                row -> new Subscription(row.getBoolean(1), row.getBoolean(2), row.getLong(3)),
+                row -> new Subscription(row.getBoolean(1), row.getLong(2)),
                 stream);
         if (subscriptions.isEmpty()) {
             return lasting("there is no subscription %s on %s any more".formatted(stream, subscriber.name()));
@@ -84,7 +83,7 @@ record StreamTrouble(String what, boolean mayPass) {
                             publisher.name(),
                             errors == 1 ? "once so far" : errors + " times so far"));
         }
-        if (!subscription.works() && !slots.get(0).active()) {
+        if (!slots.get(0).active()) { // There may be a worker, which tries to connect again and again.
             return connectionFailure(stream, subscriber, conninfo)
                     .flatMap(failure -> passing(
                             "%s cannot connect to %s: %s".formatted(subscriber.name(), publisher.name(), failure)));
