@@ -20,6 +20,9 @@ import java.util.regex.Pattern;
  */
 final class GuidePage {
 
+    /** Also in the items of a list. */
+    private static final Pattern INDENTED = Pattern.compile("( {4,7})\\$ ");
+
     private static final Pattern COMMENT = Pattern.compile("<!-- (run|not run): ?(.*?)(-->)?", Pattern.DOTALL);
 
     /**
@@ -66,7 +69,8 @@ final class GuidePage {
         int i = 0;
         while (i < lines.size()) {
             String line = lines.get(i);
-            Matcher comment = COMMENT.matcher(line);
+            Matcher comment = COMMENT.matcher(line.stripLeading());
+            Matcher indented = INDENTED.matcher(line);
             if (comment.matches()) {
                 int end = i;
                 while (!lines.get(end).endsWith("-->")) {
@@ -78,8 +82,8 @@ final class GuidePage {
                     reason = comment.group(2).replace("-->", "").strip();
                 }
                 i = end + 1;
-            } else if (line.startsWith("    $ ")) {
-                i = code(i, "    ", reason);
+            } else if (indented.lookingAt()) {
+                i = code(i, indented.group(1), reason);
                 reason = "";
             } else if (line.equals("```console")) {
                 i = code(i + 1, "", reason);
