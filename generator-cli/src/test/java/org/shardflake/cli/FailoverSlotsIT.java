@@ -187,7 +187,8 @@ class FailoverSlotsIT {
 
         @Override
         public void reached(MoveStep step) {
-            if (!done && (step == MoveStep.REHEARSED || step == when && step.compareTo(MoveStep.REHEARSED) < 0)) {
+            boolean isEarly = when.compareTo(MoveStep.REHEARSED) < 0;
+            if (!done && step == (isEarly ? when : MoveStep.REHEARSED)) {
                 awaitSlots();
             }
             if (!done && step == when) {
