@@ -264,7 +264,9 @@ class FailoverSlotsIT {
         }
 
         assertThat(query(standby, "SELECT NOT pg_is_in_recovery()")).isEqualTo("t");
-        assertThat(texts(now("db2"))).containsAll(load.acknowledged);
+        Set<String> lost = new TreeSet<>(load.acknowledged);
+        lost.removeAll(texts(now("db2")));
+        assertThat(lost).isEmpty();
         assertThat(query(now("db2"), "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'old %'"))
                 .isEqualTo("1000");
         for (String name : new String[] {"db1", "db2"}) {
