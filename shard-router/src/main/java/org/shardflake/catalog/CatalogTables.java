@@ -219,7 +219,7 @@ final class CatalogTables {
                     ShardflakeException.Kind.PRECONDITION,
                     "the catalog is of an older version, which keeps no application URL, as server %s has"
                             .formatted(server.name()),
-                    "shardflake server change %s --application-url brings it up to date".formatted(server.name()),
+                    "bring it up to date with shardflake upgrade",
                     null);
         }
         try (PreparedStatement statement = connection.prepareStatement(isOlder ? olderSql : sql)) {

@@ -85,6 +85,13 @@ public final class ShardSet {
         return shard >= 0 && shards.get(shard);
     }
 
+    /** The shards that are in both sets. */
+    public ShardSet and(ShardSet other) {
+        BitSet both = (BitSet) shards.clone();
+        both.and(other.shards);
+        return new ShardSet(both);
+    }
+
     /** The number of shards. */
     public int size() {
         return shards.cardinality();

@@ -87,4 +87,13 @@ class ShardSetTest {
     private static int[] numbers(String text) {
         return Arrays.stream(text.split(",")).mapToInt(Integer::parseInt).toArray();
     }
+
+    @Test
+    void andKeepsWhatIsInBoth() {
+        ShardSet some = ShardSet.parse("0-9");
+
+        assertThat(some.and(ShardSet.parse("8-20"))).isEqualTo(ShardSet.of(8, 9));
+        assertThat(some.and(ShardSet.of(4000))).isEqualTo(ShardSet.of());
+        assertThat(some).isEqualTo(ShardSet.parse("0-9"));
+    }
 }

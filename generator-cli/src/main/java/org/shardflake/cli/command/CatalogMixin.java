@@ -6,7 +6,6 @@ package org.shardflake.cli.command;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException.Kind;
@@ -44,8 +43,8 @@ class CatalogMixin {
         readsOnly = true;
     }
 
-    /** The catalog, not yet connected. */
-    ShardCatalog catalog() {
+    /** The catalog's URL; refuses if nothing says it. */
+    final ServerUrl url() {
         ServerUrl given = given();
         if (given == null) {
             throw new CliException(
@@ -54,7 +53,12 @@ class CatalogMixin {
                             .formatted(Settings.variable("catalog")),
                     "give --catalog postgresql://user@host:5432/database, or begin with shardflake local start");
         }
-        return ShardCatalog.at(given);
+        return given;
+    }
+
+    /** The catalog, not yet connected. */
+    ShardCatalog catalog() {
+        return ShardCatalog.at(url());
     }
 
     /** The URL from the command line, or else the environment, the file or the local cluster, or else null. */
@@ -78,8 +82,7 @@ class CatalogMixin {
 
     /** The catalog with the servers of its map, with credentials from the environment. */
     Installation installation() {
-        ShardCatalog named = catalog(); // refuses if there is none
-        return new Installation(Objects.requireNonNull(given(), named::toString), server -> parse(server.url()));
+        return new Installation(url(), server -> parse(server.url()));
     }
 
     /** The catalog and its origin. */

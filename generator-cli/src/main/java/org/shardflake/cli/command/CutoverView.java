@@ -28,7 +28,7 @@ final class CutoverView {
     static void show(
             DryRunMixin dryRun, OutputMixin output, String verb, Move move, ShardSet candidates, ShardSet wanted) {
         Mover.checkCutover(move);
-        ShardSet its = ShardSet.of(candidates.stream().filter(wanted::contains).toArray());
+        ShardSet its = candidates.and(wanted);
         String would = "%s %s of move %d%s"
                 .formatted(verb, ShardMapView.count(its.size()), move.id(), its.isEmpty() ? "" : ": " + its);
         dryRun.shows(output, would, Map.of("move", move.id(), "shards", its.toString()));

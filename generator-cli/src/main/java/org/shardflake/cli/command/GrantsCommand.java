@@ -11,7 +11,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException.Kind;
@@ -92,14 +91,13 @@ final class GrantsCommand implements Callable<Integer> {
     }
 
     private List<GrantScript> scripts() {
-        Map<String, ServerUrl> urls = new LinkedHashMap<>();
         if (server != null) {
-            urls.put("the server", catalog.parse(server));
-            return GrantScript.forServers(urls, work, role);
+            return GrantScript.forServers(Map.of("the server", catalog.parse(server)), work, role);
         }
-        catalog.catalog().load().servers().forEach(each -> urls.put(each.name(), catalog.parse(each.url())));
+        Map<String, ServerUrl> urls =
+                catalog.installation().urls(catalog.catalog().load());
         List<GrantScript> scripts = new ArrayList<>(GrantScript.forServers(urls, work, role));
-        scripts.add(GrantScript.forCatalog(Objects.requireNonNull(catalog.given()), work, role));
+        scripts.add(GrantScript.forCatalog(catalog.url(), work, role));
         return scripts;
     }
 

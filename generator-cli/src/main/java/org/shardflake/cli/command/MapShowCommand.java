@@ -13,7 +13,6 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
@@ -77,7 +76,7 @@ final class MapShowCommand implements Callable<Integer> {
         catalog.onlyReads();
         ShardMap map = catalog.catalog().load();
         boolean isDrawn = cells || Progress.isTerminal();
-        List<Move> moves = isDrawn || html != null ? Mover.moves(Objects.requireNonNull(catalog.given())) : List.of();
+        List<Move> moves = isDrawn || html != null ? Mover.moves(catalog.url()) : List.of();
         MapPicture picture = new MapPicture(map, bytes(map), html == null ? Map.of() : rates(map), moves);
         if (html != null) {
             write(html, MapPage.of(picture, Instant.now()));

@@ -68,8 +68,7 @@ final class MoveBegin extends CopyMixin {
         Map<String, ShardSet> sources = new LinkedHashMap<>();
         wanted.stream().forEach(map::server);
         for (Server server : map.servers()) {
-            ShardSet its = ShardSet.of(
-                    map.shards(server).stream().filter(wanted::contains).toArray());
+            ShardSet its = map.shards(server).and(wanted);
             if (!its.isEmpty() && !server.name().equals(target)) {
                 sources.put(server.name(), its);
             }
@@ -117,8 +116,7 @@ final class MoveBegin extends CopyMixin {
 
     private static void refuseMoving(Mover mover, ShardSet shards) {
         for (Move move : mover.moves()) {
-            ShardSet both = ShardSet.of(
-                    shards.stream().filter(move.shardSet()::contains).toArray());
+            ShardSet both = shards.and(move.shardSet());
             if (!both.isEmpty()) {
                 throw new CliException(
                         Kind.PRECONDITION,

@@ -12,7 +12,6 @@ import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Option;
 
 /** The settings of moves, and the choice of one. */
@@ -54,18 +53,6 @@ class MoveMixin extends CatalogMixin {
 
     ShardMap map() {
         return catalog().load();
-    }
-
-    MoveServer server(ShardMap map, String name) {
-        return new MoveServer(name, parse(map.server(name).url()));
-    }
-
-    final ServerUrl url() {
-        ServerUrl url = given();
-        if (url == null) {
-            throw new IllegalStateException("the map was loaded from a catalog that nobody gave");
-        }
-        return url;
     }
 
     static ShardSet parseShards(String text) {

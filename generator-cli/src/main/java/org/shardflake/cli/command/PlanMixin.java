@@ -13,7 +13,6 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.IntToLongFunction;
@@ -119,7 +118,7 @@ final class PlanMixin {
         if (!pins.isEmpty()) {
             ShardSet.parse(String.join(",", pins)).stream().forEach(pinned::add);
         }
-        for (Move move : Mover.moves(Objects.requireNonNull(catalog.given()))) {
+        for (Move move : Mover.moves(catalog.url())) {
             move.shardSet().stream()
                     .filter(shard -> !drained.contains(map.server(shard).name()))
                     .forEach(pinned::add);

@@ -36,8 +36,7 @@ final class TargetsMixin {
         servers.forEach(map::server);
         List<DeployTarget> targets = new ArrayList<>();
         for (Server server : map.servers()) {
-            ShardSet its = ShardSet.of(
-                    map.shards(server).stream().filter(wanted::contains).toArray());
+            ShardSet its = map.shards(server).and(wanted);
             if (!its.isEmpty() && (servers.isEmpty() || servers.contains(server.name()))) {
                 targets.add(new DeployTarget(server.name(), catalog.parse(server.url()), its));
             }

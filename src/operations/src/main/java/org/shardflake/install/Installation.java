@@ -31,8 +31,8 @@ import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
- * A catalog and the servers of its shard map: sets them up, adds servers, and deploys the shards' schema. After an interruption, repeat the call to continue.
- * Thread-safe; holds no connection between calls.
+ * A catalog and the servers of its shard map: sets them up, adds servers, and deploys the shards' schema. After an interruption,
+ * repeat the call to continue. Thread-safe; holds no connection between calls.
  *
  * <p>All methods throw {@link ServerFailedException} if a server cannot be reached, fails, or has a newer Shardflake's SQL.
  */

@@ -274,11 +274,7 @@ public final class Mover {
         if (!differences.isEmpty()) {
             throw new CopiesDifferException(
                     "%s failed over to a standby that was behind, so copies of shards %s differ, and no shard was cut over"
-                            .formatted(
-                                    source
-                                            ? session.source().name()
-                                            : session.target().name(),
-                                    ShardSet.of(differences.keySet())),
+                            .formatted(failed, ShardSet.of(differences.keySet())),
                     differences);
         }
     }

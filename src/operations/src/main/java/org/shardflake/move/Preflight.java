@@ -60,14 +60,17 @@ public final class Preflight {
     private final ShardSet shards;
     private final Connection from;
     private final Connection to;
+    private final Grants.Owners owners;
     private final List<PreflightCheck> checks = new ArrayList<>();
 
-    private Preflight(MoveServer source, MoveServer target, ShardSet shards, Connection from, Connection to) {
+    private Preflight(MoveServer source, MoveServer target, ShardSet shards, Connection from, Connection to)
+            throws SQLException {
         this.source = source;
         this.target = target;
         this.shards = shards;
         this.from = from;
         this.to = to;
+        this.owners = Grants.Owners.of(from);
     }
 
     /** Runs all possible checks. */
@@ -80,9 +83,8 @@ public final class Preflight {
 
     private PreflightReport run() throws SQLException {
         checkVersions();
-        Grants.Owners owners = Grants.Owners.of(from);
-        checkServer(from, source.name(), owners);
-        checkServer(to, target.name(), owners);
+        checkServer(from, source.name());
+        checkServer(to, target.name());
         checkReachable("target-reaches-source", to, from, source, target);
         checkReachable("source-reaches-target", from, to, target, source);
         if (checks.stream()
@@ -159,7 +161,7 @@ public final class Preflight {
                 supported ? "" : "use 15 or later on both, at most one major version apart");
     }
 
-    private void checkServer(Connection connection, String name, Grants.Owners owners) throws SQLException {
+    private void checkServer(Connection connection, String name) throws SQLException {
         for (PreflightCheck check : ServerChecks.run(connection, owners)) {
             add(check.name() + "-" + name, check.outcome(), check.found(), check.remedy());
         }
@@ -216,8 +218,8 @@ public final class Preflight {
                 "the function library of %s, which makes ids as its owner, is of a role that may not use the sequences of the shards' owner"
                         .formatted(target.name()),
                 "on the target, GRANT the shards' owner to the library's; or have the same owner as on the source",
-                to.createArrayOf("text", Grants.Owners.of(from).shards().toArray()),
-                Grants.Owners.of(from).library().orElse(null));
+                to.createArrayOf("text", owners.shards().toArray()),
+                owners.library().orElse(null));
     }
 
     /** Includes the latest function that is called on the source before anything is changed there. */
@@ -335,21 +337,15 @@ public final class Preflight {
         checkRehearsal(schema);
     }
 
+    /** Among them the role that will own the function library on the target, as on the source. */
     private List<String> missingRoles(ShardSchemaCopy schema) throws SQLException {
         List<String> roles = new ArrayList<>(schema.missingRoles(shards));
-        if (Grants.Owners.of(to).library().isEmpty()) {
-            roles.addAll(Sql.list(
-                    to,
-                    "SELECT quote_ident(name) FROM unnest(ARRAY[?::text]) name WHERE name NOT IN (SELECT rolname FROM pg_roles)",
-                    row -> row.getString(1),
-                    Sql.list(
-                                    from,
-                                    "SELECT rolname FROM pg_roles WHERE NOT rolsuper AND rolname = ?",
-                                    row -> row.getString(1),
-                                    Grants.Owners.of(from).library().orElse(""))
-                            .stream()
-                            .findFirst()
-                            .orElse(null)));
+        Optional<String> owner = owners.library();
+        if (owner.isPresent()
+                && Grants.Owners.of(to).library().isEmpty()
+                && Sql.isTrue(from, "SELECT NOT rolsuper FROM pg_roles WHERE rolname = ?", owner.get())
+                && Sql.isTrue(to, "SELECT NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ?)", owner.get())) {
+            roles.add(Sql.text(to, "SELECT quote_ident(?)", owner.get()));
         }
         return roles;
     }

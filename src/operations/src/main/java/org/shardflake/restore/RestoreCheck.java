@@ -10,9 +10,7 @@ import static org.shardflake.doctor.Severity.WARNING;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.shardflake.Server;
@@ -21,6 +19,7 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.doctor.Finding;
 import org.shardflake.doctor.Severity;
+import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveServer;
@@ -84,10 +83,9 @@ final class RestoreCheck {
     }
 
     private Doctor doctor(ShardMap map) {
-        Map<String, ServerUrl> all = new LinkedHashMap<>();
-        map.servers().forEach(server -> all.put(server.name(), urls.apply(server)));
         Function<String, MoveServer> servers = name -> new MoveServer(name, urls.apply(map.server(name)));
-        return new Doctor(catalog, all, new Mover(catalog, servers, MoveSettings.DEFAULT, MoveListener.NONE));
+        Mover mover = new Mover(catalog, servers, MoveSettings.DEFAULT, MoveListener.NONE);
+        return new Doctor(catalog, new Installation(catalog, urls).urls(map), mover);
     }
 
     private void examine(Place place, ServerUrl url) {
@@ -101,8 +99,7 @@ final class RestoreCheck {
                     place,
                     "server-readable",
                     "cannot be examined: " + Sql.message(e),
-                    "see that it runs; if it was restored to another address: shardflake server change %s URL"
-                            .formatted(place.server()));
+                    "see that it runs; if it was restored to another address: " + nameAddress(place));
         }
     }
 
@@ -113,8 +110,7 @@ final class RestoreCheck {
                     place,
                     "other-cluster",
                     "is another database cluster than at the point",
-                    "give the shard map the URL of the restored server: shardflake server change %s URL"
-                            .formatted(place.server()));
+                    "name the restored server: " + nameAddress(place));
             return;
         }
         if (Sql.isTrue(connection, "SELECT pg_is_in_recovery()")) {
@@ -135,6 +131,10 @@ final class RestoreCheck {
             return;
         }
         compareEnd(place, connection, timeline);
+    }
+
+    private static String nameAddress(Place place) {
+        return place.isCatalog() ? "--catalog URL" : "shardflake server change %s --url URL".formatted(place.server());
     }
 
     private void compareEnd(Place place, Connection connection, long timeline) throws SQLException {
