@@ -105,12 +105,19 @@ record StreamTrouble(String what, boolean mayPass) {
         Connection connection = subscriber.connection();
         boolean mayRead = Sql.isTrue(
                 connection, "SELECT has_column_privilege('pg_catalog.pg_subscription', 'subconninfo', 'SELECT')");
-        String its = mayRead
-                ? Sql.text(connection, "SELECT max(subconninfo) FROM pg_subscription WHERE subname = ?", stream)
-                : conninfo;
+        List<String> its = mayRead
+                ? Sql.list(
+                        connection,
+                        "SELECT subconninfo FROM pg_subscription WHERE subname = ?",
+                        row -> row.getString(1),
+                        stream)
+                : List.of(conninfo);
+        if (its.isEmpty()) {
+            return Optional.empty(); // The move has ended meanwhile.
+        }
         connection.setAutoCommit(false);
         try {
-            Stream.createSubscription(connection, "shardflake_trial", stream, its, "");
+            Stream.createSubscription(connection, "shardflake_trial", stream, its.get(0), "");
             return Optional.empty();
         } catch (SQLException e) {
             return Optional.of(Sql.message(e).replaceFirst("^could not connect to the publisher: ", ""));
