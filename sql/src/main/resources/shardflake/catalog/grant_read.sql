@@ -9,7 +9,9 @@ BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA shardflake_catalog TO %I', role);
     EXECUTE format(
         'GRANT SELECT ON shardflake_catalog.installation, shardflake_catalog.server, shardflake_catalog.shard, shardflake_catalog.history,
-                         shardflake_catalog.move, shardflake_catalog.move_shard TO %I',
+                         shardflake_catalog.move, shardflake_catalog.move_shard, shardflake_catalog.reference,
+                         shardflake_catalog.reference_delete, shardflake_catalog.lookup, shardflake_catalog.lookup_backfill,
+                         shardflake_catalog.gateway, shardflake_catalog.split TO %I',
         role);
 END
 $$;

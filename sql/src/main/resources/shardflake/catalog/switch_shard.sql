@@ -15,6 +15,11 @@ AS $$
 DECLARE
     v_epoch bigint;
 BEGIN
+    -- A server that has lost the row already must not get rows that refer to it. A moment later the row is gone everywhere, or back.
+    IF EXISTS (SELECT FROM shardflake_catalog.reference_delete) THEN
+        RAISE EXCEPTION 'a row of a reference table is being deleted on all servers'
+            USING ERRCODE = '55P03', HINT = 'If this lasts, the deletion was interrupted: shardflake reference status says which command to run again.';
+    END IF;
     PERFORM FROM shardflake_catalog.move m WHERE m.id = switch_shard.move AND m.claim = switch_shard.claim FOR SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'move % has been taken up by another, or is done', move
@@ -42,7 +47,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake_catalog.switch_shard(bigint, bigint, integer, bigint, bigint, text, text, bigint) IS
-'Internal: places a moving shard on its other server, if the move''s claim, the attempt and the shard''s epoch are still the ones given; returns the new epoch. Error: SF011 when they are not';
+'Internal: places a moving shard on its other server, if the move''s claim, the attempt and the shard''s epoch are still the ones given; returns the new epoch. Errors: SF011 when they are not, 55P03 while a row of a reference table is being deleted';
 
 REVOKE EXECUTE ON FUNCTION shardflake_catalog.switch_shard(bigint, bigint, integer, bigint, bigint, text, text, bigint) FROM PUBLIC;
 

@@ -13,6 +13,7 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
+import org.shardflake.catalog.CatalogUnavailableException;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresClusterException;
@@ -106,7 +107,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
             return print(
                     ExitCodes.of(ours.kind()),
                     withoutHint(e),
-                    ours.hint().or(() -> Sql.hint(e)).orElse(null),
+                    ours.hint().or(() -> Sql.hint(e)).or(() -> hintOfCatalog(e)).orElse(null),
                     e);
         }
         if (e instanceof SQLException) {
@@ -123,6 +124,16 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         }
         String hint = stacktrace.getAsBoolean() ? null : "run it again with --stacktrace and report what it shows";
         return print(ExitCodes.FAILURE, "unexpected: " + e, hint, e);
+    }
+
+    private static Optional<String> hintOfCatalog(Exception e) {
+        if (!(e instanceof CatalogUnavailableException) || !(e.getCause() instanceof SQLException cause)) {
+            return Optional.empty();
+        }
+        return Sql.isNotAllowed(cause)
+                ? Optional.of(
+                        "somebody who may read the catalog sees what this role needs: shardflake grants --for doctor --role NAME, or --for moves, deploy or application")
+                : ServerFailedException.hint(cause);
     }
 
     private static boolean isOf(Class<? extends SQLException> type, Throwable failure) {

@@ -17,6 +17,8 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.cli.command.Commands;
@@ -26,6 +28,8 @@ import org.shardflake.cli.command.NextSteps;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Progress;
+import org.shardflake.cli.output.TerminalSize;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Ansi;
@@ -61,6 +65,9 @@ import picocli.CommandLine.Spec;
 public final class Shardflake implements Callable<Integer>, Invocation.Root {
 
     private static final int HELP_WIDTH = 100;
+
+    /** picocli refuses less. */
+    private static final int LEAST_HELP_WIDTH = 55;
 
     /** Types that picocli would load converters for, although no option here uses them. */
     private static final String UNUSED_CONVERTERS = "java.time.*,java.sql.*";
@@ -100,13 +107,24 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     }
 
     public static void main(String[] args) {
-        System.exit(run(
+        AtomicBoolean hasEnded = new AtomicBoolean();
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> endLine(hasEnded)));
+        int exitCode = run(
                 args,
                 System.in,
                 new FileOutputStream(FileDescriptor.out),
                 new FileOutputStream(FileDescriptor.err),
                 System.getenv(),
-                ansi(args, System.getenv())));
+                ansi(args, System.getenv()));
+        hasEnded.set(true);
+        System.exit(exitCode);
+    }
+
+    /** After Ctrl-C the cursor stands behind a {@code ^C}, or behind a bar. */
+    private static void endLine(AtomicBoolean hasEnded) {
+        if (!hasEnded.get() && Progress.isTerminal()) {
+            System.err.println();
+        }
     }
 
     /** picocli handles NO_COLOR and terminals itself, but not these; the parser needs the setting before it has read the option. */
@@ -131,7 +149,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         ErrorReport report = new ErrorReport(err, ansi, () -> shardflake.stacktrace);
         Commands.add(commandLine, args);
         commandLine.setDefaultValueProvider(shardflake::defaultValue);
-        commandLine.setUsageHelpWidth(HELP_WIDTH);
+        commandLine.setUsageHelpWidth(helpWidth(args));
         commandLine.setOut(out);
         commandLine.setErr(err);
         commandLine.setColorScheme(CommandLine.Help.defaultColorScheme(ansi));
@@ -145,6 +163,16 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
             return report.explain(e);
         }
         return exitCode;
+    }
+
+    /** Only help needs to know, and asking the terminal takes time. */
+    private static int helpWidth(String[] args) {
+        boolean isHelp = Stream.of(args).anyMatch(arg -> arg.equals("-h") || arg.equals("--help"));
+        return isHelp
+                ? Math.max(
+                        LEAST_HELP_WIDTH,
+                        Math.min(HELP_WIDTH, TerminalSize.current().width()))
+                : HELP_WIDTH;
     }
 
     /** Every command, to be described rather than run. */

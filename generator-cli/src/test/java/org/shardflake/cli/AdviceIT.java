@@ -46,10 +46,10 @@ import org.shardflake.server.ServerUrl;
  * says is done, by a machine that understands nothing, until there is no more to do; rows are counted before and after. Restored
  * databases come without slots and subscriptions, as in life.
  */
+@Tag("full")
 class AdviceIT {
 
     private static final int ALL = 224;
-    private static final int SOME = 16;
 
     /** For looking into one. */
     private static final int FIRST = Integer.getInteger("advice.first", 0);
@@ -137,20 +137,10 @@ class AdviceIT {
     }
 
     @Test
-    void adviceThatIsFollowedInAnyOrderLosesNoRow() throws Exception {
-        followAdvice(FIRST, FIRST + SOME);
-    }
-
-    @Test
-    @Tag("full")
     @Timeout(value = 1, unit = TimeUnit.HOURS)
     void adviceThatIsFollowedInAnyOrderLosesNoRowInAnySituation() throws Exception {
-        followAdvice(FIRST, ALL);
-    }
-
-    private void followAdvice(int first, int end) throws Exception {
         liveThroughMoves();
-        List<Situation> situations = situations().subList(first, end);
+        List<Situation> situations = situations().subList(FIRST, ALL);
         Map<String, Integer> ends = new TreeMap<>();
         List<String> stories = new ArrayList<>();
         for (Situation situation : situations) {

@@ -56,7 +56,7 @@ class CompletionTest {
 
     @Test
     void commandsOptionsAndValues() throws Exception {
-        assertThat(complete("shardflake", "re")).isEqualTo("rebalance reconcile restore-point");
+        assertThat(complete("shardflake", "re")).isEqualTo("reference rebalance reconcile restore-point");
         assertThat(complete("shardflake", "move", "c")).isEqualTo("cutover complete cancel");
         assertThat(complete("shardflake", "move", "run", "--sh")).isEqualTo("--shards");
         assertThat(complete("shardflake", "server", "list", "-o", "j")).isEqualTo("json");

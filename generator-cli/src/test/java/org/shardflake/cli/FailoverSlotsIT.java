@@ -8,27 +8,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
+import static org.shardflake.cli.NoteShards.execute;
+import static org.shardflake.cli.NoteShards.isEnded;
+import static org.shardflake.cli.NoteShards.number;
+import static org.shardflake.cli.NoteShards.query;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
-import java.util.Set;
-import java.util.TreeSet;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -42,28 +37,18 @@ import org.shardflake.cluster.PostgresStandby;
 import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
-import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;
-import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
 /**
  * A server of a move fails over to a standby that has kept its slots, on PostgreSQL 17 and later, while a router writes. The catalog
  * is on a server of its own; shards 0 and 1 are on db1, 2 and 3 on db2.
  */
+@Tag("full")
 class FailoverSlotsIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
-
-    private static final String CHANGELOG = """
-            --liquibase formatted sql
-            --changeset ann:note
-            CREATE TABLE note (id bigint PRIMARY KEY, text text UNIQUE);
-            --changeset ann:note_ids runWith:jdbc splitStatements:false
-            SELECT shardflake.add_id_sequence('note', 'id');
-            """;
 
     @TempDir
     Path directory;
@@ -75,6 +60,9 @@ class FailoverSlotsIT {
 
     @SuppressWarnings("NullAway.Init") // by create
     private PostgresStandby standby;
+
+    @SuppressWarnings("NullAway.Init") // by create
+    private NoteShards notes;
 
     @BeforeEach
     void start() {
@@ -110,50 +98,15 @@ class FailoverSlotsIT {
             execute(failing, "ALTER SYSTEM SET synchronized_standby_slots = 'standby_%s'".formatted(standby.name()));
             execute(failing, "SELECT pg_reload_conf()");
         }
-        succeed("init", "--shards=4", "--server=db1=" + url("db1"), "--server=db2=" + url("db2"));
-        Path changelog = Files.writeString(directory.resolve("notes.sql"), CHANGELOG);
-        succeed("schema", "deploy", "--no-checks", "--changelog=" + changelog, "--search-path=" + directory);
+        notes = new NoteShards(cluster.server(0).uri("postgres"), Map.of("db1", url("db1"), "db2", url("db2")));
+        notes.create(directory);
         execute(server("db1"), "INSERT INTO shard_0001.note (text) SELECT 'old ' || n FROM generate_series(1, 1000) n");
     }
 
-    /** Of both hosts, where there are two. */
     private String url(String name) {
-        String uri = server(name).uri("postgres");
         return server(name) == failing
-                ? standby.uri("postgres").replaceFirst("/postgres$", "," + uri.replaceFirst(".*@", ""))
-                : uri;
-    }
-
-    private void succeed(String... args) {
-        Result result = Cli.launch(
-                InputStream.nullInputStream(),
-                Map.of("SHARDFLAKE_CATALOG", cluster.server(0).uri("postgres")),
-                args);
-        assertThat(result.exitCode()).as(result.toString()).isZero();
-    }
-
-    private static void execute(PostgresServer server, String sql) throws SQLException {
-        try (Connection connection = server.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
-    }
-
-    private static String query(PostgresServer server, String sql) throws SQLException {
-        try (Connection connection = server.connect();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(sql)) {
-            row.next();
-            return String.valueOf(row.getString(1));
-        }
-    }
-
-    private Mover mover(MoveListener listener) {
-        return new Mover(
-                ServerUrl.parse(cluster.server(0).uri("postgres")),
-                name -> new MoveServer(name, ServerUrl.parse(url(name))),
-                MoveSettings.DEFAULT,
-                listener);
+                ? standby.uriOfBoth("postgres")
+                : server(name).uri("postgres");
     }
 
     private PostgresServer now(String name) {
@@ -198,64 +151,10 @@ class FailoverSlotsIT {
         }
     }
 
-    /** Writes rows to shard 1 until closed, and keeps the texts of those that were acknowledged. */
-    private final class Load implements AutoCloseable {
-        private final ShardRouter router =
-                ShardRouter.builder().catalog(cluster.server(0).uri("postgres")).build();
-        private final Set<String> acknowledged = new TreeSet<>();
-        private final AtomicInteger written = new AtomicInteger();
-        private final ExecutorService thread = Executors.newSingleThreadExecutor();
-        private final Future<?> running = thread.submit(this::run);
-        private volatile boolean stopped;
-
-        private void run() {
-            for (int n = 0; !stopped; n++) {
-                String text = "new " + n;
-                try {
-                    router.run(1, tx -> {
-                        try (Statement statement = tx.connection().createStatement()) {
-                            statement.execute(
-                                    tx.sql("INSERT INTO ${shard.schema}.note (text) VALUES ('%s')".formatted(text)));
-                        }
-                    });
-                    acknowledged.add(text);
-                    written.incrementAndGet();
-                } catch (RuntimeException | SQLException e) {
-                    // Not acknowledged, so it may be there or not.
-                }
-            }
-        }
-
-        void awaitMore(int more) {
-            int enough = written.get() + more;
-            await().atMost(SOON).until(() -> written.get() >= enough);
-        }
-
-        @Override
-        public void close() throws Exception {
-            stopped = true;
-            running.get(2, TimeUnit.MINUTES);
-            thread.shutdownNow();
-            router.close();
-        }
-    }
-
-    private static Set<String> texts(PostgresServer server) throws SQLException {
-        Set<String> texts = new TreeSet<>();
-        try (Connection connection = server.connect();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT text FROM shard_0001.note WHERE text LIKE 'new %'")) {
-            while (row.next()) {
-                texts.add(row.getString(1));
-            }
-        }
-        return texts;
-    }
-
     private void moveSurvives(String its, MoveStep step) throws Exception {
         create(its, true);
-        Mover mover = mover(new Failover(step));
-        Load load = new Load();
+        Mover mover = notes.mover(new Failover(step));
+        NoteLoad load = new NoteLoad(notes.catalog());
         try (load) {
             load.awaitMore(50);
             Move move = mover.begin("db1", "db2", ShardSet.of(1), "a test");
@@ -264,18 +163,13 @@ class FailoverSlotsIT {
         }
 
         assertThat(query(standby, "SELECT NOT pg_is_in_recovery()")).isEqualTo("t");
-        Set<String> lost = new TreeSet<>(load.acknowledged);
-        lost.removeAll(texts(now("db2")));
-        assertThat(lost).isEmpty();
-        assertThat(query(now("db2"), "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'old %'"))
-                .isEqualTo("1000");
-        for (String name : new String[] {"db1", "db2"}) {
-            assertThat(
-                            query(
-                                    now(name),
-                                    "SELECT (SELECT count(*) FROM pg_publication) + (SELECT count(*) FROM pg_subscription) + (SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical')"))
-                    .isEqualTo("0");
+        try (Connection target = now("db2").connect()) {
+            load.isAllIn(target);
         }
+        assertThat(number(now("db2"), "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'old %'"))
+                .isEqualTo(1000);
+        isEnded(now("db1"));
+        isEnded(now("db2"));
     }
 
     @ParameterizedTest
@@ -315,12 +209,52 @@ class FailoverSlotsIT {
         moveSurvives(its, step);
     }
 
+    /** After a planned change nothing rewinds it, so it keeps its slots, and gets none of the same names from the new primary. */
+    @Test
+    @Tag("full")
+    void slotsThatAnOldPrimaryKeepsAsAStandbyAreFoundAndRemoved() throws Exception {
+        create("db1", true);
+        Mover mover = notes.mover(MoveListener.NONE);
+        long id = mover.follow(
+                        mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
+                .id();
+        awaitSlots();
+        Files.createFile(Path.of(query(failing, "SHOW data_directory"), "standby.signal"));
+        execute(
+                failing,
+                "ALTER SYSTEM SET primary_conninfo = '%s'"
+                        .formatted(ServerUrl.parse(standby.uri("postgres"))
+                                .conninfo()
+                                .replace("'", "''")));
+        execute(failing, "ALTER SYSTEM SET sync_replication_slots = on");
+        execute(failing, "ALTER SYSTEM SET hot_standby_feedback = on");
+        execute(failing, "ALTER SYSTEM SET primary_slot_name = 'old'");
+        execute(failing, "ALTER SYSTEM RESET synchronized_standby_slots");
+        failing.stop();
+        standby.promote();
+        execute(standby, "SELECT pg_create_physical_replication_slot('old', true)");
+        failing.start();
+
+        Result doctor = notes.launch("doctor");
+        assertThat(doctor.out())
+                .containsPattern(
+                        "problem +db1 +stale-slot +standby localhost:\\d+ has slots shardflake_m1_\\w+_forward from when it was the primary");
+        notes.launch("doctor", "--fix");
+
+        String slots = "SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical' AND synced";
+        await().atMost(SOON).until(() -> query(failing, slots).equals("1"));
+        assertThat(notes.launch("doctor").out()).doesNotContain("stale-slot");
+        mover.carryOut(mover.move(id), false);
+        isEnded(now("db1"));
+        isEnded(now("db2"));
+    }
+
     /** It keeps the slot, but not the rows that the other server has confirmed, or was sent. */
     @ParameterizedTest
     @ValueSource(strings = {"db1", "db2"})
     void aStandbyThatWasBehindIsFoundBeforeTheCutover(String its) throws Exception {
         create(its, false);
-        Mover mover = mover(MoveListener.NONE);
+        Mover mover = notes.mover(MoveListener.NONE);
         long id = mover.follow(
                         mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
                 .id();

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -25,6 +26,7 @@ import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresExtension;
 
 /** Runs exactly the script that the command prints, for a role that has nothing else, and then the commands as that role. */
+@Tag("full")
 class GrantsCommandIT {
 
     private static final String CHANGELOG = """

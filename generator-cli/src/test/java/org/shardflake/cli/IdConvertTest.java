@@ -118,7 +118,7 @@ class IdConvertTest {
             })
     void namesABadId(String option, String id, String message) {
         assertThat(launchWithKey("id", "convert", option, id))
-                .isEqualTo(new Result(1, "", "error: argument 1: " + message + "\n"));
+                .isEqualTo(new Result(2, "", "error: argument 1: " + message + "\n"));
     }
 
     @Test

@@ -102,7 +102,7 @@ class IdDecodeTest {
 
     @Test
     void carriesOnPastABadArgument() {
-        assertThat(Cli.launch("id", "decode", "5", "", "1e6")).isEqualTo(new Result(1, """
+        assertThat(Cli.launch("id", "decode", "5", "", "1e6")).isEqualTo(new Result(2, """
                                 ID                    TIME                      SHARD  SEQUENCE  SCHEMA
                                 5                     2025-01-01T00:00:00Z      0      5         shard_0000
                                 """, """

@@ -105,7 +105,7 @@ class IdSchemeTest {
     void saysWhereNothingFits() {
         assertThat(Cli.launch("id", "decode", "--scheme", "auto", "no id"))
                 .isEqualTo(new Result(
-                        1,
+                        2,
                         "",
                         "error: argument 1: \"no id\" can be an id of no scheme; see --scheme for those there are\n"));
     }

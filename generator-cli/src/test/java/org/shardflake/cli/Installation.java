@@ -36,7 +36,7 @@ record Installation(PostgresExtension postgres) {
     }
 
     String password() {
-        return postgres.database(0).server().password();
+        return postgres.database(0).password();
     }
 
     /** Begins again: 8 shards on the first two databases, db1 and db2. */

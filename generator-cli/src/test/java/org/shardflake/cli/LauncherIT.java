@@ -77,7 +77,7 @@ class LauncherIT {
 
     @Test
     void handsOverArgumentsAndExitCode() throws Exception {
-        assertThat(run(launcher.toString(), "id", "decode", "a b", "")).isEqualTo(new Result(1, "", """
+        assertThat(run(launcher.toString(), "id", "decode", "a b", "")).isEqualTo(new Result(2, "", """
                                 error: argument 1: "a b" is not an id: character 1 is not a digit
                                 error: argument 2: "" is not an id: it is empty
                                 """));

@@ -29,11 +29,17 @@ class LayersTest {
         "org.shardflake.compare..",
         "org.shardflake.deploy..",
         "org.shardflake.doctor..",
+        "org.shardflake.gateway..",
         "org.shardflake.install..",
         "org.shardflake.jdbc..",
+        "org.shardflake.load..",
+        "org.shardflake.lookup..",
         "org.shardflake.move..",
         "org.shardflake.rebalance..",
-        "org.shardflake.restore.."
+        "org.shardflake.reference..",
+        "org.shardflake.restore..",
+        "org.shardflake.script..",
+        "org.shardflake.watch.."
     };
     private static final String[] COMMAND_LINE = {"org.shardflake.cli.."};
     private static final String[] SQL = {"org.shardflake.sql.."};

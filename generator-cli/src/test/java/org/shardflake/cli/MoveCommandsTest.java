@@ -94,6 +94,15 @@ class MoveCommandsTest {
                 """);
 
         assertThat(launch("move", "reverse").out()).startsWith("brought back 1 shard; write pause");
+        Cli.Result answers = launch("move", "cancel", "--target-lost", "--yes");
+        assertThat(answers.err()).isEqualTo("""
+                error: db2 answers
+                hint: cancel the move without --target-lost, which tidies up there, too
+                """);
+        assertThat(answers.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(launch("move", "cancel", "--target-lost", "--keep-moved", "--yes")
+                        .exitCode())
+                .isEqualTo(ExitCodes.USAGE);
         assertThat(launch("move", "cancel", "--dry-run", "-o", "json").out())
                 .isEqualTo("{\"cancelled\":1,\"dryRun\":true}\n");
         assertThat(launch("move", "cancel", "--yes").out()).isEqualTo("cancelled move 1 of 3 shards from db1 to db2\n");

@@ -7,15 +7,12 @@ package org.shardflake.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
+import static org.shardflake.cli.NoteShards.execute;
+import static org.shardflake.cli.NoteShards.number;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
@@ -32,25 +29,17 @@ import org.shardflake.cluster.PostgresServer;
 import org.shardflake.cluster.PostgresStandby;
 import org.shardflake.move.MoveException;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
-import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;
-import org.shardflake.server.ServerUrl;
 
 /**
  * A server of a move fails over to a standby that was behind: its slots are gone, and rows of the last moment that the other
  * server may still have. The catalog is on a server of its own; shards 0 and 1 are on db1, 2 and 3 on db2.
  */
+@Tag("full")
 class MoveFailoverIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
-
-    private static final String CHANGELOG = """
-            --liquibase formatted sql
-            --changeset ann:note
-            CREATE TABLE note (id bigint PRIMARY KEY, text text);
-            """;
 
     @TempDir
     Path directory;
@@ -61,6 +50,9 @@ class MoveFailoverIT {
 
     @SuppressWarnings("NullAway.Init") // by create
     private PostgresStandby standby;
+
+    @SuppressWarnings("NullAway.Init") // by create
+    private NoteShards notes;
 
     @BeforeEach
     void start() {
@@ -82,66 +74,26 @@ class MoveFailoverIT {
     /** With rows in shard 1, and a standby of the one that will fail. */
     private void create(PostgresServer failing) throws IOException, SQLException {
         standby = cluster.standbyOf(failing);
-        succeed("init", "--shards=4", "--server=db1=" + url("db1"), "--server=db2=" + url("db2"));
-        Path changelog = Files.writeString(directory.resolve("notes.sql"), CHANGELOG);
-        succeed("schema", "deploy", "--no-checks", "--changelog=" + changelog, "--search-path=" + directory);
+        notes = new NoteShards(
+                cluster.server(0).uri("postgres"), Map.of("db1", url(db1, failing), "db2", url(db2, failing)));
+        notes.createWithoutIds(directory);
         execute(db1, "INSERT INTO shard_0001.note SELECT n, 'old' FROM generate_series(1, 1000) n");
     }
 
-    /** Of both hosts, where there are two. */
-    private String url(String server) {
-        PostgresServer primary = cluster.server(server.equals("db1") ? 1 : 2);
-        return standby.name().startsWith(primary.name() + "_")
-                ? standby.uri("postgres")
-                        .replaceFirst(
-                                "/postgres$", "," + primary.uri("postgres").replaceFirst(".*@", ""))
-                : primary.uri("postgres");
-    }
-
-    private Result launch(String... args) {
-        return Cli.launch(
-                InputStream.nullInputStream(),
-                Map.of("SHARDFLAKE_CATALOG", cluster.server(0).uri("postgres")),
-                args);
-    }
-
-    private void succeed(String... args) {
-        Result result = launch(args);
-        assertThat(result.exitCode()).as(result.toString()).isZero();
-    }
-
-    private void fails(int exitCode, String message, String... args) {
-        Result result = launch(args);
-        assertThat(result.exitCode()).as(result.toString()).isEqualTo(exitCode);
-        assertThat(result.err()).contains(message);
+    private String url(PostgresServer server, PostgresServer failing) {
+        return server == failing ? standby.uriOfBoth("postgres") : server.uri("postgres");
     }
 
     private void shows(String problem) {
-        Result status = launch("move", "status", "1");
+        Result status = notes.launch("move", "status", "1");
         assertThat(status.exitCode()).as(status.toString()).isZero();
         assertThat(status.out()).contains(problem);
     }
 
     private void doctorFinds(String check) {
-        Result doctor = launch("doctor");
+        Result doctor = notes.launch("doctor");
         assertThat(doctor.exitCode()).as(doctor.toString()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(doctor.out()).containsPattern("problem +" + check);
-    }
-
-    private static void execute(PostgresServer server, String sql) throws SQLException {
-        try (Connection connection = server.connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute(sql);
-        }
-    }
-
-    private static long number(PostgresServer server, String sql) throws SQLException {
-        try (Connection connection = server.connect();
-                Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(sql)) {
-            row.next();
-            return row.getLong(1);
-        }
     }
 
     private static long rows(PostgresServer server) throws SQLException {
@@ -160,14 +112,6 @@ class MoveFailoverIT {
         assertThat(rows(other)).isEqualTo(1010);
     }
 
-    private Mover mover(MoveListener listener) {
-        return new Mover(
-                ServerUrl.parse(cluster.server(0).uri("postgres")),
-                name -> new MoveServer(name, ServerUrl.parse(url(name))),
-                MoveSettings.DEFAULT,
-                listener);
-    }
-
     private PostgresServer failOver(PostgresServer server) {
         server.crash();
         standby.promote();
@@ -175,14 +119,9 @@ class MoveFailoverIT {
     }
 
     private void isEnded() throws SQLException {
-        for (PostgresServer server : new PostgresServer[] {db1, db2}) {
-            assertThat(
-                            number(
-                                    server,
-                                    "SELECT (SELECT count(*) FROM pg_publication) + (SELECT count(*) FROM pg_subscription) + (SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical')"))
-                    .isZero();
-        }
-        Result doctor = launch("doctor");
+        NoteShards.isEnded(db1);
+        NoteShards.isEnded(db2);
+        Result doctor = notes.launch("doctor");
         assertThat(doctor.exitCode()).as(doctor.toString()).isZero();
     }
 
@@ -191,7 +130,7 @@ class MoveFailoverIT {
         create(db2);
         PostgresServer old = db2;
         db2 = failOver(db2);
-        assertThat(launch("doctor").out()).doesNotContain("two-primaries");
+        assertThat(notes.launch("doctor").out()).doesNotContain("two-primaries");
 
         old.start();
 
@@ -201,27 +140,27 @@ class MoveFailoverIT {
     @Test
     void aTargetThatFailsOverTakesNoShardAndTheMoveIsBegunAgain() throws IOException, SQLException {
         create(db2);
-        succeed("move", "start", "--shards=1", "--to=db2");
+        notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.disconnect();
         write(db1, db2);
         db2 = failOver(db2);
 
         shows("db2 has no replication slot");
         doctorFinds("db2 +move-broken +lacks the replication slot of move 1,");
-        fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
-        fails(ExitCodes.PRECONDITION, "shards 1 are still on db1", "move", "complete", "1", "--yes");
+        notes.fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
+        notes.fails(ExitCodes.PRECONDITION, "shards 1 are still on db1", "move", "complete", "1", "--yes");
         execute(db1, "INSERT INTO shard_0001.note VALUES (2000, 'meanwhile')");
 
-        succeed("move", "cancel", "1", "--yes");
+        notes.succeed("move", "cancel", "1", "--yes");
         isEnded();
-        succeed("move", "run", "--shards=1", "--to=db2");
+        notes.succeed("move", "run", "--shards=1", "--to=db2");
         assertThat(rows(db2)).isEqualTo(1011);
     }
 
     @Test
     void aTargetThatFailsOverBeforeItHasCaughtUpIsNotSaidToFollow() throws IOException, SQLException {
         create(db2);
-        Mover mover = mover(new MoveListener() {
+        Mover mover = notes.mover(new MoveListener() {
             @Override
             public void reached(MoveStep step) {
                 if (step == MoveStep.CAUGHT_UP && db2 != standby) {
@@ -243,14 +182,14 @@ class MoveFailoverIT {
                 .hasMessageContaining("db2 has no replication slot");
 
         assertThat(rows(db2)).isEqualTo(1000);
-        succeed("move", "cancel", "1", "--yes");
+        notes.succeed("move", "cancel", "1", "--yes");
         isEnded();
     }
 
     @Test
     void rowsThatOnlyTheSourceStillHasAreNotLostWhenTheTargetFailsOverAfterACutover() throws IOException, SQLException {
         create(db2);
-        succeed("move", "run", "--keep", "--shards=1", "--to=db2");
+        notes.succeed("move", "run", "--keep", "--shards=1", "--to=db2");
         standby.awaitReplay();
         standby.disconnect();
         write(db2, db1);
@@ -259,9 +198,9 @@ class MoveFailoverIT {
 
         shows("db2 has no replication slot");
         doctorFinds("db2 +move-broken +lacks the replication slot of move 1,");
-        fails(ExitCodes.FAILURE, "db2 has no replication slot", "move", "complete", "1", "--yes");
-        fails(ExitCodes.PRECONDITION, "db2 has lost the replication slot", "move", "reverse", "1", "--shards=1");
-        fails(
+        notes.fails(ExitCodes.FAILURE, "db2 has no replication slot", "move", "complete", "1", "--yes");
+        notes.fails(ExitCodes.PRECONDITION, "db2 has lost the replication slot", "move", "reverse", "1", "--shards=1");
+        notes.fails(
                 ExitCodes.VERIFICATION,
                 "shard_0001.note: 10 extra (1001) ",
                 "move",
@@ -273,8 +212,8 @@ class MoveFailoverIT {
 
         // What the message says to do.
         execute(db2, "INSERT INTO shard_0001.note SELECT n, 'new' FROM generate_series(1001, 1010) n");
-        fails(ExitCodes.FAILURE, "--uncompared", "move", "cancel", "1", "--keep-moved", "--yes");
-        succeed("move", "cancel", "1", "--keep-moved", "--uncompared", "--yes");
+        notes.fails(ExitCodes.FAILURE, "--uncompared", "move", "cancel", "1", "--keep-moved", "--yes");
+        notes.succeed("move", "cancel", "1", "--keep-moved", "--uncompared", "--yes");
         isEnded();
         assertThat(rows(db2)).isEqualTo(1010);
     }
@@ -283,27 +222,27 @@ class MoveFailoverIT {
     @Test
     void aShardWhoseTargetHasLostTheCutoverGoesBackToTheSource() throws IOException, SQLException {
         create(db2);
-        succeed("move", "start", "--shards=1", "--to=db2");
+        notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
         standby.disconnect();
         execute(db1, "INSERT INTO shard_0001.note VALUES (1001, 'before the cutover')");
-        succeed("move", "cutover", "1");
+        notes.succeed("move", "cutover", "1");
         execute(db2, "INSERT INTO shard_0001.note VALUES (1002, 'after it')");
         await().atMost(SOON).until(() -> rows(db1) == 1002);
         db2 = failOver(db2);
         assertThat(rows(db2)).isEqualTo(1000);
 
         doctorFinds("catalog +move-interrupted ");
-        launch("doctor", "--fix");
+        notes.launch("doctor", "--fix");
         execute(db1, "INSERT INTO shard_0001.note VALUES (1003, 'after the failover')");
         assertThatThrownBy(() -> execute(db2, "INSERT INTO shard_0001.note VALUES (1003, 'astray')"))
                 .hasMessageContaining("shard 1");
-        fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
-        succeed("move", "cancel", "1", "--yes");
+        notes.fails(ExitCodes.FAILURE, "there would be no way back: ", "move", "cutover", "1");
+        notes.succeed("move", "cancel", "1", "--yes");
 
         isEnded();
         assertThat(rows(db1)).isEqualTo(1003);
-        succeed("move", "run", "--shards=1", "--to=db2");
+        notes.succeed("move", "run", "--shards=1", "--to=db2");
         assertThat(rows(db2)).isEqualTo(1003);
     }
 
@@ -311,12 +250,12 @@ class MoveFailoverIT {
     @Tag("full")
     void aShardWhoseTargetHasLostTheCutoverWhileTheMoveEndsGoesBackToTheSource() throws IOException, SQLException {
         create(db2);
-        succeed("move", "start", "--shards=1", "--to=db2");
+        notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
         standby.disconnect();
-        succeed("move", "cutover", "1");
+        notes.succeed("move", "cutover", "1");
         execute(db2, "INSERT INTO shard_0001.note VALUES (1001, 'after it')");
-        Mover mover = mover(new MoveListener() {
+        Mover mover = notes.mover(new MoveListener() {
             @Override
             public void reached(MoveStep step) {
                 if (step == MoveStep.ENDING && db2 != standby) {
@@ -328,7 +267,7 @@ class MoveFailoverIT {
         assertThatThrownBy(() -> mover.complete(1)).hasMessageContaining("shards 1 are still on db1");
 
         execute(db1, "INSERT INTO shard_0001.note VALUES (1002, 'after the failover')");
-        succeed("move", "cancel", "1", "--yes");
+        notes.succeed("move", "cancel", "1", "--yes");
         isEnded();
         assertThat(rows(db1)).isEqualTo(1002);
     }
@@ -339,14 +278,14 @@ class MoveFailoverIT {
         create(db2);
         standby.awaitReplay();
         standby.disconnect();
-        succeed("move", "run", "--keep", "--shards=1", "--to=db2");
+        notes.succeed("move", "run", "--keep", "--shards=1", "--to=db2");
         db2 = failOver(db2);
         assertThat(number(db2, "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0001'"))
                 .isZero();
 
         // What doctor says to do.
         doctorFinds("(?s)db2 +move-broken .*End the move with shardflake move cancel 1 --keep-moved");
-        succeed("move", "cancel", "1", "--keep-moved", "--yes");
+        notes.succeed("move", "cancel", "1", "--keep-moved", "--yes");
         execute(db1, "INSERT INTO shard_0001.note VALUES (1001, 'after the failover')");
 
         isEnded();
@@ -357,11 +296,11 @@ class MoveFailoverIT {
     @Tag("full")
     void aShardThatIsSealedWhenItsTargetLosesTheCutoverTakesWritesOnTheSource() throws IOException, SQLException {
         create(db2);
-        succeed("move", "start", "--shards=1", "--to=db2");
+        notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
         standby.disconnect();
-        succeed("move", "cutover", "1");
-        Mover mover = mover(new MoveListener() {
+        notes.succeed("move", "cutover", "1");
+        Mover mover = notes.mover(new MoveListener() {
             @Override
             public void reached(MoveStep step) {
                 if (step == MoveStep.ENDING && db2 != standby) {
@@ -383,14 +322,14 @@ class MoveFailoverIT {
         create(db2);
         standby.awaitReplay();
         standby.disconnect();
-        succeed("move", "run", "--shards=2", "--to=db1");
-        succeed("move", "run", "--keep", "--shards=2", "--to=db2");
+        notes.succeed("move", "run", "--shards=2", "--to=db1");
+        notes.succeed("move", "run", "--keep", "--shards=2", "--to=db2");
         db2 = failOver(db2);
         execute(db2, "INSERT INTO shard_0002.note VALUES (1, 'after the failover')");
 
-        launch("doctor", "--fix");
-        fails(ExitCodes.PRECONDITION, "", "move", "cancel", "2", "--yes");
-        launch("move", "cancel", "2", "--keep-moved", "--yes");
+        notes.launch("doctor", "--fix");
+        notes.fails(ExitCodes.PRECONDITION, "", "move", "cancel", "2", "--yes");
+        notes.launch("move", "cancel", "2", "--keep-moved", "--yes");
 
         assertThat(number(db2, "SELECT count(*) FROM shard_0002.note")).isEqualTo(1);
     }
@@ -398,7 +337,7 @@ class MoveFailoverIT {
     @Test
     void rowsThatOnlyTheTargetStillHasAreNotLostWhenTheSourceFailsOver() throws IOException, SQLException {
         create(db1);
-        succeed("move", "start", "--shards=1", "--to=db2");
+        notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
         standby.disconnect();
         write(db1, db2);
@@ -407,12 +346,12 @@ class MoveFailoverIT {
 
         shows("db1 has no replication slot");
         doctorFinds("db1 +move-broken +lacks the replication slot of move 1,");
-        fails(ExitCodes.PRECONDITION, "db1 has lost the replication slot", "move", "cutover", "1");
-        fails(ExitCodes.VERIFICATION, "shard_0001.note: 10 extra (1001) ", "move", "cancel", "1", "--yes");
+        notes.fails(ExitCodes.PRECONDITION, "db1 has lost the replication slot", "move", "cutover", "1");
+        notes.fails(ExitCodes.VERIFICATION, "shard_0001.note: 10 extra (1001) ", "move", "cancel", "1", "--yes");
         assertThat(rows(db2)).isEqualTo(1010);
 
         execute(db1, "INSERT INTO shard_0001.note SELECT n, 'new' FROM generate_series(1001, 1010) n");
-        succeed("move", "cancel", "1", "--yes");
+        notes.succeed("move", "cancel", "1", "--yes");
         isEnded();
         assertThat(rows(db1)).isEqualTo(1010);
     }
@@ -422,22 +361,22 @@ class MoveFailoverIT {
     @Tag("full")
     void aSourceThatFailsOverToBeforeACutoverIsClosedAgainAndItsCopyIsFoundToDiffer() throws IOException, SQLException {
         create(db1);
-        succeed("move", "start", "--shards=1", "--to=db2");
+        notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
         standby.disconnect();
-        succeed("move", "cutover", "1");
+        notes.succeed("move", "cutover", "1");
         write(db2, db1);
         db1 = failOver(db1);
 
         doctorFinds("catalog +move-interrupted ");
-        fails(ExitCodes.VERIFICATION, "copies of shards 1 differ", "move", "complete", "1", "--yes");
+        notes.fails(ExitCodes.VERIFICATION, "copies of shards 1 differ", "move", "complete", "1", "--yes");
         assertThatThrownBy(() -> execute(db1, "INSERT INTO shard_0001.note VALUES (2000, 'astray')"))
                 .hasMessageContaining("shard 1");
-        fails(ExitCodes.FAILURE, "there would be no way back", "move", "reverse", "1", "--shards=1");
+        notes.fails(ExitCodes.FAILURE, "there would be no way back", "move", "reverse", "1", "--shards=1");
         execute(db2, "INSERT INTO shard_0001.note VALUES (2000, 'meanwhile')");
 
-        fails(ExitCodes.VERIFICATION, "differ", "move", "cancel", "1", "--keep-moved", "--yes");
-        succeed("move", "cancel", "1", "--keep-moved", "--uncompared", "--yes");
+        notes.fails(ExitCodes.VERIFICATION, "differ", "move", "cancel", "1", "--keep-moved", "--yes");
+        notes.succeed("move", "cancel", "1", "--keep-moved", "--uncompared", "--yes");
         isEnded();
         assertThat(rows(db2)).isEqualTo(1011);
     }

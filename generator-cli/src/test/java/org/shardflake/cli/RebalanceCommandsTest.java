@@ -30,7 +30,7 @@ import org.shardflake.rebalance.RebalancePlanFile;
 class RebalanceCommandsTest {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(3);
+    static final PostgresExtension postgres = PostgresExtension.servers(4);
 
     @TempDir
     Path directory;
@@ -146,5 +146,43 @@ class RebalanceCommandsTest {
         assertThat(launch("server", "drain", "db1", "--yes").out())
                 .isEqualTo("nothing to do: server db1 has no shards\n");
         assertThat(launch("server", "remove", "db1").exitCode()).isZero();
+    }
+
+    @Test
+    void aServerIsDrainedOntoTwoOthersAtATime() throws Exception {
+        shards = AccountShards.create(postgres, 3, 8, directory);
+        assertThat(launch("server", "drain", "db1", "--yes", "--parallel=0").err())
+                .startsWith("error: 0 moves at once; allowed are 1 or more");
+        shards.execute("db3", "CREATE SCHEMA shard_0007");
+        Cli.Result refused = launch("server", "drain", "db1", "--by=count", "--yes");
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err())
+                .contains(
+                        "error: no move was begun, since the one from db1 to db3 cannot be: check target-free failed");
+        assertThat(on("db1").size()).isEqualTo(8);
+        shards.execute("db3", "DROP SCHEMA shard_0007");
+
+        Cli.Result drain = launch("server", "drain", "db1", "--by=count", "--yes", "--pauses-per-minute=6000");
+
+        assertThat(drain.exitCode()).as(drain.toString()).isZero();
+        assertThat(drain.err())
+                .contains("db1 to db2: both servers follow each other")
+                .contains("db1 to db3: both servers follow each other")
+                .containsPattern("db1 to db2: move \\d is done")
+                .containsPattern("db1 to db3: move \\d is done")
+                .doesNotContain("copying bytes");
+        assertThat(drain.out())
+                .containsPattern("db1 +db2 ")
+                .containsPattern("db1 +db3 ")
+                .endsWith("drained server db1: moved 8 shards\n");
+        assertThat(on("db2").size()).isEqualTo(4);
+        assertThat(on("db3").size()).isEqualTo(4);
+
+        Cli.Result back = launch("move", "run", "--shards=0-7", "--to=db1");
+        assertThat(back.exitCode()).as(back.toString()).isZero();
+        assertThat(back.err()).contains("db2 to db1: move").contains("db3 to db1: move");
+        assertThat(on("db1").size()).isEqualTo(8);
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2") + shards.leftovers("db3"))
+                .isZero();
     }
 }

@@ -77,6 +77,7 @@ class ReferenceTest {
         append(Path.of("../src/operations/src/main/java"), "shardflake-operations", text);
         append(Path.of("../src/schemes/src/main/java"), "shardflake-schemes", text);
         append(Path.of("../src/spring/src/main/java"), "shardflake-spring-boot-starter", text);
+        append(Path.of("../src/spring-test/src/main/java"), "shardflake-spring-boot-test", text);
         check("java.md", text.toString());
     }
 

@@ -49,6 +49,7 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
 /** All servers and the catalog are restored to a point that was made under load, and to nothing else. */
+@Tag("full")
 class RestorePointIT {
 
     private static final int SHARDS = 8;
@@ -270,7 +271,6 @@ class RestorePointIT {
     }
 
     @Test
-    @Tag("full")
     void aServerThatWasRestoredToAnotherMomentIsNamed() throws Exception {
         start(2, true);
         try (ShardRouter router = router()) {
@@ -298,7 +298,6 @@ class RestorePointIT {
 
     /** A move that follows has lost its slots, and is the one thing that is left to do. */
     @Test
-    @Tag("full")
     void aMoveThatWasUnderWayAtThePointIsCancelledAfterTheRestore() throws Exception {
         start(2, false);
         Before before;
@@ -314,7 +313,6 @@ class RestorePointIT {
     }
 
     @Test
-    @Tag("full")
     void fourServersUnderLoadAndMoves() throws Exception {
         start(3, true);
         Before before;

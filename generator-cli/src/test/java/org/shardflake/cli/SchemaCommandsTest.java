@@ -76,6 +76,26 @@ class SchemaCommandsTest {
                         """, ""));
     }
 
+    /** The working directory is elsewhere: the build's. */
+    @Test
+    void aChangelogMayLieAnywhereWithItsIncludesBesideIt() throws IOException {
+        Path db = Files.createDirectories(directory.resolve("db"));
+        Files.writeString(db.resolve("photo.sql"), "--liquibase formatted sql\n" + PHOTO);
+        Path app = db.resolve("app.yaml");
+        Files.writeString(
+                app, "databaseChangeLog:\n- include:\n    file: photo.sql\n    relativeToChangelogFile: true\n");
+
+        Result deployed = installation.launch("schema", "deploy", "--changelog=" + app);
+        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+        assertThat(installation.launch("schema", "deploy", "--changelog=" + app).out())
+                .contains("db1     4       0         4 ");
+
+        Result renamed = installation.launch("schema", "deploy", "--changelog=" + app, "--search-path=" + directory);
+        assertThat(renamed).isEqualTo(new Result(4, "", """
+                                error: shard 0 on server db1 has had changeset db/photo.sql::photo::ann as photo.sql::photo::ann (and 7 more). If it is the same, name the directory in which its file had that name with --search-path, or give the file that logicalFilePath
+                                """));
+    }
+
     @Test
     void showsWhatItWouldDo() throws IOException, SQLException {
         assertThat(deploy(PHOTO, "--dry-run", "--servers=db2"))

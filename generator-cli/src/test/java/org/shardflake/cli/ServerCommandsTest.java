@@ -126,17 +126,6 @@ class ServerCommandsTest {
     }
 
     @Test
-    void bringsAnOlderCatalogUpToDateForAUrlForApplications() throws SQLException {
-        installation.execute(0, """
-                ALTER TABLE shardflake_catalog.server DROP COLUMN application_url;
-                DELETE FROM shardflake_catalog.databasechangelog WHERE id = 'catalog_application_url'
-                """);
-
-        assertThat(change("db1", "--application-url", installation.url(0) + "?prepareThreshold=0"))
-                .isEqualTo(new Result(0, "changed server db1; the shard map is at version 2\n", ""));
-    }
-
-    @Test
     void refusesAUrlForApplicationsWithAPasswordOrOfAnotherServer() {
         Result secret = change("db1", "--application-url=postgresql://ann:s3cret@pooler/app");
         assertThat(secret.exitCode()).isEqualTo(2);

@@ -16,8 +16,8 @@ class ShardflakeTest {
     @Test
     void showsHelp() {
         assertThat(Cli.launch("id", "range", "--help")).isEqualTo(new Result(0, """
-                                Usage: shardflake id range [-h] [--no-color] [--stacktrace] [--epoch=TIME] --from=TIME [-o=FORMAT]
-                                                           --to=TIME
+                                Usage: shardflake id range [-h] [--no-color] [--stacktrace] [--wide] [--epoch=TIME] --from=TIME
+                                                           [-o=FORMAT] --to=TIME
                                 Shows the smallest and the largest id of a time range, in any shard.
                                 Both ends are included, each with its whole millisecond, as BETWEEN and the SQL functions
                                 shardflake.min_id and shardflake.max_id have it. An end outside the times that ids hold stands for
@@ -27,6 +27,7 @@ class ShardflakeTest {
                                       --epoch=TIME      What the time in ids counts from, as UTC milliseconds or ISO-8601 (default:
                                                           2025-01-01T00:00:00Z).
                                   -o, --output=FORMAT   table, json or yaml (default: table).
+                                      --wide            All columns of tables, also on a terminal that is too narrow for them.
                                   -h, --help            Show this help and exit.
                                       --stacktrace      Show stack traces of errors.
                                       --no-color        No colours, as with NO_COLOR or TERM=dumb in the environment.

@@ -14,7 +14,9 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -72,9 +74,7 @@ class StandbyCommandsTest {
 
     /** The standby first. */
     private static String both(int server) {
-        String primary = cluster.server(server).uri("postgres");
-        String standby = (server == 0 ? standby1 : standby2).uri("postgres");
-        return standby.replaceFirst("/postgres$", "," + primary.replaceFirst(".*@", ""));
+        return (server == 0 ? standby1 : standby2).uriOfBoth("postgres");
     }
 
     private static Result launch(String... args) {
@@ -108,6 +108,30 @@ class StandbyCommandsTest {
 
     private static String onlyStandby() {
         return standby1.uri("postgres");
+    }
+
+    /** What a split does is in SplitterIT; here both servers' URLs have the standby, so it is refused. */
+    @Test
+    void aServerIsNotSplitByAStandbyThatItsUrlNames() {
+        Result missing = launch("server", "split", "db1", "--yes");
+        assertThat(missing.exitCode()).isEqualTo(2);
+        assertThat(missing.err()).contains("--standby is missing");
+
+        Result none = launch("server", "split", "db1", "--cancel", "--yes");
+        assertThat(none.exitCode()).isEqualTo(4);
+        assertThat(none.err()).contains("db1 is not being split");
+
+        String[] split = {"server", "split", "db1", "--standby=" + onlyStandby(), "--as=db9", "--shards=0-1"};
+        Result checked = launch(
+                Stream.concat(Arrays.stream(split), Stream.of("--dry-run")).toArray(String[]::new));
+        assertThat(checked.exitCode()).as(checked.toString()).isEqualTo(4);
+        assertThat(checked.out()).containsPattern("standby +ok").containsPattern("standby-unknown +failed");
+
+        Result refused =
+                launch(Stream.concat(Arrays.stream(split), Stream.of("--yes")).toArray(String[]::new));
+        assertThat(refused.exitCode()).isEqualTo(4);
+        assertThat(refused.err()).contains("check standby-unknown failed").contains("hint: take the standby out");
+        assertThat(launch("server", "list").out()).doesNotContain("db9");
     }
 
     @Test

@@ -9,6 +9,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -26,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
@@ -40,6 +43,9 @@ class UpgradeTest {
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    private Path directory;
 
     private final Installation databases = new Installation(postgres);
 
@@ -217,6 +223,30 @@ class UpgradeTest {
                 """);
     }
 
+    /** Only an upgrade brings the catalog up to date, after every server. */
+    @Test
+    void anOlderCatalogKeepsNoApplicationUrls() throws SQLException, IOException {
+        String pooler = "postgresql://app@pooler:6432/app";
+        refuses(
+                "the catalog is of an older version, which keeps no application URL, as server db1 has",
+                "server",
+                "change",
+                "db1",
+                "--application-url=" + pooler);
+        refuses(
+                "hint: bring it up to date with shardflake upgrade",
+                "server",
+                "add",
+                "db3",
+                databases.url(CATALOG),
+                "--application-url=" + pooler);
+        Path map = directory.resolve("map.yaml");
+        Files.writeString(
+                map,
+                succeed("map", "export").out().replaceFirst("( +)url: .*\n", "$0$1applicationUrl: " + pooler + "\n"));
+        refuses("which keeps no application URL", "map", "import", map.toString());
+    }
+
     @Test
     void aDryRunShowsWhatWouldChangeAndChangesNothing() throws SQLException {
         String before = everything();
@@ -263,14 +293,14 @@ class UpgradeTest {
     void aNewerServerOrCatalogIsRefusedAndNothingIsChanged() throws SQLException {
         databases.execute(
                 1, "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql RETURN 99");
-        refuses("the function library is there in version 99");
+        refusesUpgrade("the function library is there in version 99");
 
         databases.execute(
                 1, "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql RETURN 1");
         databases.execute(
                 CATALOG,
                 "CREATE OR REPLACE FUNCTION shardflake_catalog.catalog_version() RETURNS integer LANGUAGE sql RETURN 99");
-        refuses("the catalog is there in version 99");
+        refusesUpgrade("the catalog is there in version 99");
     }
 
     @Test
@@ -281,7 +311,7 @@ class UpgradeTest {
         try (Connection lease = postgres.database(CATALOG).connect();
                 Statement statement = lease.createStatement()) {
             statement.execute("SELECT pg_advisory_lock(hashtext('shardflake.move'), 1)");
-            refuses("a command works on move 1; nothing was changed");
+            refusesUpgrade("a command works on move 1; nothing was changed");
         }
     }
 
@@ -290,13 +320,17 @@ class UpgradeTest {
         try (Connection deployment = postgres.database(1).connect();
                 Statement statement = deployment.createStatement()) {
             statement.execute("SELECT pg_advisory_lock(hashtext('shardflake.schema'))");
-            refuses("another schema deployment works on server db2");
+            refusesUpgrade("another schema deployment works on server db2");
         }
     }
 
-    private void refuses(String message) throws SQLException {
+    private void refusesUpgrade(String message) throws SQLException {
+        refuses(message, "upgrade");
+    }
+
+    private void refuses(String message, String... args) throws SQLException {
         String before = everything();
-        Result refused = launch("upgrade");
+        Result refused = launch(args);
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err()).contains(message);
         assertThat(everything()).isEqualTo(before);

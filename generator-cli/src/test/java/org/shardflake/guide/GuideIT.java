@@ -43,6 +43,8 @@ class GuideIT {
 
     private static final String QUICK_START = "quick-start";
 
+    private static final String INCIDENTS = "incidents";
+
     /** One story, from an empty shard map on. */
     private static final List<String> CHAPTERS =
             List.of("shard-map", "schema-changes", "moves", "adopting", "ids", "schemes", "command-line");
@@ -69,6 +71,8 @@ class GuideIT {
         varying("[\\d.,]+ (B|kB|[KMG]iB)\\b", "BYTES");
         varying("[\\d.,]+ (ms|s|min|h|d)\\b", "DURATION");
         varying("[\\d.,]+ %", "PERCENT");
+        varying("[\\d,]+ (rows/s written|inserted|read)\\b", "RATE $1");
+        varying("(?<=^db\\d {1,9}\\d{1,4} {1,9})[\\d,]+ +[\\d,]+ +[\\d,]+ +(?=BYTES)", "RATES ");
         varying("\\s+", " ");
     }
 
@@ -90,17 +94,21 @@ class GuideIT {
         names.put("postgresql://app@" + SERVERS.get(server), uri.replaceFirst(":[^:@/]*@", "@"));
     }
 
-    /** Beside the chapters, in databases of its own. */
     @Test
     void theReadme() throws IOException, SQLException {
+        useDatabases("readme");
+        run(List.of(GuidePage.read(README)));
+    }
+
+    /** Beside the chapters, on the same servers. */
+    private void useDatabases(String database) throws SQLException {
         for (int server = 0; server < 3; server++) {
             try (Connection connection = postgres.database(server).connect();
                     Statement statement = connection.createStatement()) {
-                statement.execute("CREATE DATABASE readme");
+                statement.execute("CREATE DATABASE " + database);
             }
-            name(server, postgres.database(server).uri().replaceFirst("/[^/]*$", "/readme"));
+            name(server, postgres.database(server).uri().replaceFirst("/[^/]*$", "/" + database));
         }
-        run(List.of(GuidePage.read(README)));
     }
 
     @Test
@@ -118,6 +126,13 @@ class GuideIT {
             pages.add(page(chapter));
         }
         run(pages);
+    }
+
+    @Test
+    @Tag("full")
+    void theIncidents() throws IOException, SQLException {
+        useDatabases(INCIDENTS);
+        run(List.of(page(INCIDENTS)));
     }
 
     @Test
@@ -142,7 +157,7 @@ class GuideIT {
     }
 
     private static boolean isRun(Path file) {
-        return Stream.concat(Stream.of(QUICK_START), CHAPTERS.stream())
+        return Stream.concat(Stream.of(QUICK_START, INCIDENTS), CHAPTERS.stream())
                 .anyMatch(name -> file.equals(DOCS.resolve("guide/" + name + ".md")));
     }
 

@@ -213,15 +213,8 @@ final class CatalogTables {
     /** @param olderSql for a catalog of version 1, which has no application_url */
     private static void writeServer(Connection connection, Server server, String sql, String olderSql)
             throws SQLException {
+        requireKeeps(connection, server);
         boolean isOlder = !keepsApplicationUrls(connection);
-        if (isOlder && server.applicationUrl().isPresent()) {
-            throw new ShardflakeException(
-                    ShardflakeException.Kind.PRECONDITION,
-                    "the catalog is of an older version, which keeps no application URL, as server %s has"
-                            .formatted(server.name()),
-                    "bring it up to date with shardflake upgrade",
-                    null);
-        }
         try (PreparedStatement statement = connection.prepareStatement(isOlder ? olderSql : sql)) {
             statement.setString(1, server.url());
             statement.setArray(
@@ -233,6 +226,17 @@ final class CatalogTables {
             }
             statement.setString(isOlder ? 4 : 5, server.name());
             statement.execute();
+        }
+    }
+
+    static void requireKeeps(Connection connection, Server server) throws SQLException {
+        if (server.applicationUrl().isPresent() && !keepsApplicationUrls(connection)) {
+            throw new ShardflakeException(
+                    ShardflakeException.Kind.PRECONDITION,
+                    "the catalog is of an older version, which keeps no application URL, as server %s has"
+                            .formatted(server.name()),
+                    "bring it up to date with shardflake upgrade",
+                    null);
         }
     }
 
@@ -322,6 +326,39 @@ final class CatalogTables {
                 }
             }
             raise.executeBatch();
+        }
+    }
+
+    /** None if the catalog is of an older version, which has no lookups. */
+    static List<LookupDefinition> readLookups(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            try (ResultSet row =
+                    statement.executeQuery("SELECT to_regclass('shardflake_catalog.lookup') IS NOT NULL")) {
+                row.next();
+                if (!row.getBoolean(1)) {
+                    return List.of();
+                }
+            }
+            List<LookupDefinition> lookups = new ArrayList<>();
+            try (ResultSet row = statement.executeQuery("""
+                    SELECT number, name, is_unique, ignores_case, is_hashed, state, table_name, column_name, uid_column, id_column
+                      FROM shardflake_catalog.lookup ORDER BY name
+                    """)) {
+                while (row.next()) {
+                    lookups.add(new LookupDefinition(
+                            row.getInt(1),
+                            row.getString(2),
+                            row.getBoolean(3),
+                            row.getBoolean(4),
+                            row.getBoolean(5),
+                            row.getString(7) == null
+                                    ? Optional.empty()
+                                    : Optional.of(new LookupDefinition.Source(
+                                            row.getString(7), row.getString(8), row.getString(9), row.getString(10))),
+                            LookupDefinition.State.of(row.getString(6))));
+                }
+            }
+            return lookups;
         }
     }
 

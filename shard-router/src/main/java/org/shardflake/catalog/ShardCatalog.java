@@ -99,6 +99,20 @@ public final class ShardCatalog {
         });
     }
 
+    /**
+     * Checks that the catalog keeps all there is to know of a server. Changes nothing.
+     *
+     * @throws org.shardflake.ShardflakeException if the server has an application URL and the catalog is of an older version
+     */
+    public void requireKeeps(Server server) {
+        if (server.applicationUrl().isPresent()) {
+            inTransaction(true, connection -> {
+                CatalogTables.requireKeeps(connection, server);
+                return server;
+            });
+        }
+    }
+
     /** Adds a server, without shards. */
     public ShardMap addServer(Server server, String reason) {
         return change(reason, connection -> {
@@ -230,6 +244,11 @@ public final class ShardCatalog {
         return inTransaction(true, connection -> CatalogTables.readHistory(connection, limit));
     }
 
+    /** All lookups, by name; throws what {@link #load()} throws. */
+    public List<LookupDefinition> lookups() {
+        return inTransaction(true, CatalogTables::readLookups);
+    }
+
     /** The catalog's name in messages: its URL without secrets. */
     @Override
     public String toString() {
@@ -281,8 +300,13 @@ public final class ShardCatalog {
         try {
             return source.connect();
         } catch (SQLException e) {
-            throw new CatalogUnavailableException("cannot connect to %s: %s".formatted(this, message(e)), e);
+            throw new CatalogUnavailableException("cannot connect to %s: %s".formatted(this, whyUnreachable(e)), e);
         }
+    }
+
+    private static String whyUnreachable(SQLException e) {
+        boolean isAnswer = e instanceof PSQLException server && server.getServerErrorMessage() != null;
+        return isAnswer ? message(e) : ServerUrl.whyUnreachable(e);
     }
 
     private static void rollback(Connection connection, Throwable failure) {

@@ -9,6 +9,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jooq.Condition;
 import org.jooq.Configuration;
 import org.jooq.DSLContext;
 import org.jooq.Field;
@@ -24,6 +25,7 @@ import org.jooq.impl.DefaultConfiguration;
 import org.jooq.impl.DefaultConnectionProvider;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
+import org.shardflake.ShardflakeId;
 import org.shardflake.Sharding;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
@@ -105,6 +107,11 @@ public final class JooqRouter {
         return router.write(key, tx -> work.run(dsl(tx)));
     }
 
+    /** Runs work in a transaction on the shard that an id was made in. */
+    public <T extends @Nullable Object, X extends Exception> T write(ShardflakeId id, DslWork<T, X> work) throws X {
+        return write(ShardKey.id(id), work);
+    }
+
     /** Runs work in a read-only transaction on the shard of a uid. */
     public <T extends @Nullable Object, X extends Exception> T read(long uid, DslWork<T, X> work) throws X {
         return router.read(uid, tx -> work.run(dsl(tx)));
@@ -113,6 +120,11 @@ public final class JooqRouter {
     /** Runs work in a read-only transaction on the shard of a key. */
     public <T extends @Nullable Object, X extends Exception> T read(ShardKey key, DslWork<T, X> work) throws X {
         return router.read(key, tx -> work.run(dsl(tx)));
+    }
+
+    /** Runs work in a read-only transaction on the shard that an id was made in. */
+    public <T extends @Nullable Object, X extends Exception> T read(ShardflakeId id, DslWork<T, X> work) throws X {
+        return read(ShardKey.id(id), work);
     }
 
     /**
@@ -135,13 +147,36 @@ public final class JooqRouter {
         return router.newestBefore(id, limit, everything(table));
     }
 
+    /** The newest records that meet a condition; otherwise as {@link #newest(int, Table)}. */
+    public <R extends Record> List<R> newest(int limit, Table<R> table, Condition condition) {
+        return newestBefore(Long.MAX_VALUE, limit, table, condition);
+    }
+
+    /** The newest records that meet a condition; otherwise as {@link #newestBefore(long, int, Table)}. */
+    public <R extends Record> List<R> newestBefore(long id, int limit, Table<R> table, Condition condition) {
+        return router.newestBefore(id, limit, everything(table, condition));
+    }
+
+    /** The number of records in all shards that meet a condition; the table needs no column {@code id}. */
+    public long count(Table<?> table, Condition condition) {
+        return router.count(query(table, condition));
+    }
+
     private <R extends Record> ShardQuery<R> everything(Table<R> table) {
+        return everything(table, DSL.noCondition());
+    }
+
+    private <R extends Record> ShardQuery<R> everything(Table<R> table, Condition condition) {
         Field<?> id = table.field("id");
         if (id == null) {
             throw new IllegalArgumentException("table %s has no column id, by which rows are found".formatted(table));
         }
+        return query(table, condition);
+    }
+
+    private <R extends Record> ShardQuery<R> query(Table<R> table, Condition condition) {
         String sql = DSL.using(placeholder)
-                .renderInlined(DSL.selectFrom(table))
+                .renderInlined(DSL.selectFrom(table).where(condition))
                 .replace("\"" + PLACEHOLDER + "\"", PLACEHOLDER);
         return ShardQuery.of(sql, row -> record(table, row));
     }

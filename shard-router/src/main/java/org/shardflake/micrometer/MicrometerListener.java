@@ -66,6 +66,11 @@ public final class MicrometerListener implements RouterListener {
         work(server).retries(reason).increment();
     }
 
+    @Override
+    public void referenceArrived(Server server, Duration duration) {
+        work(server).referenceLag().record(duration);
+    }
+
     private WorkMeters work(Server server) {
         WorkMeters known = work.get(server.name());
         return known != null ? known : work.computeIfAbsent(server.name(), name -> new WorkMeters(registry, name));

@@ -20,6 +20,7 @@ final class WorkMeters {
     private final Timer writesRolledBack;
     private final Timer readsCommitted;
     private final Timer readsRolledBack;
+    private final Timer referenceLag;
     private final Map<RetryReason, Counter> retries = new EnumMap<>(RetryReason.class);
 
     WorkMeters(MeterRegistry registry, String server) {
@@ -27,6 +28,11 @@ final class WorkMeters {
         this.writesRolledBack = transactions(registry, server, "write", "rolled_back");
         this.readsCommitted = transactions(registry, server, "read", "committed");
         this.readsRolledBack = transactions(registry, server, "read", "rolled_back");
+        this.referenceLag = Timer.builder("shardflake.reference.lag")
+                .description(
+                        "How long what is written to reference tables takes to arrive, as measured by those who wait for it")
+                .tag("server", server)
+                .register(registry);
         for (RetryReason reason : RetryReason.values()) {
             retries.put(
                     reason,
@@ -52,6 +58,10 @@ final class WorkMeters {
             return committed ? readsCommitted : readsRolledBack;
         }
         return committed ? writesCommitted : writesRolledBack;
+    }
+
+    Timer referenceLag() {
+        return referenceLag;
     }
 
     Counter retries(RetryReason reason) {

@@ -38,6 +38,11 @@ final class AttemptConnection extends PathConnection {
 
     @Override
     void noteUse() throws SQLException {
+        // Without a transaction, too, Spring keeps a connection for the thread.
+        ShardAttempt current = router.currentAttempt();
+        if (current != null && current.shard() != attempt.shard()) {
+            throw new CrossShardException(attempt, current);
+        }
         if (tx == null && !lent.isReadOnly()) {
             attempt.tookEffect(); // Each statement commits by itself.
         }
@@ -104,6 +109,7 @@ final class AttemptConnection extends PathConnection {
         forgetPath();
         ShardTransaction ended = tx;
         if (ended != null) {
+            ended.lookups().ended(committed);
             report(ended, committed);
             tx = next(ended.isReadOnly());
             router.open().replace(ended, tx);
@@ -129,14 +135,17 @@ final class AttemptConnection extends PathConnection {
 
     @Override
     public void close() throws SQLException {
+        ShardTransaction left = tx;
         try {
-            ShardTransaction left = tx;
             if (left != null && lent.isInTransaction()) {
                 report(left, false); // The pool rolls it back.
             }
         } finally {
             end();
             super.close();
+            if (left != null) {
+                left.lookups().ended(false);
+            }
         }
     }
 

@@ -7,7 +7,9 @@ package org.shardflake.router;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -18,6 +20,7 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.CatalogUnavailableException;
+import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.MapRevision;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
@@ -37,6 +40,9 @@ final class CatalogMapSource implements MapSource {
     private static final int CATALOG_TIMEOUT_SECONDS = 5;
     /** For this long after a failure, other threads do not ask again. */
     private static final Duration FAILURE_IS_NEWS = Duration.ofSeconds(1);
+
+    /** For this long after a failure, lookups are not asked for. The map is, which shows whether the catalog is back. */
+    private static final Duration DOWN_FOR = Duration.ofSeconds(10);
 
     private static final String STANDBY =
             "only a standby of the catalog answers, which may be behind; the primary is asked for again and again";
@@ -300,6 +306,24 @@ final class CatalogMapSource implements MapSource {
     public MapHealth health() {
         return new MapHealth(
                 map.version(), Duration.ofNanos(System.nanoTime() - confirmed), Optional.ofNullable(problem));
+    }
+
+    @Override
+    public List<LookupDefinition> lookups() {
+        String down = problem;
+        if (down != null && hasFailedSince(System.nanoTime() - DOWN_FOR.toNanos())) {
+            throw new CatalogUnavailableException(
+                    down, new SQLException("the catalog could not be reached a moment ago", "08001"));
+        }
+        asking.lock();
+        try {
+            return catalog.lookups();
+        } catch (CatalogUnavailableException e) {
+            kept.discard(); // It may have been cut since its last use.
+            return catalog.lookups();
+        } finally {
+            asking.unlock();
+        }
     }
 
     @Override

@@ -22,16 +22,21 @@ public final class CommitOutcomeUnknownException extends ShardflakeException {
     private final int shard;
     private final String server;
 
+    /** @param shard {@link LentConnection#MANY_SHARDS} for reference tables */
     CommitOutcomeUnknownException(int shard, String server, SQLException cause) {
         super(
-                ("the connection to server %s broke while committing in shard %d: %s. Read back whether the writes are"
+                ("the connection to server %s broke while committing %s: %s. Read back whether the writes are"
                                 + " there before repeating them")
-                        .formatted(server, shard, cause.getMessage()),
+                        .formatted(
+                                server,
+                                shard == LentConnection.MANY_SHARDS ? "to reference tables" : "in shard " + shard,
+                                cause.getMessage()),
                 cause);
         this.shard = shard;
         this.server = server;
     }
 
+    /** The shard, or -1 for reference tables. */
     public int shard() {
         return shard;
     }

@@ -30,7 +30,19 @@ public final class CrossShardException extends ShardflakeException {
         this.otherShard = otherShard;
     }
 
-    /** The shard of the open transaction. */
+    /**
+     * @param opened the work whose connection is used
+     * @param current the work of another shard that uses it
+     */
+    CrossShardException(ShardAttempt opened, ShardAttempt current) {
+        super(
+                "%s is in shard %d, but this connection is of shard %d, for %s; begin a transaction for each shard, or leave this one's work first"
+                        .formatted(current.key(), current.shard(), opened.shard(), opened.key()));
+        this.shard = opened.shard();
+        this.otherShard = current.shard();
+    }
+
+    /** The shard of the open transaction or connection. */
     public int shard() {
         return shard;
     }

@@ -13,7 +13,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.postgresql.PGStatement;
 import org.shardflake.Sharding;
 
@@ -51,9 +50,7 @@ final class IdLookUp<T> {
             statement.unwrap(PGStatement.class).setPrepareThreshold(0);
             int position = 1;
             for (int arm = 0; arm < shards.size(); arm++) {
-                for (@Nullable Object value : query.parameters()) {
-                    statement.setObject(position++, value);
-                }
+                position = query.bindTo(statement, position);
             }
             return rows(statement.executeQuery());
         }

@@ -14,9 +14,12 @@ import java.sql.SQLWarning;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.CachedQuery;
@@ -54,6 +57,7 @@ final class LentConnection extends ForwardingConnection {
     private final SessionPool lender;
     private final int shard;
     private boolean hasTraces;
+    private boolean usesPath;
     private boolean closed;
     private final AtomicInteger cancels = new AtomicInteger();
     private final AtomicBoolean evicted = new AtomicBoolean();
@@ -95,9 +99,30 @@ final class LentConnection extends ForwardingConnection {
         return driver.getTransactionState() == TransactionState.FAILED;
     }
 
+    /**
+     * Checks that COMMIT would commit. After a failed statement PostgreSQL answers it with ROLLBACK, which the driver
+     * does not report.
+     */
+    void requireCommittable() throws SQLException {
+        if (isClosed()) {
+            throw new NotCommittableException("the connection was lost before the commit", "08003");
+        }
+        if (isFailed()) {
+            throw new NotCommittableException(
+                    "a statement has failed and the work went on, but PostgreSQL has aborted the transaction; let the"
+                            + " exception through, or use a savepoint around what may fail",
+                    "25P02");
+        }
+    }
+
     /** Whether a statement has begun a transaction. */
     boolean isInTransaction() {
         return driver.getTransactionState() != TransactionState.IDLE;
+    }
+
+    /** The shard that this was lent for. */
+    int shard() {
+        return shard;
     }
 
     /** The schema of the shard that this was lent for. */
@@ -110,13 +135,53 @@ final class LentConnection extends ForwardingConnection {
      * the connection is given back.
      */
     void searchShard() throws SQLException {
+        searchShard(shard);
+    }
+
+    /** The same for any shard of the server. */
+    void searchShard(int other) throws SQLException {
         boolean isLocal = !pooled.getAutoCommit();
         if (!isLocal) {
             leaveTraces();
         }
         try (Statement statement = pooled.createStatement()) {
-            statement.execute(lender.searchPath(schema(), isLocal));
+            statement.execute(lender.searchPath(Sharding.schema(other), isLocal));
         }
+    }
+
+    /** A statement's text with the shard's schema before its tables; null if only the search_path tells which they are. */
+    @Nullable
+    String qualified(String sql) throws SQLException {
+        watched(sql);
+        if (usesPath) {
+            return null;
+        }
+        Optional<TableNames> read = TableNamesReader.read(sql);
+        return read.isEmpty() ? null : read.get().in(schema(), lender.names(shard, pooled, isFailed()));
+    }
+
+    /**
+     * Makes a statement's text of a schema, as {@link #qualified} does, for shards that have the same names as one of them; null if only the
+     * search_path tells which tables it names.
+     */
+    @Nullable
+    UnaryOperator<String> qualifier(String sql, int one) throws SQLException {
+        Optional<TableNames> read = TableNamesReader.read(sql);
+        if (read.isEmpty()) {
+            return null;
+        }
+        ShardNames names = lender.names(one, pooled, isFailed());
+        return read.get().in(Sharding.schema(one), names) == null
+                ? null
+                : schema -> Objects.requireNonNull(read.get().in(schema, names));
+    }
+
+    /**
+     * Whether a statement may have given names another meaning than the shard's: a temporary table comes before that, and
+     * the user's own search_path is in effect until the transaction ends.
+     */
+    boolean usesPath() {
+        return usesPath;
     }
 
     /** Prepares a statement between two that set the search_path and take it back. */
@@ -132,8 +197,10 @@ final class LentConnection extends ForwardingConnection {
 
     /** Notes what the text of a statement may change in the session before it runs, and returns it. */
     String watched(String sql) {
-        if (!hasTraces && SessionTexts.mayLeaveTraces(sql)) {
-            hasTraces = true;
+        if (!hasTraces || !usesPath) {
+            SessionTexts.Effect effect = SessionTexts.effect(sql);
+            hasTraces |= effect == SessionTexts.Effect.SESSION;
+            usesPath |= effect != SessionTexts.Effect.NONE;
         }
         return sql;
     }
@@ -221,14 +288,19 @@ final class LentConnection extends ForwardingConnection {
         }
         closed = true;
         try {
-            boolean mayHaveChanged = hasTraces || (pooled.getAutoCommit() && !isIdle());
-            // PostgreSQL acts on a cancel some time after it was sent, which could hit the next user's statement.
-            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged && !lender.reset(pooled, driver))) {
+            // PostgreSQL acts on a cancel some time after it was sent, which could hit the next user's statement. A
+            // closed connection
+            // does not even tell its mode.
+            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged() && !lender.reset(pooled, driver))) {
                 evict();
             }
         } finally {
             pooled.close();
         }
+    }
+
+    private boolean mayHaveChanged() throws SQLException {
+        return hasTraces || (pooled.getAutoCommit() && !isIdle());
     }
 
     private boolean isIdle() {
@@ -305,6 +377,7 @@ final class LentConnection extends ForwardingConnection {
     @Override
     public void setSchema(String schema) throws SQLException {
         leaveTraces();
+        usesPath = true;
         super.setSchema(schema);
     }
 
@@ -348,6 +421,7 @@ final class LentConnection extends ForwardingConnection {
     @Override
     public <T> T unwrap(Class<T> type) throws SQLException {
         leaveTraces();
+        usesPath = true;
         return super.unwrap(type);
     }
 }

@@ -4,6 +4,7 @@
  */
 package org.shardflake.router;
 
+import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -23,10 +24,13 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import java.util.function.ObjIntConsumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 
 /** Reads many shards, with a task per server or, for a scatter, per shard. Thread-safe. */
 final class ManyShards implements AutoCloseable {
@@ -78,11 +82,121 @@ final class ManyShards implements AutoCloseable {
         if (limit < 1) {
             throw new IllegalArgumentException("limit is %d, allowed: 1 or more".formatted(limit));
         }
-        List<Integer> all =
-                IntStream.range(0, router.map().sharding().shardCount()).boxed().toList();
         NewestRows<T> newest = new NewestRows<>(texts, query, before, limit);
-        readShards(all, query, newest::read);
+        readShards(shards(query), query, newest::read);
         return newest.inOrder();
+    }
+
+    /**
+     * The shards that a query reads.
+     *
+     * @throws org.shardflake.ShardOutOfRangeException if it names one that there is not
+     */
+    private List<Integer> shards(ShardQuery<?> query) {
+        ShardMap map = router.map();
+        ShardSet some = query.shards();
+        if (some == null) {
+            return IntStream.range(0, map.sharding().shardCount()).boxed().toList();
+        }
+        some.stream().forEach(map::server);
+        return some.stream().boxed().toList();
+    }
+
+    long count(ShardQuery<?> query) {
+        return total("count(*)", query).map(BigDecimal::longValueExact).orElse(0L);
+    }
+
+    Optional<BigDecimal> sum(String value, ShardQuery<?> query) {
+        return total("sum(" + value + ")", query);
+    }
+
+    /** The sum of an aggregate's values in all shards; nothing if it is null in all. */
+    private Optional<BigDecimal> total(String aggregate, ShardQuery<?> query) {
+        UnionOfShards union = new UnionOfShards(
+                query,
+                rows -> "SELECT " + aggregate + " AS value FROM " + rows,
+                arms -> "SELECT sum(value) FROM " + arms + " AS shards",
+                List.of());
+        return readShards(
+                        shards(query),
+                        query,
+                        (connection, some) ->
+                                union.read(connection, some, row -> Optional.ofNullable(row.getBigDecimal(1))))
+                .stream()
+                .flatMap(List::stream)
+                .flatMap(Optional::stream)
+                .reduce(BigDecimal::add);
+    }
+
+    /** The first rows by an order, or those after a row. */
+    <T> List<T> top(int limit, RowOrder<T> order, @Nullable T after, ShardQuery<T> query) {
+        if (limit < 1) {
+            throw new IllegalArgumentException("limit is %d, allowed: 1 or more".formatted(limit));
+        }
+        String best = " ORDER BY %s LIMIT %d".formatted(order.sql(), limit);
+        // PostgreSQL merges the arms' indexes by itself if they are columns of tables. It would sort all rows of a
+        // join.
+        String each = (after == null ? "" : " WHERE " + order.isAfter()) + (query.isColumnsOfATable() ? "" : best);
+        UnionOfShards union = new UnionOfShards(
+                query,
+                rows -> "SELECT * FROM " + rows + each,
+                arms -> "SELECT * FROM " + arms + " AS shards" + best,
+                after == null ? List.of() : order.valuesOf(after));
+        return readShards(shards(query), query, (connection, some) -> union.read(connection, some, query.mapper()))
+                .stream()
+                .flatMap(List::stream)
+                .sorted(order.comparator())
+                .limit(limit)
+                .toList();
+    }
+
+    <T> void forEach(ShardQuery<T> query, Consumer<? super T> action) {
+        EachRow<T> each = new EachRow<>(query, action);
+        try {
+            readShards(shards(query), query, each::read);
+        } catch (ScatterException e) {
+            RuntimeException own = each.failure();
+            throw own == null ? e : own;
+        } finally {
+            each.end();
+        }
+    }
+
+    <T> List<UnreadShards> forEachRow(ShardQuery<T> query, ObjIntConsumer<? super T> action) {
+        EachRowOfShards<T> each = new EachRowOfShards<>(query, action);
+        List<UnreadShards> failed = new ArrayList<>();
+        long end = System.nanoTime() + query.deadline().toNanos();
+        List<Integer> left = shards(query);
+        try {
+            // Again for those that moved away before their turn came.
+            while (!left.isEmpty()) {
+                Failures failures = (pool, some, failure) -> {
+                    if (each.failure() != null || !query.collectsFailures()) {
+                        throw failure;
+                    }
+                    failed.add(new UnreadShards(pool.server().name(), ShardSet.of(each.unread(some)), failure));
+                };
+                readShards(
+                        left,
+                        query,
+                        end,
+                        (connection, pool, some) -> each.read(
+                                connection,
+                                some,
+                                shard -> router.routes().pool(shard).equals(pool)),
+                        failures);
+                left = each.unread(left).stream()
+                        .filter(shard -> failed.stream()
+                                .noneMatch(unread -> unread.shards().contains(shard)))
+                        .toList();
+            }
+        } catch (RuntimeException e) {
+            RuntimeException own = each.failure();
+            throw own == null ? e : own;
+        } finally {
+            each.end();
+        }
+        return failed;
     }
 
     /** Reads some shards of one server. */
@@ -91,9 +205,32 @@ final class ManyShards implements AutoCloseable {
         R run(CancellableConnection connection, List<Integer> shards) throws SQLException;
     }
 
-    /** Reads shards, a task per server; those that moved meanwhile are read again on their new server. */
+    /** The same for one that has to know its pool. */
+    @FunctionalInterface
+    private interface PoolRead<R> {
+        R run(CancellableConnection connection, ServerPool pool, List<Integer> shards) throws SQLException;
+    }
+
+    /** Throws the failure of a server's shards, or makes a note of it. */
+    @FunctionalInterface
+    private interface Failures {
+        void of(ServerPool pool, List<Integer> shards, RuntimeException failure);
+    }
+
     private <R> List<R> readShards(Collection<Integer> shards, ShardQuery<?> query, ServerRead<R> read) {
-        long end = System.nanoTime() + query.deadline().toNanos();
+        return readShards(
+                shards,
+                query,
+                System.nanoTime() + query.deadline().toNanos(),
+                (connection, pool, some) -> read.run(connection, some),
+                (pool, some, failure) -> {
+                    throw failure;
+                });
+    }
+
+    /** Reads shards, a task per server; those that moved meanwhile are read again on their new server. */
+    private <R> List<R> readShards(
+            Collection<Integer> shards, ShardQuery<?> query, long end, PoolRead<R> read, Failures failures) {
         Retry retry = router.newRetry();
         List<R> results = new ArrayList<>();
         Collection<Integer> left = shards;
@@ -107,11 +244,11 @@ final class ManyShards implements AutoCloseable {
             Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
             shardsByPool.forEach((pool, some) -> running.put(pool, executor.submit(() -> {
                 try (LentConnection connection = pool.connection(query.access(), LentConnection.MANY_SHARDS)) {
-                    return read.run(new CancellableConnection(connection, reads), some);
+                    return read.run(new CancellableConnection(connection, reads), pool, some);
                 }
             })));
             try {
-                left = collect(running, shardsByPool, routes, query, end, retry, results);
+                left = collect(running, shardsByPool, routes, query, end, retry, results, failures);
             } finally {
                 giveUp(running.values(), reads);
             }
@@ -127,22 +264,28 @@ final class ManyShards implements AutoCloseable {
             ShardQuery<?> query,
             long end,
             Retry retry,
-            List<R> results) {
+            List<R> results,
+            Failures failures) {
         List<Integer> moved = new ArrayList<>();
         running.forEach((pool, task) -> {
+            List<Integer> some = shardsByPool.getOrDefault(pool, List.of());
             try {
                 results.add(task.get(end - System.nanoTime(), TimeUnit.NANOSECONDS));
             } catch (ExecutionException e) {
                 if (!(e.getCause() instanceof Exception failure)) {
                     throw new IllegalStateException("a read failed", e.getCause());
                 }
-                List<Integer> some = shardsByPool.getOrDefault(pool, List.of());
-                if (!retry.againRead(failure, routes.map(), () -> pool.lacks(some))) {
-                    throw asServerFailure(pool, failure);
+                if (!(failure instanceof ScatterException)
+                        && retry.againRead(failure, routes.map(), () -> pool.lacks(some, false))) {
+                    moved.addAll(some);
+                } else {
+                    failures.of(pool, some, asServerFailure(pool, failure));
                 }
-                moved.addAll(some);
             } catch (TimeoutException e) {
-                throw ScatterException.late("the read", pool.server().name(), query.deadline());
+                failures.of(
+                        pool,
+                        some,
+                        ScatterException.late("the read", pool.server().name(), query.deadline()));
             } catch (InterruptedException e) {
                 throw new InterruptedWorkException("a read over many shards", e);
             }

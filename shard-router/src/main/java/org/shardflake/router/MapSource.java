@@ -5,7 +5,10 @@
 package org.shardflake.router;
 
 import java.time.Duration;
+import java.util.List;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.catalog.LookupDefinition;
 
 /** The source of a router's map and of news about newer ones. Thread-safe. */
 interface MapSource extends AutoCloseable {
@@ -26,6 +29,19 @@ interface MapSource extends AutoCloseable {
     void awaitNewerThan(long version, Duration timeout) throws InterruptedException;
 
     MapHealth health();
+
+    /**
+     * The catalog's lookups.
+     *
+     * @throws org.shardflake.ShardflakeException if there is no catalog, or it cannot be reached
+     */
+    default List<LookupDefinition> lookups() {
+        throw new ShardflakeException(
+                ShardflakeException.Kind.USAGE,
+                "this router has a map that never changes, and lookups are in the catalog",
+                "build it with catalog(url)",
+                null);
+    }
 
     @Override
     void close();

@@ -15,8 +15,6 @@ import java.util.PriorityQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
-import org.postgresql.PGStatement;
 import org.shardflake.Sharding;
 
 /**
@@ -26,12 +24,6 @@ import org.shardflake.Sharding;
  * known, shards are asked only for rows newer than the oldest of those, and most have none.
  */
 final class NewestRows<T> {
-
-    /**
-     * Few enough that later statements profit from earlier ones and that planning, which grows with each shard, stays
-     * cheap; enough to save round trips.
-     */
-    private static final int SHARDS_A_STATEMENT = 100;
 
     private record Row<T>(long id, T value) {}
 
@@ -51,20 +43,18 @@ final class NewestRows<T> {
 
     /** Reads some shards of one server; returns how many statements that took. */
     int read(CancellableConnection connection, List<Integer> shards) throws SQLException {
-        int statements = 0;
-        for (int from = 0; from < shards.size(); from += SHARDS_A_STATEMENT) {
-            List<Integer> some = shards.subList(from, Math.min(from + SHARDS_A_STATEMENT, shards.size()));
+        List<List<Integer>> parts = UnionOfShards.parts(shards);
+        for (List<Integer> some : parts) {
             add(connection.run(() -> readSome(connection.connection(), some)));
-            statements++;
         }
-        return statements;
+        return parts.size();
     }
 
     private List<Row<T>> readSome(Connection connection, List<Integer> shards) throws SQLException {
         String sql = texts.get(
                 new StatementTexts.Key(query.template(), query.isColumnsOfATable(), limit, shards), () -> text(shards));
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            prepareOnServer(statement.unwrap(PGStatement.class));
+            UnionOfShards.prepareOnServer(statement);
             bind(statement, query.isColumnsOfATable() ? 1 : shards.size());
             List<Row<T>> rows = new ArrayList<>();
             try (ResultSet row = statement.executeQuery()) {
@@ -76,23 +66,12 @@ final class NewestRows<T> {
         }
     }
 
-    /**
-     * Prepares at once, since planning so many arms takes longer than running them; never if the pool is set up not to.
-     */
-    private static void prepareOnServer(PGStatement statement) throws SQLException {
-        if (statement.getPrepareThreshold() > 1) {
-            statement.setPrepareThreshold(1);
-        }
-    }
-
     /** Binds the query's own parameters, if it has any, and the bounds in each place. */
     private void bind(PreparedStatement statement, int places) throws SQLException {
         long oldest = oldestNeeded();
         int position = 1;
         for (int place = 0; place < places; place++) {
-            for (@Nullable Object value : query.parameters()) {
-                statement.setObject(position++, value);
-            }
+            position = query.bindTo(statement, position);
             statement.setLong(position++, oldest);
             statement.setLong(position++, before);
         }

@@ -15,6 +15,11 @@ import java.util.regex.Pattern;
 /**
  * A connection on which a table without a schema is that of the shard.
  *
+ * <p>Where that is sure to mean the same, the text of a prepared statement is given the shard's schema before its tables; see
+ * {@link TableNames}. Then it is like any other of that shard: a path that changes would have PostgreSQL plan anew also
+ * what the statement calls, such as the function that makes ids. For the rest, the path is set; also for all statements
+ * after one that may have given names another meaning.
+ *
  * <p>The search_path is set in the round trip of a prepared statement, for that alone. For others it is set before the
  * first of them in a transaction, and ends with it; also before a savepoint, as a rollback to that would take it back.
  *
@@ -58,7 +63,13 @@ class PathConnection extends ForwardingConnection {
         }
     }
 
-    private String marked(String sql) throws SQLException {
+    /** The text with which the shard's tables are found. */
+    private String located(String sql) throws SQLException {
+        String qualified = lent.qualified(sql);
+        if (qualified != null) {
+            noteUse();
+            return qualified;
+        }
         beforeUse();
         return mark + sql;
     }
@@ -113,41 +124,49 @@ class PathConnection extends ForwardingConnection {
 
     @Override
     public PreparedStatement prepareStatement(String sql) throws SQLException {
-        if (isSet || sql.indexOf(';') >= 0 || !EVERYDAY.matcher(sql).lookingAt()) {
+        noteUse();
+        String qualified = lent.qualified(sql);
+        if (qualified != null) {
+            return super.prepareStatement(qualified);
+        }
+        if (isSet
+                || lent.usesPath()
+                || sql.indexOf(';') >= 0
+                || !EVERYDAY.matcher(sql).lookingAt()) {
             return prepareAlone(sql);
         }
-        noteUse();
         return PathStatement.of(this, sql, lent.prepareWithPath(mark, sql));
     }
 
     /** Prepares a statement, with the path set for the rest of the transaction. */
     PreparedStatement prepareAlone(String sql) throws SQLException {
-        return super.prepareStatement(marked(sql));
+        beforeUse();
+        return super.prepareStatement(mark + sql);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
-        return super.prepareStatement(marked(sql), keys);
+        return super.prepareStatement(located(sql), keys);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
-        return super.prepareStatement(marked(sql), columns);
+        return super.prepareStatement(located(sql), columns);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
-        return super.prepareStatement(marked(sql), columns);
+        return super.prepareStatement(located(sql), columns);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
-        return super.prepareStatement(marked(sql), type, concurrency);
+        return super.prepareStatement(located(sql), type, concurrency);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
             throws SQLException {
-        return super.prepareStatement(marked(sql), type, concurrency, holdability);
+        return super.prepareStatement(located(sql), type, concurrency, holdability);
     }
 }

@@ -76,7 +76,7 @@ final class Retry {
                 sleep(ThreadLocalRandom.current().nextLong(nextPause() + 1));
                 yield true;
             }
-            case OTHER -> false;
+            case ELSEWHERE, OTHER -> false;
         };
     }
 
@@ -114,7 +114,7 @@ final class Retry {
                 sleep(ThreadLocalRandom.current().nextLong(nextPause() + 1));
                 return true;
             }
-            case FENCED, SERIALIZATION, OTHER -> {
+            case FENCED, ELSEWHERE, SERIALIZATION, OTHER -> {
                 return false;
             }
         }

@@ -36,4 +36,12 @@ public interface RouterListener {
 
     /** Work is run again after a server refused it. */
     default void retried(Server server, RetryReason reason) {}
+
+    /**
+     * A server has all that was committed to reference tables when somebody began to {@linkplain ReferenceAccess#awaitEverywhere wait
+     * for it}.
+     *
+     * @param duration how long that took
+     */
+    default void referenceArrived(Server server, Duration duration) {}
 }

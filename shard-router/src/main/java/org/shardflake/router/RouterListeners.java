@@ -44,6 +44,11 @@ final class RouterListeners implements RouterListener {
         tell(listener -> listener.retried(server, reason));
     }
 
+    @Override
+    public void referenceArrived(Server server, Duration duration) {
+        tell(listener -> listener.referenceArrived(server, duration));
+    }
+
     /** Logs what a listener throws, which must not hide how the work ended. */
     private void tell(Consumer<RouterListener> event) {
         for (RouterListener listener : listeners) {

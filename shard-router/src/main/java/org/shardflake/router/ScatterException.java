@@ -32,6 +32,11 @@ public final class ScatterException extends ShardflakeException {
                 "the read on server %s failed: %s".formatted(server, cause.getMessage()), server, cause);
     }
 
+    /** A statement over some shards failed after rows of it had been handed over. */
+    static ScatterException cutShort(Throwable cause) {
+        return new ScatterException("it was cut short after some of its rows: " + cause.getMessage(), "", cause);
+    }
+
     static ScatterException late(String what, String server, Duration deadline) {
         return new ScatterException(
                 "%s on server %s had no result within the deadline of %s ms; what ran there was cancelled"

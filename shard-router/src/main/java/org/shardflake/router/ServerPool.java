@@ -45,6 +45,9 @@ final class ServerPool {
     private final ReentrantLock making = new ReentrantLock();
     private volatile @Nullable SessionPool primary;
     private volatile @Nullable SessionPool replicas;
+    /** For single statements inside a transaction, which must not wait for connections of other transactions. */
+    private volatile @Nullable SessionPool aside;
+
     private boolean closed;
 
     /** @param onFence called when a statement was refused because its shard is fenced */
@@ -78,7 +81,19 @@ final class ServerPool {
      * @throws PoolClosedException if the server has left the map
      */
     LentConnection connection(Access access, int shard) {
-        SessionPool pool = pool(access, true);
+        return lend(pool(access, true), shard);
+    }
+
+    /**
+     * A connection to the primary for one statement, in auto-commit mode, for a thread that may have one from {@link #connection}. These
+     * are lent so shortly that nobody waits for them in a circle.
+     */
+    LentConnection aside(int shard) {
+        SessionPool pool = aside;
+        return lend(pool != null ? pool : makeAside(), shard);
+    }
+
+    private LentConnection lend(SessionPool pool, int shard) {
         try {
             return pool.lend(shard);
         } catch (SQLException e) {
@@ -97,6 +112,34 @@ final class ServerPool {
                 .substring("postgresql://".length())
                 .split("[/?]", 2)[0]
                 .contains(",");
+    }
+
+    private SessionPool makeAside() {
+        making.lock();
+        try {
+            if (closed) {
+                throw new PoolClosedException(server.name());
+            }
+            SessionPool made = aside;
+            if (made == null) {
+                PGSimpleDataSource source = source(false);
+                FenceWatch watch = new FenceWatch(onFence);
+                HikariConfig config = config(false, source, watch);
+                config.setPoolName(config.getPoolName() + " aside");
+                config.setMaximumPoolSize(Math.max(2, config.getMaximumPoolSize() / 2));
+                config.setMinimumIdle(0);
+                made = new SessionPool(
+                        server.name(),
+                        new HikariDataSource(config),
+                        source,
+                        watch,
+                        server.applicationUrl().isPresent());
+                aside = made;
+            }
+            return made;
+        } finally {
+            making.unlock();
+        }
     }
 
     private SessionPool make(boolean forReplicas, boolean isForUse) {
@@ -245,9 +288,15 @@ final class ServerPool {
                 : new ServerUnavailableException(server.name(), server.routerUrl(), reason);
     }
 
-    /** One of these shards whose schema the server says it lacks, if any. */
-    OptionalInt lacks(List<Integer> shards) {
-        try (Connection connection = connection(Access.READ, LentConnection.MANY_SHARDS);
+    /**
+     * One of these shards whose schema the server says it lacks, if any.
+     *
+     * @param isInside whether the thread may have a connection from {@link #connection}
+     */
+    OptionalInt lacks(List<Integer> shards, boolean isInside) {
+        try (Connection connection = isInside
+                        ? aside(LentConnection.MANY_SHARDS)
+                        : connection(Access.READ, LentConnection.MANY_SHARDS);
                 PreparedStatement look = connection.prepareStatement("""
                         SELECT shard FROM unnest(?::text[], ?::integer[]) asked (name, shard)
                          WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = asked.name) LIMIT 1
@@ -311,6 +360,9 @@ final class ServerPool {
             if (replicas != null) {
                 pools.add(replicas.hikari());
             }
+            if (aside != null) {
+                pools.add(aside.hikari());
+            }
             return pools;
         } finally {
             making.unlock();
@@ -321,7 +373,10 @@ final class ServerPool {
     boolean isBusy() {
         SessionPool ofPrimary = primary;
         SessionPool ofReplicas = replicas;
-        return (ofPrimary != null && isBusy(ofPrimary.hikari())) || (ofReplicas != null && isBusy(ofReplicas.hikari()));
+        SessionPool ofAside = aside;
+        return (ofPrimary != null && isBusy(ofPrimary.hikari()))
+                || (ofReplicas != null && isBusy(ofReplicas.hikari()))
+                || (ofAside != null && isBusy(ofAside.hikari()));
     }
 
     private static boolean isBusy(HikariDataSource pool) {

@@ -23,7 +23,15 @@ final class SessionTexts {
     /** Some hundred bytes each, one text per shard. */
     private static final int MOST = 20_000;
 
-    private static final Map<String, Boolean> KNOWN = new ConcurrentHashMap<>();
+    private static final Map<String, Effect> KNOWN = new ConcurrentHashMap<>();
+
+    /** What a text may change. */
+    enum Effect {
+        NONE,
+        /** The search_path, until the transaction ends. */
+        PATH,
+        SESSION
+    }
 
     private static final Set<String> STATEMENTS = words(
             "SELECT INSERT UPDATE DELETE MERGE WITH VALUES TABLE SHOW EXPLAIN SAVEPOINT RELEASE ROLLBACK COMMIT END ABORT LOCK COPY",
@@ -31,6 +39,9 @@ final class SessionTexts {
 
     /** Words after SET that limit it to its transaction. */
     private static final Set<String> SET_IN_TRANSACTION = words("LOCAL TRANSACTION CONSTRAINTS");
+
+    /** Words after SET LOCAL that are the search_path, or may be: U&"...". */
+    private static final Set<String> PATH_SETTINGS = words("SEARCH_PATH SCHEMA U");
 
     /** Words that only statements that leave traces need. */
     private static final Set<String> TRACES = words("TEMP TEMPORARY PG_TEMP PG_SETTINGS CHAIN");
@@ -79,6 +90,8 @@ final class SessionTexts {
     private boolean isName;
     private boolean isStart = true;
     private boolean isSet;
+    private boolean isSetLocal;
+    private boolean setsPath;
 
     private SessionTexts(String sql) {
         this.sql = sql;
@@ -88,27 +101,35 @@ final class SessionTexts {
         return Stream.of(lines).flatMap(line -> Arrays.stream(line.split(" "))).collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Whether the statements of this text may change the session. */
-    static boolean mayLeaveTraces(String sql) {
-        Boolean known = KNOWN.get(sql);
+    /** What the statements of this text may change. */
+    static Effect effect(String sql) {
+        Effect known = KNOWN.get(sql);
         if (known != null) {
             return known;
         }
-        boolean may = !new SessionTexts(sql).isHarmless();
+        Effect found = new SessionTexts(sql).effect();
         if (KNOWN.size() >= MOST) {
             KNOWN.clear();
         }
-        KNOWN.put(sql, may);
-        return may;
+        KNOWN.put(sql, found);
+        return found;
     }
 
-    private boolean isHarmless() {
+    /** Whether a word in upper case is one that a parenthesis may follow without leaving traces. */
+    static boolean isEveryday(String word) {
+        return HARMLESS.contains(word);
+    }
+
+    private Effect effect() {
         while (at < sql.length()) {
             if (!next(sql.charAt(at))) {
-                return false;
+                return Effect.SESSION;
             }
         }
-        return !isSet;
+        if (isSet) {
+            return Effect.SESSION;
+        }
+        return setsPath ? Effect.PATH : Effect.NONE;
     }
 
     /** Moves past the next token; false if that means there may be traces. */
@@ -188,7 +209,12 @@ final class SessionTexts {
     private boolean word(String found) {
         if (isSet) {
             isSet = false;
+            isSetLocal = found.equals("LOCAL");
             return SET_IN_TRANSACTION.contains(found);
+        }
+        if (isSetLocal) {
+            isSetLocal = false;
+            setsPath |= PATH_SETTINGS.contains(found);
         }
         if (isStart) {
             isStart = false;
@@ -214,23 +240,35 @@ final class SessionTexts {
         at = endOf("\"");
         isStart = false;
         String name = sql.substring(begin, Math.max(begin, at - 1));
+        if (isSetLocal) {
+            isSetLocal = false;
+            setsPath |= name.equalsIgnoreCase("search_path");
+        }
         return !name.equals("pg_temp") && !name.equals("pg_settings") && named('"' + name);
     }
 
     private boolean string(boolean hasEscapes) {
-        at++;
+        at = endOfString(sql, at, hasEscapes);
+        forget();
+        return at >= 0;
+    }
+
+    /**
+     * The position after the string that begins at a position, which may be past the end of the text; negative if its
+     * meaning depends on standard_conforming_strings.
+     */
+    static int endOfString(String sql, int begin, boolean hasEscapes) {
+        int at = begin + 1;
         while (at < sql.length() && sql.charAt(at) != '\'') {
             if (sql.charAt(at) == '\\') {
                 if (!hasEscapes) {
-                    return false; // The meaning depends on standard_conforming_strings.
+                    return -1;
                 }
                 at++;
             }
             at++;
         }
-        at++;
-        forget();
-        return true;
+        return at + 1;
     }
 
     private boolean dollar() {

@@ -4,12 +4,15 @@
  */
 package org.shardflake.router;
 
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
 
 /**
  * A SELECT that {@link ShardRouter#fetch} and {@link ShardRouter#newest} run in many shards.
@@ -43,6 +46,8 @@ public final class ShardQuery<T> {
     private final List<@Nullable Object> parameters;
     private final Duration deadline;
     private final Access access;
+    private final @Nullable ShardSet shards;
+    private final boolean collectsFailures;
 
     private ShardQuery(
             String sql,
@@ -50,13 +55,22 @@ public final class ShardQuery<T> {
             RowMapper<T> mapper,
             List<@Nullable Object> parameters,
             Duration deadline,
-            Access access) {
+            Access access,
+            @Nullable ShardSet shards,
+            boolean collectsFailures) {
         this.sql = sql;
         this.columnsOfATable = columnsOfATable;
         this.mapper = mapper;
         this.parameters = parameters;
         this.deadline = deadline;
         this.access = access;
+        this.shards = shards;
+        this.collectsFailures = collectsFailures;
+    }
+
+    private static <T> ShardQuery<T> create(String sql, boolean columnsOfATable, RowMapper<T> mapper) {
+        return new ShardQuery<>(
+                sql, columnsOfATable, mapper, List.of(), Duration.ofSeconds(10), Access.READ, null, false);
     }
 
     /**
@@ -72,7 +86,14 @@ public final class ShardQuery<T> {
         }
         boolean columnsOfATable = COLUMNS_OF_A_TABLE.matcher(sql).matches()
                 && ID_AMONG_THEM.matcher(sql).find();
-        return new ShardQuery<>(sql, columnsOfATable, mapper, List.of(), Duration.ofSeconds(10), Access.READ);
+        return create(sql, columnsOfATable, mapper);
+    }
+
+    /**
+     * A query for {@link ShardRouter#forEachRow} alone, with a deadline of 10 seconds, whose tables without a schema are those of the shard.
+     */
+    public static <T> ShardQuery<T> unqualified(String sql, RowMapper<T> mapper) {
+        return create(sql, false, mapper);
     }
 
     /** The query with values for its question marks, the same in every shard. */
@@ -83,7 +104,9 @@ public final class ShardQuery<T> {
                 mapper,
                 Collections.unmodifiableList(Arrays.asList(values.clone())),
                 deadline,
-                access);
+                access,
+                shards,
+                collectsFailures);
     }
 
     /**
@@ -91,12 +114,23 @@ public final class ShardQuery<T> {
      * cancelled.
      */
     public ShardQuery<T> deadline(Duration duration) {
-        return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, duration, access);
+        return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, duration, access, shards, collectsFailures);
     }
 
     /** The query run on replicas where servers have them; these may lag a little. */
     public ShardQuery<T> onReplicas() {
-        return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, Access.REPLICA_READ);
+        return new ShardQuery<>(
+                sql, columnsOfATable, mapper, parameters, deadline, Access.REPLICA_READ, shards, collectsFailures);
+    }
+
+    /** The query run in some shards only; {@link ShardRouter#fetch} goes by its ids instead. */
+    public ShardQuery<T> over(ShardSet some) {
+        return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, access, some, collectsFailures);
+    }
+
+    /** The query whose {@link ShardRouter#forEachRow} goes on without the shards of servers that fail, and returns these. */
+    public ShardQuery<T> collectFailures() {
+        return new ShardQuery<>(sql, columnsOfATable, mapper, parameters, deadline, access, shards, true);
     }
 
     /** The query with the placeholder for the schema. */
@@ -106,6 +140,11 @@ public final class ShardQuery<T> {
 
     String sql(String schema) {
         return sql.replace(ShardTransaction.SCHEMA_PLACEHOLDER, schema);
+    }
+
+    /** Whether its text says where the shard's schema goes. */
+    boolean namesSchema() {
+        return sql.contains(ShardTransaction.SCHEMA_PLACEHOLDER);
     }
 
     /** The query in a shard, ready for {@code WHERE} and a condition on the column {@code id}. */
@@ -123,12 +162,34 @@ public final class ShardQuery<T> {
         return columnsOfATable && parameters.isEmpty();
     }
 
+    boolean hasParameters() {
+        return !parameters.isEmpty();
+    }
+
+    @Nullable
+    ShardSet shards() {
+        return shards;
+    }
+
+    boolean collectsFailures() {
+        return collectsFailures;
+    }
+
     RowMapper<T> mapper() {
         return mapper;
     }
 
-    List<@Nullable Object> parameters() {
-        return parameters;
+    /**
+     * Binds the parameters from a position on.
+     *
+     * @return the position after them
+     */
+    int bindTo(PreparedStatement statement, int first) throws SQLException {
+        int position = first;
+        for (@Nullable Object value : parameters) {
+            statement.setObject(position++, value);
+        }
+        return position;
     }
 
     Duration deadline() {

@@ -4,17 +4,21 @@
  */
 package org.shardflake.router;
 
+import java.math.BigDecimal;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.ObjIntConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -23,7 +27,9 @@ import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
+import org.shardflake.ShardflakeId;
 import org.shardflake.Sharding;
+import org.shardflake.catalog.LookupDefinition;
 
 /**
  * Runs work on the server that has its shard.
@@ -69,6 +75,8 @@ public final class ShardRouter implements AutoCloseable {
 
     private final ReentrantLock changingRoutes = new ReentrantLock();
     private final ManyShards manyShards;
+    private final ReferenceAccess reference;
+    private final Lookups lookups;
     private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
     private volatile Routes routes;
     /** Set once the router takes no more work. */
@@ -92,6 +100,8 @@ public final class ShardRouter implements AutoCloseable {
         this.closeTimeout = closeTimeout;
         this.routes = Routes.of(maps.map(), this::newPool);
         this.manyShards = new ManyShards(this, executor);
+        this.reference = new ReferenceAccess(this, retryPolicy, listener);
+        this.lookups = new Lookups(maps);
     }
 
     /** Starts building a router. */
@@ -152,6 +162,11 @@ public final class ShardRouter implements AutoCloseable {
         return admitted(map().shard(key), Access.WRITE, work);
     }
 
+    /** Runs work in a transaction on the shard that an id was made in; otherwise as {@link #write(long, ShardWork)}. */
+    public <T extends @Nullable Object, X extends Exception> T write(ShardflakeId id, ShardWork<T, X> work) throws X {
+        return write(ShardKey.id(id), work);
+    }
+
     /**
      * Runs work that returns nothing in a transaction on the shard of a uid; otherwise as
      * {@link #write(long, ShardWork)}.
@@ -172,6 +187,14 @@ public final class ShardRouter implements AutoCloseable {
     }
 
     /**
+     * Runs work that returns nothing in a transaction on the shard that an id was made in; otherwise as
+     * {@link #write(long, ShardWork)}.
+     */
+    public <X extends Exception> void run(ShardflakeId id, ShardAction<X> action) throws X {
+        run(ShardKey.id(id), action);
+    }
+
+    /**
      * Runs work in a read-only transaction on the shard of a uid, and returns what it returns; throws what
      * {@link #write(long, ShardWork)} throws. If the connection is lost, the work is run again. It may read rows from
      * before a move that this router has not learned of.
@@ -183,6 +206,11 @@ public final class ShardRouter implements AutoCloseable {
     /** Runs work in a read-only transaction on the shard of a key; otherwise as {@link #read(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T read(ShardKey key, ShardWork<T, X> work) throws X {
         return admitted(map().shard(key), Access.READ, work);
+    }
+
+    /** Runs work in a read-only transaction on the shard that an id was made in; otherwise as {@link #read(long, ShardWork)}. */
+    public <T extends @Nullable Object, X extends Exception> T read(ShardflakeId id, ShardWork<T, X> work) throws X {
+        return read(ShardKey.id(id), work);
     }
 
     /**
@@ -272,7 +300,9 @@ public final class ShardRouter implements AutoCloseable {
                                 e,
                                 tried.map().placement(shard),
                                 tried.map().version(),
-                                () -> tried.pool(shard).lacks(List.of(shard)).isPresent())) {
+                                () -> tried.pool(shard)
+                                        .lacks(List.of(shard), mayHoldConnection())
+                                        .isPresent())) {
                     throw e;
                 }
             }
@@ -378,21 +408,22 @@ public final class ShardRouter implements AutoCloseable {
         long start = System.nanoTime();
         boolean committed = false;
         LentConnection connection = pool.connection(access, shard);
+        ShardTransaction tx = new ShardTransaction(route.map(), shard, access, connection);
         try {
             begin(connection, access, pool);
-            ShardTransaction tx = new ShardTransaction(route.map(), shard, access, connection);
             T result = run(tx, work, connection);
             commit(tx, connection, pool);
             committed = true;
             return result;
         } finally {
-            close(connection);
+            giveBack(connection);
+            tx.lookups().ended(committed);
             listener.transactionEnded(
                     pool.server(), access.readOnly(), committed, Duration.ofNanos(System.nanoTime() - start));
         }
     }
 
-    private static void begin(Connection connection, Access access, ServerPool pool) {
+    static void begin(Connection connection, Access access, ServerPool pool) {
         try {
             if (access.readOnly()) {
                 connection.setReadOnly(true);
@@ -416,7 +447,7 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    private static void rollback(Connection connection, Throwable failure) {
+    static void rollback(Connection connection, Throwable failure) {
         try {
             connection.rollback();
         } catch (SQLException e) {
@@ -424,17 +455,33 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    static void commit(ShardTransaction tx, Connection connection, ServerPool pool) {
+    static void commit(ShardTransaction tx, LentConnection connection, ServerPool pool) {
         try {
-            tx.checkCommittable();
+            commit(tx::checkCommittable, connection, tx.isReadOnly(), pool);
+        } catch (CommitOutcomeUnknownException e) {
+            tx.lookups().leave();
+            throw e;
+        }
+    }
+
+    /** Throws what forbids a commit. */
+    @FunctionalInterface
+    interface CommitCheck {
+        void run() throws SQLException;
+    }
+
+    static void commit(CommitCheck check, LentConnection connection, boolean readOnly, ServerPool pool) {
+        try {
+            check.run();
             connection.commit();
         } catch (SQLException e) {
             boolean answered = isAnswer(connection, e);
             rollback(connection, e);
-            if (tx.isReadOnly() || answered) {
+            if (readOnly || answered) {
                 throw new ShardSqlException("commit", pool.server().name(), e);
             }
-            throw new CommitOutcomeUnknownException(tx.shard(), pool.server().name(), e);
+            throw new CommitOutcomeUnknownException(
+                    connection.shard(), pool.server().name(), e);
         }
     }
 
@@ -447,7 +494,7 @@ public final class ShardRouter implements AutoCloseable {
         }
     }
 
-    private static void close(Connection connection) {
+    static void giveBack(Connection connection) {
         try {
             connection.close();
         } catch (SQLException e) {
@@ -473,6 +520,39 @@ public final class ShardRouter implements AutoCloseable {
             return outer.connection();
         }
         return lend(shard).connection();
+    }
+
+    /** One statement that commits by itself, and may be run again if nobody knows whether it was done. */
+    @FunctionalInterface
+    interface Alone<T> {
+        T run(Connection connection, String server);
+    }
+
+    /** Runs a statement on a shard outside of the transaction that the thread may be in; waits for a move like {@link #write}. */
+    <T> T alone(int shard, Access access, Alone<T> statement) {
+        boolean isInside = mayHoldConnection();
+        return untilDone(shard, new Tries<T, RuntimeException>() {
+            @Override
+            public T next(Routes route) {
+                ServerPool pool = route.pool(shard);
+                LentConnection connection = isInside ? pool.aside(shard) : pool.connection(access, shard);
+                try {
+                    return statement.run(connection, pool.server().name());
+                } finally {
+                    giveBack(connection);
+                }
+            }
+
+            @Override
+            public boolean mayRepeat() {
+                return true;
+            }
+        });
+    }
+
+    /** Whether the calling thread may have a connection of a pool, so must not wait for another of it. */
+    private boolean mayHoldConnection() {
+        return attempts.containsKey(Thread.currentThread()) || open.current() != null;
     }
 
     /** Lends a connection to the server of a shard. */
@@ -523,6 +603,69 @@ public final class ShardRouter implements AutoCloseable {
         return overMany(() -> manyShards.newest(id, limit, query));
     }
 
+    /** The number of rows of a query in all shards; the query needs no column {@code id}. */
+    public long count(ShardQuery<?> query) {
+        return overMany(() -> manyShards.count(query));
+    }
+
+    /**
+     * The sum of a number over the rows of a query in all shards; the query needs no column {@code id}.
+     *
+     * @param value a column of the query or an expression of its columns; part of the SQL, so never from a user
+     * @return nothing if there are no rows, or none with a value
+     */
+    public Optional<BigDecimal> sum(String value, ShardQuery<?> query) {
+        return overMany(() -> manyShards.sum(value, query));
+    }
+
+    /**
+     * The first rows of all shards by an order; the query needs no column {@code id}.
+     *
+     * @param limit how many: 1 or more
+     */
+    public <T> List<T> top(int limit, RowOrder<T> order, ShardQuery<T> query) {
+        return overMany(() -> manyShards.top(limit, order, null, query));
+    }
+
+    /**
+     * The next rows of all shards by an order, after the last row of the page before. An order that ends in a column without equal values, such
+     * as the id, leaves no row out; rows that are equal to {@code after} do not come again.
+     *
+     * @param limit how many: 1 or more
+     * @param after needs only what the order compares
+     */
+    public <T> List<T> page(int limit, RowOrder<T> order, T after, ShardQuery<T> query) {
+        return overMany(() -> manyShards.top(limit, order, after, query));
+    }
+
+    /**
+     * Hands over each row of all shards, in bounded memory: by shard in the order of ids, servers at the same time, but never two
+     * rows at once. A row is handed over once, also when its shard moves meanwhile. The deadline of the query is for all of it.
+     *
+     * @param action may throw, which ends the read; called by threads of the router
+     */
+    public <T> void forEach(ShardQuery<T> query, Consumer<? super T> action) {
+        overMany(() -> {
+            manyShards.forEach(query, action);
+            return query;
+        });
+    }
+
+    /**
+     * Hands over each row of any query, with its shard, in bounded memory: as servers send them, but never two rows at once. The query needs no
+     * column {@code id}; an ORDER BY or LIMIT of its own holds for each shard. Its deadline is for all of it.
+     *
+     * <p>A row is handed over once. If a server fails in the midst of some shards' rows, these are not read again, since nothing tells where to go
+     * on. Without {@linkplain ShardQuery#bind values}, question marks in the query are operators.
+     *
+     * @param action takes a row and its shard; may throw, which ends the read; called by threads of the router
+     * @return the shards that were not read to their end, if the query {@linkplain ShardQuery#collectFailures collects failures}; otherwise
+     *     the first failure is thrown
+     */
+    public <T> List<UnreadShards> forEachRow(ShardQuery<T> query, ObjIntConsumer<? super T> action) {
+        return overMany(() -> manyShards.forEachRow(query, action));
+    }
+
     /**
      * Runs a read on many shards at once, each in a transaction of its own.
      *
@@ -530,6 +673,21 @@ public final class ShardRouter implements AutoCloseable {
      */
     public <T, X extends Exception> Stream<ShardResult<T>> scatter(Scatter scatter, ShardWork<T, X> work) {
         return overMany(() -> manyShards.scatter(scatter, work));
+    }
+
+    /** The tables that every server has alike. */
+    public ReferenceAccess reference() {
+        return reference;
+    }
+
+    /**
+     * The lookup of this name, which finds rows of all shards by a value.
+     *
+     * @throws org.shardflake.ShardflakeException if the catalog has none of this name, or cannot be reached
+     */
+    public Lookup lookup(String name) {
+        lookups.get(name, LookupDefinition.State.FILLING);
+        return new Lookup(name, this, lookups, retryPolicy);
     }
 
     private <T> T overMany(Supplier<T> read) {

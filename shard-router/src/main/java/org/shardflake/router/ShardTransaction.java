@@ -28,6 +28,7 @@ public final class ShardTransaction {
     private final LentConnection lent;
     private final Connection connection;
     private final @Nullable ShardKey attempted;
+    private final LookupChanges lookups = new LookupChanges();
     private boolean failed;
 
     /** A transaction that the router ends. */
@@ -99,6 +100,11 @@ public final class ShardTransaction {
         return attempted != null;
     }
 
+    /** What this transaction has claimed and released. */
+    LookupChanges lookups() {
+        return lookups;
+    }
+
     LentConnection lent() {
         return lent;
     }
@@ -108,23 +114,12 @@ public final class ShardTransaction {
         failed = true;
     }
 
-    /**
-     * Checks that COMMIT would commit. After a failed statement PostgreSQL answers it with ROLLBACK, which the driver
-     * does not report.
-     */
+    /** Checks that COMMIT would commit, and that no work inside has failed. */
     void checkCommittable() throws SQLException {
         if (failed) {
             throw new NotCommittableException("work that joined this transaction has failed", "25P02");
         }
-        if (lent.isClosed()) {
-            throw new NotCommittableException("the connection was lost before the commit", "08003");
-        }
-        if (lent.isFailed()) {
-            throw new NotCommittableException(
-                    "a statement has failed and the work went on, but PostgreSQL has aborted the transaction; let the"
-                            + " exception through, or use a savepoint around what may fail",
-                    "25P02");
-        }
+        lent.requireCommittable();
     }
 
     /** Cancels the running statement; called from another thread. The connection is not used again. */

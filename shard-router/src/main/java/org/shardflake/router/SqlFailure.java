@@ -14,6 +14,8 @@ import org.postgresql.util.PSQLException;
 enum SqlFailure {
     /** The server refuses writes to the shard: SF001. */
     FENCED,
+    /** Reference tables are written on another server, or nowhere for a moment: SF012. */
+    ELSEWHERE,
     /** The shard's schema or table is missing, for example after a move whose old copy is gone. */
     MISSING,
     /** The transaction lost to another. */
@@ -31,11 +33,15 @@ enum SqlFailure {
     private static final Set<String> SHUTDOWN_STATES = Set.of("57P01", "57P02");
 
     static SqlFailure of(Throwable failure) {
-        if (anyCause(failure, CommitOutcomeUnknownException.class::isInstance)) {
+        if (anyCause(failure, CommitOutcomeUnknownException.class::isInstance)
+                || anyCause(failure, ShardFencedException.class::isInstance)) { // of another shard, inside this work
             return OTHER;
         }
         if (anyState(failure, "SF001"::equals)) {
             return FENCED;
+        }
+        if (anyState(failure, "SF012"::equals)) {
+            return ELSEWHERE;
         }
         if (anyState(failure, SERIALIZATION_STATES::contains)) {
             return SERIALIZATION;

@@ -5,8 +5,11 @@
 package org.shardflake.router;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.catalog.LookupDefinition;
 
 /** A map that never changes. */
 final class StaticMapSource implements MapSource {
@@ -37,6 +40,15 @@ final class StaticMapSource implements MapSource {
     @Override
     public MapHealth health() {
         return new MapHealth(map.version(), Duration.ofNanos(System.nanoTime() - started), Optional.empty());
+    }
+
+    @Override
+    public List<LookupDefinition> lookups() {
+        throw new ShardflakeException(
+                ShardflakeException.Kind.USAGE,
+                "this router has a map that never changes, and lookups are in the catalog",
+                "build it with catalog(url)",
+                null);
     }
 
     @Override

@@ -4,6 +4,10 @@
  */
 package org.shardflake.server;
 
+import java.net.ConnectException;
+import java.net.NoRouteToHostException;
+import java.net.SocketTimeoutException;
+import java.net.UnknownHostException;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -12,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -150,6 +155,22 @@ public final class ServerUrl {
         }
     }
 
+    /**
+     * Connects like {@link #connect(String)}, to a primary or a standby, for whoever changes the one into the other in this session.
+     *
+     * @throws PoolerException if there is a pooler that changes sessions
+     */
+    public Connection connectToEither(String applicationName) throws SQLException {
+        Connection connection = toRead(() -> {}).connect(applicationName);
+        try {
+            requireDirect(connection, limited(applicationName));
+            return connection;
+        } catch (SQLException | RuntimeException e) {
+            connection.close();
+            throw e;
+        }
+    }
+
     private void requireDirect(Connection connection, PGSimpleDataSource named) throws SQLException {
         if (!isDirect) {
             if (SharedSessions.isBehind(connection, () -> open(named))) {
@@ -233,6 +254,16 @@ public final class ServerUrl {
      * whose slots are on whichever host is then the primary. Contains the password, if there is one.
      */
     public String conninfo() {
+        return libpqParameters().entrySet().stream()
+                .map(parameter -> "%s='%s'"
+                        .formatted(
+                                parameter.getKey(),
+                                parameter.getValue().replace("\\", "\\\\").replace("'", "\\'")))
+                .collect(Collectors.joining(" "));
+    }
+
+    /** The parameters of {@link #conninfo}, by name. */
+    public Map<String, String> libpqParameters() {
         Map<String, @Nullable String> parameters = new LinkedHashMap<>();
         parameters.put("host", String.join(",", source.getServerNames()));
         parameters.put(
@@ -249,20 +280,54 @@ public final class ServerUrl {
         parameters.put("gssencmode", unlessDefault(PGProperty.GSS_ENC_MODE));
         parameters.put("options", source.getOptions());
         parameters.put("target_session_attrs", "primary");
-        return parameters.entrySet().stream()
-                .filter(parameter -> parameter.getValue() != null)
-                .map(parameter -> "%s='%s'"
-                        .formatted(
-                                parameter.getKey(),
-                                String.valueOf(parameter.getValue())
-                                        .replace("\\", "\\\\")
-                                        .replace("'", "\\'")))
-                .collect(Collectors.joining(" "));
+        Map<String, String> given = new LinkedHashMap<>();
+        parameters.forEach((name, value) -> {
+            if (value != null) {
+                given.put(name, value);
+            }
+        });
+        return given;
     }
 
     private @Nullable String unlessDefault(PGProperty property) {
         String value = source.getProperty(property);
         return Objects.equals(value, property.getDefaultValue()) ? null : value;
+    }
+
+    /** Why a connection failed: the driver says only that it did. */
+    public static String whyUnreachable(SQLException e) {
+        Throwable cause = e;
+        while (cause.getCause() != null) {
+            cause = cause.getCause();
+        }
+        if (cause instanceof UnknownHostException) {
+            return "unknown host " + cause.getMessage();
+        }
+        if (cause instanceof SocketTimeoutException) {
+            return "no answer in time";
+        }
+        String text = cause instanceof ConnectException || cause instanceof NoRouteToHostException
+                ? String.valueOf(cause.getMessage())
+                : String.valueOf(e.getMessage());
+        return text.lines().findFirst().orElse(text).replaceFirst("^(FATAL|ERROR): ", "");
+    }
+
+    /** The URL as it was given, with its other parameters, but without passwords. */
+    public String withoutPassword() {
+        int query = url.indexOf('?');
+        String location = (query < 0 ? url : url.substring(0, query)).replaceFirst("^([a-z]+://[^/:]*):[^/]*@", "$1@");
+        String parameters = query < 0
+                ? ""
+                : Arrays.stream(url.substring(query + 1).split("&", -1))
+                        .filter(parameter -> !isSecret(parameter.replaceFirst("=.*", "")))
+                        .collect(Collectors.joining("&"));
+        return parameters.isEmpty() ? location : location + "?" + parameters;
+    }
+
+    /** What is not written plainly may be the name of a password in other characters. */
+    private static boolean isSecret(String parameter) {
+        return !parameter.matches("[A-Za-z_]+")
+                || parameter.toLowerCase(Locale.ROOT).endsWith("password");
     }
 
     /** The URL in libpq's form, without password and parameters. */

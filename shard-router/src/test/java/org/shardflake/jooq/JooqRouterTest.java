@@ -7,6 +7,7 @@ package org.shardflake.jooq;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.shardflake.example.generated.Tables.LIKE;
 import static org.shardflake.example.generated.Tables.PHOTO;
 
@@ -18,6 +19,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jooq.Configuration;
 import org.jooq.DSLContext;
 import org.jooq.exception.DataAccessException;
 import org.jooq.impl.DSL;
@@ -85,6 +87,49 @@ class JooqRouterTest {
                 .isEqualTo("a photo");
         assertThat(jooq.dsl(ShardKey.uid(9)).render(DSL.selectFrom(PHOTO))).contains("\"shard_0001\".\"photo\"");
         assertThat(jooq.dsl(ShardKey.uid(10)).fetchCount(PHOTO)).isZero();
+    }
+
+    @Test
+    void storesANewRecordUnderAnIdOfTheShard() {
+        PhotoRecord photo = jooq.write(9, dsl -> {
+            PhotoRecord record = dsl.newRecord(PHOTO);
+            record.setUid(9L);
+            record.setTitle("stored");
+            record.store();
+            return record;
+        });
+
+        assertThat(IdLayout.shard(photo.getId())).isEqualTo(1);
+    }
+
+    @Test
+    void usesARecordAfterItsTransactionWhereItIsAttachedTo() {
+        PhotoRecord photo = jooq.write(9, dsl -> {
+            insert(dsl, 9, "at first");
+            return dsl.fetchSingle(PHOTO);
+        });
+        photo.setTitle("too late");
+        assertThatThrownBy(photo::store).isInstanceOf(DataAccessException.class);
+
+        photo.attach(jooq.dsl(ShardKey.id(photo.getId())).configuration());
+        photo.setTitle("afterwards");
+        photo.store();
+
+        assertThat(jooq.newest(1, PHOTO)).extracting(PhotoRecord::getTitle).containsExactly("afterwards");
+    }
+
+    @Test
+    void attachesNoRecordIfToldSo() {
+        Configuration detached = new DefaultConfiguration();
+        detached.settings().setAttachRecords(false);
+        JooqRouter router = new JooqRouter(JooqRouterTest.router, GeneratedCode.TEMPLATE_SCHEMA, detached);
+
+        PhotoRecord photo = router.write(9, dsl -> {
+            insert(dsl, 9, "detached");
+            return dsl.fetchSingle(PHOTO);
+        });
+
+        assertThat(photo.configuration()).isNull();
     }
 
     @Test
@@ -178,6 +223,24 @@ class JooqRouterTest {
         assertThat(jooq.newestBefore(newestFirst.get(2), 2, PHOTO))
                 .extracting(PhotoRecord::getId)
                 .isEqualTo(newestFirst.subList(3, 5));
+        assertThat(jooq.newest(2, PHOTO, PHOTO.UID.lt(5L)))
+                .extracting(PhotoRecord::getTitle)
+                .hasSize(2)
+                .allSatisfy(title -> assertThat(title).matches("photo [0-4]"));
+        assertThat(jooq.newestBefore(newestFirst.get(2), 1, PHOTO, PHOTO.ID.ne(newestFirst.get(3))))
+                .extracting(PhotoRecord::getId)
+                .containsExactly(newestFirst.get(4));
+        assertThat(jooq.count(PHOTO, PHOTO.TITLE.like("photo 1_"))).isEqualTo(10);
+    }
+
+    @Test
+    void countsRowsWithoutIds() {
+        jooq.write(9, dsl -> insert(dsl, 9, "one"));
+
+        assertThat(jooq.count(
+                        DSL.table(DSL.name("app", "photo")),
+                        DSL.field("title", String.class).eq("one")))
+                .isEqualTo(1);
     }
 
     @Test

@@ -52,8 +52,7 @@ class CatalogFailoverIT {
             CatalogSchema.deploy(connection);
         }
         standby = cluster.standbyOf(primary);
-        url = standby.uri("postgres")
-                .replaceFirst("/postgres$", "," + primary.uri("postgres").replaceFirst(".*@", ""));
+        url = standby.uriOfBoth("postgres");
         catalog(url)
                 .initialize(
                         ShardMap.initial(

@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -31,6 +32,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.sql.FunctionLibrary;
 
 /** A server that does not answer: stopped, with its connections open. */
+@Tag("full")
 @Timeout(300)
 class HungServerIT {
 

@@ -7,17 +7,25 @@ package org.shardflake.router;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -31,6 +39,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardOutOfRangeException;
@@ -130,6 +140,177 @@ class ManyShardsTest {
         assertThat(router.newestBefore(newestFirst.get(3), 2, TITLES)).isEqualTo(titles(newestFirst.subList(4, 6)));
         assertThat(router.newest(1000, TITLES)).isEqualTo(titles(newestFirst));
         assertThat(router.newestBefore(newestFirst.get(89), 2, TITLES)).isEmpty();
+    }
+
+    @Test
+    void handsOverTheRowsOfAnyQueryWithTheirShards() {
+        ShardQuery<Long> likes = ShardQuery.unqualified(
+                        "SELECT uid FROM photo WHERE uid < ? -- some", row -> row.getLong(1))
+                .bind(31L);
+        Map<Long, Integer> shardByUid = new ConcurrentHashMap<>();
+
+        assertThat(router.forEachRow(likes, shardByUid::put)).isEmpty();
+
+        assertThat(shardByUid)
+                .hasSize(31)
+                .allSatisfy((uid, shard) -> assertThat(shard).isEqualTo((int) (uid % SHARDS)));
+        assertThat(router.count(TITLES.over(ShardSet.of(2, 5)))).isEqualTo(6);
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> router.forEachRow(likes, (uid, shard) -> {
+                    throw new IllegalArgumentException("enough");
+                }))
+                .withMessage("enough");
+        assertThatExceptionOfType(ShardOutOfRangeException.class)
+                .isThrownBy(() -> router.count(TITLES.over(ShardSet.of(SHARDS))));
+    }
+
+    @Test
+    void countsAndAddsUpTheRowsOfAllShards() {
+        ShardQuery<String> some = ShardQuery.of(
+                        "SELECT uid, title FROM ${shard.schema}.photo WHERE uid % ? = ?", row -> row.getString("title"))
+                .bind(10L, 3L);
+
+        assertThat(router.count(TITLES)).isEqualTo(90);
+        assertThat(router.count(some)).isEqualTo(9);
+        assertThat(router.count(some.bind(1000L, 999L))).isZero();
+        assertThat(router.sum("uid", some)).contains(BigDecimal.valueOf(3 + 13 + 23 + 33 + 43 + 53 + 63 + 73 + 83));
+        assertThat(router.sum("2 * uid", some)).contains(BigDecimal.valueOf(2 * 387));
+        assertThat(router.sum("uid", some.bind(1000L, 999L))).isEmpty();
+        assertThatExceptionOfType(ScatterException.class)
+                .isThrownBy(() -> router.sum("likes", some))
+                .withMessageContaining("column \"likes\" does not exist");
+    }
+
+    @Test
+    void readsTheFirstOfAllShardsByAnyOrder() {
+        ShardQuery<Long> uids = ShardQuery.of("SELECT uid FROM ${shard.schema}.photo", row -> row.getLong("uid"));
+
+        RowOrder<Long> byUid = RowOrder.by("uid", uid -> uid);
+        assertThat(router.top(4, RowOrder.byDescending("uid", uid -> uid), uids))
+                .containsExactly(89L, 88L, 87L, 86L);
+        assertThat(router.top(2, RowOrder.<Long>by("uid % 7", uid -> uid % 7).thenBy("uid", uid -> uid), uids))
+                .containsExactly(0L, 7L);
+        assertThat(router.top(1000, byUid, uids)).hasSize(90);
+        assertThatIllegalArgumentException().isThrownBy(() -> router.top(0, byUid, uids));
+    }
+
+    static Stream<RowOrder<Found>> orders() {
+        return Stream.of(
+                RowOrder.by("id", Found::id),
+                RowOrder.<Found>byDescending("title COLLATE \"C\"", Found::title)
+                        .thenByDescending("id", Found::id),
+                RowOrder.<Found>by("uid % 7", found -> found.uid() % 7).thenByDescending("uid", Found::uid),
+                RowOrder.<Found>byDescending("uid % 3", found -> found.uid() % 3)
+                        .thenBy("uid % 5", found -> found.uid() % 5)
+                        .thenByDescending("id", Found::id),
+                RowOrder.<Found>by("md5(title)::uuid", found -> uuid(found.title()))
+                        .thenBy("id", Found::id),
+                RowOrder.<Found>byDescending("to_timestamp(uid % 4)", found -> Instant.ofEpochSecond(found.uid() % 4))
+                        .thenByDescending("id", Found::id));
+    }
+
+    record Found(long id, long uid, String title) {}
+
+    private static UUID uuid(String title) {
+        try {
+            ByteBuffer digest =
+                    ByteBuffer.wrap(MessageDigest.getInstance("MD5").digest(title.getBytes(StandardCharsets.UTF_8)));
+            return new UUID(digest.getLong(), digest.getLong());
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Page by page, every row comes once, and in the order of all rows at once. */
+    @ParameterizedTest
+    @MethodSource("orders")
+    void readsPagesByAnyOrder(RowOrder<Found> order) {
+        String sql = "SELECT id, uid, title FROM ${shard.schema}.photo";
+        RowMapper<Found> mapper = row -> new Found(row.getLong("id"), row.getLong("uid"), row.getString("title"));
+        for (ShardQuery<Found> query : List.of(
+                ShardQuery.of(sql, mapper),
+                ShardQuery.of(sql + " WHERE uid >= ?", mapper).bind(0))) {
+            List<Found> all = router.top(1000, order, query);
+            assertThat(all).hasSize(90);
+            List<Found> paged = new ArrayList<>(router.top(7, order, query));
+            List<Found> page = paged;
+            while (!page.isEmpty() && paged.size() < 200) {
+                page = router.page(7, order, paged.get(paged.size() - 1), query);
+                paged.addAll(page);
+            }
+
+            assertThat(paged).isEqualTo(all);
+        }
+    }
+
+    @Test
+    void aRowWithoutAValueHasNoPlaceInAnOrder() {
+        ShardQuery<String> titles =
+                ShardQuery.of("SELECT null::text AS title FROM ${shard.schema}.photo", row -> row.getString(1));
+
+        assertThatNullPointerException()
+                .isThrownBy(() -> router.top(5, RowOrder.by("title", title -> title), titles))
+                .withMessage("a row without a value of title has no place in an order");
+    }
+
+    @Test
+    void handsOverEachRowOfAllShardsOneAfterTheOther() {
+        List<String> titles = new ArrayList<>(); // Not thread-safe.
+
+        router.forEach(TITLES, titles::add);
+
+        assertThat(titles).containsExactlyInAnyOrderElementsOf(titles(ids));
+        ShardQuery<String> none =
+                ShardQuery.of("SELECT id, title FROM ${shard.schema}.photo WHERE false", row -> row.getString("title"));
+        router.forEach(none, titles::add);
+        assertThat(titles).hasSize(90);
+    }
+
+    @Test
+    void handsOverNoRowTwiceWhenConnectionsAreLost() {
+        List<String> titles = new ArrayList<>();
+
+        router.forEach(TITLES, title -> {
+            titles.add(title);
+            if (titles.size() == 40) {
+                endSessions(0);
+                endSessions(1);
+            }
+        });
+
+        assertThat(titles).containsExactlyInAnyOrderElementsOf(titles(ids));
+    }
+
+    private static void endSessions(int server) {
+        try {
+            shards.number(
+                    server,
+                    "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'");
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    @Test
+    void endsAtTheFirstRowThatIsRefused() throws SQLException {
+        AtomicInteger rows = new AtomicInteger();
+        IllegalStateException full = new IllegalStateException("full");
+
+        assertThatExceptionOfType(IllegalStateException.class)
+                .isThrownBy(() -> router.forEach(TITLES, title -> {
+                    if (rows.incrementAndGet() == 5) {
+                        throw full;
+                    }
+                }))
+                .isSameAs(full);
+        assertThat(rows).hasValue(5);
+
+        assertThatExceptionOfType(ScatterException.class)
+                .isThrownBy(() -> router.forEach(
+                        TITLES.deadline(Duration.ofMillis(300)), title -> LockSupport.parkNanos(100_000_000)))
+                .withMessageContaining("had no result within the deadline of 300 ms");
+        await().atMost(Duration.ofSeconds(30))
+                .until(() -> router.pools().stream().allMatch(pool -> pool.active() == 0));
     }
 
     private List<String> titles(List<Long> some) {

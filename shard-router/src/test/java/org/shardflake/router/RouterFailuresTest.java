@@ -27,6 +27,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -35,6 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.postgresql.PGConnection;
+import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
@@ -194,6 +196,39 @@ class RouterFailuresTest {
     }
 
     @Test
+    void aConnectionThatIsLostBeforeItsFirstTransactionIsReplaced() throws SQLException {
+        AtomicInteger lost = new AtomicInteger();
+        try (ShardRouter other = shards.router()
+                .map(shards.map())
+                .customizePools((server, config) ->
+                        config.setDataSource(losing((PGSimpleDataSource) config.getDataSource(), lost)))
+                .build()) {
+            assertThat(other.<Long, SQLException>write(7, tx -> Photos.count(tx, 7)))
+                    .isZero();
+        }
+        assertThat(lost).hasValue(1);
+    }
+
+    /** Ends the session of its first connection when that makes its first statement. */
+    private static DataSource losing(PGSimpleDataSource source, AtomicInteger lost) {
+        return new ForwardingDataSource(source) {
+            @Override
+            public Connection getConnection() throws SQLException {
+                Connection connection = source.getConnection();
+                return new ForwardingConnection(connection) {
+                    @Override
+                    public Statement createStatement() throws SQLException {
+                        if (lost.compareAndSet(0, 1)) {
+                            terminate(connection);
+                        }
+                        return super.createStatement();
+                    }
+                };
+            }
+        };
+    }
+
+    @Test
     void aConnectionThatIsLostEachTimeIsGivenUp() {
         AtomicInteger runs = new AtomicInteger();
 
@@ -339,7 +374,11 @@ class RouterFailuresTest {
 
     /** Ends the session of a transaction from outside. */
     private static void terminate(ShardTransaction tx) throws SQLException {
-        int pid = tx.connection().unwrap(PGConnection.class).getBackendPID();
+        terminate(tx.connection());
+    }
+
+    private static void terminate(Connection connection) throws SQLException {
+        int pid = connection.unwrap(PGConnection.class).getBackendPID();
         shards.execute(1, "SELECT pg_terminate_backend(%d, 5000)".formatted(pid));
     }
 }

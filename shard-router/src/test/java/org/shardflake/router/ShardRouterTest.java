@@ -34,6 +34,7 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardOutOfRangeException;
 import org.shardflake.ShardPlacement;
+import org.shardflake.ShardflakeId;
 import org.shardflake.Sharding;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.sql.FunctionLibrary;
@@ -78,6 +79,11 @@ class ShardRouterTest {
                 .isEqualTo(uid);
         assertThat(router.<Long, SQLException>read(ShardKey.id(id), tx -> Photos.count(tx, uid)))
                 .isEqualTo(1);
+        assertThat(router.<Long, SQLException>read(ShardflakeId.of(id), tx -> Photos.count(tx, uid)))
+                .isEqualTo(1);
+        assertThat(router.<Integer, SQLException>write(ShardflakeId.of(id), tx -> tx.shard()))
+                .isEqualTo(shard);
+        router.run(ShardflakeId.of(id), tx -> tx.require(ShardKey.uid(uid)));
     }
 
     @Test

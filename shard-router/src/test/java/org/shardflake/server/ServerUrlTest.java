@@ -42,6 +42,19 @@ class ServerUrlTest {
         assertThat(ServerUrl.parse(url, Map.of())).hasToString(understood);
     }
 
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "postgresql://ann:s3:cr@et@db1:5433,db2/app?sslmode=verify-full&password=s3cret&sslrootcert=/ca.pem | postgresql://ann@db1:5433,db2/app?sslmode=verify-full&sslrootcert=/ca.pem",
+                "postgresql://an@n:s3cret@db1/app?p%61ssword=s3cret | postgresql://an@n@db1/app",
+                "postgresql://ann@db1:5433/app | postgresql://ann@db1:5433/app",
+                "jdbc:postgresql://db1:1,db2:2/app?user=ann&password=s3cret&sslpassword=s3cret&sslmode=require | jdbc:postgresql://db1:1,db2:2/app?user=ann&sslmode=require",
+            })
+    void isWrittenWithoutPasswords(String url, String written) {
+        assertThat(ServerUrl.parse(url, Map.of()).withoutPassword()).isEqualTo(written);
+    }
+
     @Test
     void decodesUserAndPassword() {
         PGSimpleDataSource source = source("postgresql://an%40n:p%2Fw%3A+%25@db1/a%20b");

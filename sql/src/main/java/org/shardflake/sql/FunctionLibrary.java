@@ -107,6 +107,11 @@ public final class FunctionLibrary {
         return SqlVersion.LIBRARY.deployed(connection);
     }
 
+    /** {@link #version(Connection)} as an SQL expression, to be read along with other things. */
+    public static String versionExpression() {
+        return SqlVersion.LIBRARY.expression();
+    }
+
     /**
      * Whether the library in a database is the one that this version of Shardflake deploys.
      *

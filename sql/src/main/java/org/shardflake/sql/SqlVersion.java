@@ -8,9 +8,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Objects;
 import java.util.Properties;
 
@@ -24,7 +24,7 @@ enum SqlVersion {
 
     /** Reads the version without calling the function, which may be missing. */
     private static final String DEPLOYED =
-            "SELECT COALESCE(substring(pg_get_function_sqlbody(to_regprocedure(?)) FROM '[0-9]+')::integer, 0)";
+            "COALESCE(substring(pg_get_function_sqlbody(to_regprocedure('%s')) FROM '[0-9]+')::integer, 0)";
 
     private final String what;
     private final String property;
@@ -49,13 +49,16 @@ enum SqlVersion {
 
     /** The version in a database; 0 if it has none, or one from before versions were counted. */
     int deployed(Connection connection) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(DEPLOYED)) {
-            statement.setString(1, function);
-            try (ResultSet version = statement.executeQuery()) {
-                version.next();
-                return version.getInt(1);
-            }
+        try (Statement statement = connection.createStatement();
+                ResultSet version = statement.executeQuery("SELECT " + expression())) {
+            version.next();
+            return version.getInt(1);
         }
+    }
+
+    /** The SQL expression for that. */
+    String expression() {
+        return DEPLOYED.formatted(function);
     }
 
     /** @throws NewerVersionException if a database has a newer version than this program */

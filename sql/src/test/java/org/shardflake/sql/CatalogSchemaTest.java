@@ -39,6 +39,13 @@ class CatalogSchemaTest {
                 (SELECT string_agg(h::text, ',' ORDER BY id) FROM shardflake_catalog.history h))
             """;
     private static final String VERSION = "SELECT version FROM shardflake_catalog.installation";
+    /** Restore points are for doctor only. */
+    private static final String UNREADABLE = """
+            SELECT string_agg(relname, ', ') FROM pg_class
+             WHERE relnamespace = 'shardflake_catalog'::regnamespace AND relkind = 'r' AND relname !~ '^(restore_point|databasechangelog)'
+               AND NOT has_table_privilege(oid, 'SELECT')
+            """;
+
     private static final String LATEST = """
             SELECT concat_ws('|', version, change, shard, server, from_server, epoch, reason)
               FROM shardflake_catalog.history ORDER BY id DESC LIMIT 1
@@ -297,6 +304,7 @@ class CatalogSchemaTest {
                                     connection,
                                     "SELECT count(*) FROM shardflake_catalog.shard s JOIN shardflake_catalog.server v ON v.name = s.server"))
                     .isEqualTo(10);
+            assertThat(queryString(connection, UNREADABLE)).isNull();
             execute(connection, "LISTEN shardflake_map");
             assertThatThrownBy(() -> execute(connection, "UPDATE shardflake_catalog.shard SET server = 'db1'"))
                     .isInstanceOfSatisfying(

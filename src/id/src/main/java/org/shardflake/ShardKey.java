@@ -54,6 +54,11 @@ public final class ShardKey implements ShardingKey {
         return new ShardKey(Kind.ID, id);
     }
 
+    /** The shard this id was made in, read out of the id itself. */
+    public static ShardKey id(ShardflakeId id) {
+        return id(id.value());
+    }
+
     /** This shard. */
     public static ShardKey shard(int shard) {
         return new ShardKey(Kind.SHARD, IdLayout.checkRange("shard", shard, IdLayout.MAX_SHARD));

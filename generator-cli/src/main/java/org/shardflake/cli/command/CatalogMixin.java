@@ -15,7 +15,9 @@ import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.gateway.Gateways;
 import org.shardflake.install.Installation;
+import org.shardflake.lookup.LookupTables;
 import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -56,6 +58,14 @@ class CatalogMixin {
         return given;
     }
 
+    /** The catalog's URL if the command line says it, without its password. */
+    final Optional<String> ofCommandLine() {
+        return Optional.ofNullable(url)
+                .filter(text -> !text.isBlank())
+                .map(this::parse)
+                .map(ServerUrl::withoutPassword);
+    }
+
     /** The catalog, not yet connected. */
     ShardCatalog catalog() {
         return ShardCatalog.at(url());
@@ -83,6 +93,25 @@ class CatalogMixin {
     /** The catalog with the servers of its map, with credentials from the environment. */
     Installation installation() {
         return new Installation(url(), server -> parse(server.url()));
+    }
+
+    LookupTables lookups() {
+        return new LookupTables(url(), server -> parse(server.url()));
+    }
+
+    /** Says on stderr what is going on. */
+    final void say(String what) {
+        command.commandLine().getErr().println(what);
+    }
+
+    /** The gateways, with credentials from the environment. */
+    Gateways gateways() {
+        return new Gateways(url(), this::parse);
+    }
+
+    /** Says something on stderr that the result does not depend on. */
+    final void warn(String what) {
+        command.commandLine().getErr().println("warning: " + what);
     }
 
     /** The catalog and its origin. */

@@ -47,10 +47,17 @@ public final class Commands {
                         "server",
                         "map",
                         "schema",
+                        "reference",
+                        "lookup",
+                        "sql",
+                        "gateway",
                         "adopt",
                         "move",
                         "rebalance",
+                        "top",
                         "doctor",
+                        "exporter",
+                        "console",
                         "reconcile",
                         "restore-point",
                         "grants",
@@ -59,9 +66,12 @@ public final class Commands {
                         "config",
                         "completion");
             case "local" -> List.of("start", "status", "stop");
-            case "server" -> List.of("add", "list", "change", "drain", "remove", "names");
+            case "server" -> List.of("add", "list", "change", "drain", "split", "remove", "names");
             case "map" -> List.of("show", "locate", "export", "import", "history");
             case "schema" -> List.of("deploy", "check", "status", "rollback");
+            case "lookup" -> List.of("create", "list", "backfill", "verify", "drop");
+            case "reference" -> List.of("deploy", "status", "delete", "move", "adopt", "repair");
+            case "gateway" -> List.of("deploy", "refresh", "status", "drop");
             case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
             case "rebalance" -> List.of("plan", "apply");
             case "restore-point" -> List.of("check", "list");
@@ -79,10 +89,17 @@ public final class Commands {
             case "server" -> new ServerCommand();
             case "map" -> new MapCommand();
             case "schema" -> new SchemaCommand();
+            case "reference" -> new ReferenceCommand();
+            case "lookup" -> new LookupCommand();
+            case "sql" -> new SqlCommand();
+            case "gateway" -> new GatewayCommand();
             case "adopt" -> new AdoptCommand();
             case "move" -> new MoveCommand();
             case "rebalance" -> new RebalanceCommand();
+            case "top" -> new TopCommand();
             case "doctor" -> new DoctorCommand();
+            case "exporter" -> new ExporterCommand();
+            case "console" -> new ConsoleCommand();
             case "reconcile" -> new ReconcileCommand();
             case "restore-point" -> new RestorePointCommand();
             case "grants" -> new GrantsCommand();
@@ -97,6 +114,7 @@ public final class Commands {
             case "server list" -> new ServerListCommand();
             case "server change" -> new ServerChangeCommand();
             case "server drain" -> new ServerDrainCommand();
+            case "server split" -> new ServerSplitCommand();
             case "server remove" -> new ServerRemoveCommand();
             case "server names" -> new ServerNamesCommand();
             case "map show" -> new MapShowCommand();
@@ -108,6 +126,21 @@ public final class Commands {
             case "schema check" -> new SchemaCheckCommand();
             case "schema status" -> new SchemaStatusCommand();
             case "schema rollback" -> new SchemaRollbackCommand();
+            case "reference deploy" -> new ReferenceDeployCommand();
+            case "reference status" -> new ReferenceStatusCommand();
+            case "reference delete" -> new ReferenceDeleteCommand();
+            case "reference move" -> new ReferenceMoveCommand();
+            case "reference adopt" -> new ReferenceAdoptCommand();
+            case "reference repair" -> new ReferenceRepairCommand();
+            case "lookup create" -> new LookupCreateCommand();
+            case "lookup list" -> new LookupListCommand();
+            case "lookup backfill" -> new LookupBackfillCommand();
+            case "lookup verify" -> new LookupVerifyCommand();
+            case "lookup drop" -> new LookupDropCommand();
+            case "gateway deploy" -> new GatewayDeployCommand();
+            case "gateway refresh" -> new GatewayRefreshCommand();
+            case "gateway status" -> new GatewayStatusCommand();
+            case "gateway drop" -> new GatewayDropCommand();
             case "move run" -> new MoveRunCommand();
             case "move start" -> new MoveStartCommand();
             case "move status" -> new MoveStatusCommand();

@@ -42,13 +42,17 @@ class CopyMixin {
     @Mixin
     private ReasonMixin reason;
 
-    MoveSettings settings(MoveMixin moves, Duration pause) {
-        return moves.settings(jobs, rate, maxLag, pause, true);
+    MoveSettings settings(MoveMixin moves, Duration pause, int pausesPerMinute) {
+        return moves.settings(jobs, rate, pausesPerMinute, maxLag, pause, true);
+    }
+
+    String reason() {
+        return reason.reason();
     }
 
     /** The existing move of these shards, or a new one if every check passes. */
     Move begin(Mover mover, String source, String target, ShardSet shards, MoveProgress progress) {
-        Move move = mover.begin(source, target, shards, reason.reason());
+        Move move = mover.begin(source, target, shards, reason());
         progress.expect(mover.status(move).bytes());
         return move;
     }

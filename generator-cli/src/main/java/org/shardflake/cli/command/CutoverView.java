@@ -9,6 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.move.Move;
@@ -65,21 +66,29 @@ final class CutoverView {
         if (progress.pauses().isEmpty()) {
             return "%s were %s before; nothing to do".formatted(ShardMapView.count(shards.size()), done);
         }
+        return done + " " + ShardMapView.count(progress.pauses().size()) + pauses(progress);
+    }
+
+    /** The write pauses, as the end of a sentence; nothing if there were none. */
+    static String pauses(MoveProgress progress) {
+        if (progress.pauses().isEmpty()) {
+            return "";
+        }
         Map<String, Object> pauses = pauses(progress.pauses());
-        return "%s %s; write pause: median %s ms, p99 %s ms, longest %s ms"
-                .formatted(
-                        done,
-                        ShardMapView.count(progress.pauses().size()),
-                        pauses.get("p50"),
-                        pauses.get("p99"),
-                        pauses.get("max"));
+        return "; write pause: median %s ms, p99 %s ms, longest %s ms"
+                .formatted(pauses.get("p50"), pauses.get("p99"), pauses.get("max"));
     }
 
     /** Scripts must be able to tell a failure after some shards were cut over from one before. */
     static RuntimeException partly(MoveException e, MoveProgress progress) {
-        return progress.pauses().isEmpty()
-                ? e
-                : new CliException(
-                        Kind.PARTLY_DONE, String.valueOf(e.getMessage()), "run the same command again for the rest", e);
+        return progress.pauses().isEmpty() ? e : partly(e);
+    }
+
+    static CliException partly(ShardflakeException e) {
+        return new CliException(
+                Kind.PARTLY_DONE,
+                String.valueOf(e.getMessage()),
+                e.hint().orElse("run the same command again for the rest"),
+                e);
     }
 }

@@ -11,6 +11,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.move.MoveListener;
+import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 
 /** The servers to examine. */
@@ -24,13 +25,17 @@ final class DoctorMixin extends MoveMixin {
      * @param forgotten moves that have ended although the catalog does not know them
      */
     Doctor doctor(Set<String> forgotten) {
-        ShardMap map = map();
+        return doctor(this, mover(settings(), MoveListener.NONE), forgotten);
+    }
+
+    /** Of any command that has a catalog. */
+    static Doctor doctor(CatalogMixin catalog, Mover mover, Set<String> forgotten) {
+        ShardMap map = catalog.catalog().load();
         Map<String, ServerUrl> applicationUrls = new LinkedHashMap<>();
         for (Server server : map.servers()) {
-            server.applicationUrl().ifPresent(url -> applicationUrls.put(server.name(), parse(url)));
+            server.applicationUrl().ifPresent(url -> applicationUrls.put(server.name(), catalog.parse(url)));
         }
-        return new Doctor(
-                url(), installation().urls(map), applicationUrls, mover(settings(), MoveListener.NONE), forgotten);
+        return new Doctor(catalog.url(), catalog.installation().urls(map), applicationUrls, mover, forgotten);
     }
 
     /** The number of servers and shards, in words. */

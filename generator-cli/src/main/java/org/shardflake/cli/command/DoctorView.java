@@ -45,10 +45,12 @@ final class DoctorView {
     }
 
     List<Map<String, Object>> facts() {
-        return findings.stream().map(this::facts).toList();
+        return findings.stream()
+                .map(finding -> facts(finding, fixed.contains(finding)))
+                .toList();
     }
 
-    private Map<String, Object> facts(Finding finding) {
+    static Map<String, Object> facts(Finding finding, boolean isFixed) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("severity", finding.severity().toString());
         facts.put("server", finding.server());
@@ -56,7 +58,7 @@ final class DoctorView {
         facts.put("found", finding.found());
         facts.put("remedy", finding.remedy());
         facts.put("fixable", finding.isFixable());
-        facts.put("fixed", fixed.contains(finding));
+        facts.put("fixed", isFixed);
         return facts;
     }
 

@@ -24,8 +24,8 @@ import picocli.CommandLine.Option;
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:all ids were converted",
-            "1:at least one id was bad, or the key cannot be read",
-            "2:the command line is wrong, or there is no key"
+            "1:at least one id of the input was bad, or the key cannot be read",
+            "2:the command line is wrong, or an id on it, or there is no key"
         },
         footer = {"", "Example: shardflake id convert 11637205501278089 --to base32"})
 final class IdConvertCommand implements Callable<Integer>, IdInput.Handler {

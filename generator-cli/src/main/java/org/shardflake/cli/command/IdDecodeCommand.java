@@ -28,7 +28,11 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
-        exitCodeList = {"0:all ids were decoded", "1:at least one id was bad", "2:the command line is wrong"},
+        exitCodeList = {
+            "0:all ids were decoded",
+            "1:at least one id of the input was bad",
+            "2:the command line is wrong, or an id on it"
+        },
         footer = {"", "Example: psql -Atc 'SELECT id FROM shard_0007.photo' | shardflake id decode -o json"})
 final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
 

@@ -38,7 +38,7 @@ final class IdInput {
     private final CommandSpec spec;
     private final Handler handler;
     private final StringBuilder block = new StringBuilder(BLOCK + 256);
-    private boolean allGood = true;
+    private int exitCode = ExitCodes.OK;
 
     IdInput(CommandSpec spec, Handler handler) {
         this.spec = spec;
@@ -53,11 +53,11 @@ final class IdInput {
             if (ids.get(i).equals("-")) {
                 handleLines();
             } else {
-                handle(ids.get(i), "argument", i + 1);
+                handle(ids.get(i), "argument", i + 1, ExitCodes.USAGE);
             }
         }
         write();
-        return allGood ? ExitCodes.OK : ExitCodes.FAILURE;
+        return exitCode;
     }
 
     /** Negative ids make unknown options arrive here as ids; a mistyped option must not pass as one. */
@@ -93,7 +93,7 @@ final class IdInput {
                 }
                 number++;
                 if (!line.isBlank()) {
-                    handle(line.strip(), "line", number);
+                    handle(line.strip(), "line", number, ExitCodes.FAILURE);
                 }
             }
         } catch (IOException e) {
@@ -102,11 +102,11 @@ final class IdInput {
         }
     }
 
-    private void handle(String text, String place, long number) {
+    private void handle(String text, String place, long number, int exitCodeIfBad) {
         try {
             handler.handle(text, block);
         } catch (IllegalArgumentException e) {
-            allGood = false;
+            exitCode = Math.max(exitCode, exitCodeIfBad);
             spec.commandLine().getErr().printf("error: %s %d: %s%n", place, number, e.getMessage());
         }
     }

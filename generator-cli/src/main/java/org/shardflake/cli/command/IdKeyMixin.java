@@ -27,6 +27,10 @@ final class IdKeyMixin {
 
     private @Nullable PublicIds publicIds;
 
+    boolean isGiven() {
+        return file != null;
+    }
+
     /** Public ids under the key, which is read when first needed. */
     PublicIds publicIds() {
         PublicIds known = publicIds;

@@ -20,6 +20,11 @@ final class LocalMixin {
             description = "Directory of the local cluster (default: ${DEFAULT-VALUE}).")
     private Path directory;
 
+    /** As it was given. */
+    Path directory() {
+        return directory;
+    }
+
     LocalInstallation installation() {
         return LocalInstallation.in(directory);
     }

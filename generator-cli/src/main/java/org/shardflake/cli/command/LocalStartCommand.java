@@ -66,7 +66,7 @@ final class LocalStartCommand implements Callable<Integer> {
         ShardMap map;
         try {
             int count = new Sharding(shards == null ? Sharding.DEFAULT_SHARD_COUNT : shards).shardCount();
-            map = installation.start(servers, count);
+            map = installation.start(servers, count, this::starting);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
@@ -79,5 +79,11 @@ final class LocalStartCommand implements Callable<Integer> {
         }
         output.print(spec.commandLine().getOut(), LocalView.facts(installation), () -> LocalView.text(installation));
         return ExitCodes.OK;
+    }
+
+    private void starting(int created) {
+        spec.commandLine()
+                .getErr()
+                .printf("%s PostgreSQL servers in %s%n", created > 0 ? "creating" : "starting", local.directory());
     }
 }

@@ -60,7 +60,7 @@ final class MapHistoryCommand implements Runnable {
                 () -> table(changes));
     }
 
-    private static Map<String, Object> facts(MapChange change) {
+    static Map<String, Object> facts(MapChange change) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("version", change.version());
         facts.put("time", change.time().toString());
@@ -75,8 +75,9 @@ final class MapHistoryCommand implements Runnable {
     }
 
     private static String table(List<MapChange> changes) {
-        TableWriter table =
-                new TableWriter("VERSION", "TIME", "USER", "CHANGE", "SHARD", "SERVER", "FROM", "EPOCH", "REASON");
+        TableWriter table = new TableWriter(
+                        "VERSION", "TIME", "USER", "CHANGE", "SHARD", "SERVER", "FROM", "EPOCH", "REASON")
+                .mayLeaveOut("EPOCH", "USER", "VERSION");
         for (MapChange change : changes) {
             Map<String, Object> facts = facts(change);
             table.row(

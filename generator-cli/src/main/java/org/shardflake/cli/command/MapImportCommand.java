@@ -68,6 +68,7 @@ final class MapImportCommand implements Runnable {
                 .forEach(server ->
                         ServerAccess.server(server.name(), server.url(), server.applicationUrl(), server.labels()));
         ShardCatalog shardCatalog = catalog.catalog();
+        wanted.servers().forEach(shardCatalog::requireKeeps);
         ShardMap current = shardCatalog.load();
         MapDifference difference = MapDifference.between(current, wanted);
         if (!difference.moves().isEmpty()) {
@@ -80,12 +81,6 @@ final class MapImportCommand implements Runnable {
         if (dryRun.isOn()) {
             dryRun.say();
         } else {
-            if (difference.catchesUp()
-                    || wanted.servers().stream()
-                            .anyMatch(server -> server.applicationUrl().isPresent())) {
-                // An older one refuses to advance epochs, and keeps no application URLs.
-                catalog.installation().deployCatalog();
-            }
             version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }
         output.print(spec.commandLine().getOut(), difference.facts(version), difference::table);

@@ -8,24 +8,25 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.cli.map.InsertRates;
 import org.shardflake.cli.map.MapCells;
 import org.shardflake.cli.map.MapPage;
 import org.shardflake.cli.map.MapPicture;
 import org.shardflake.cli.output.Progress;
+import org.shardflake.load.LoadSample;
+import org.shardflake.load.LoadSampler;
+import org.shardflake.load.ShardRate;
+import org.shardflake.load.ShardSizes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
-import org.shardflake.rebalance.ShardSizes;
-import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -45,6 +46,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:the catalog cannot be reached, or failed",
             "2:the command line is wrong",
+            "3:some servers could not be sampled with --rates or --html; the others are shown",
             "4:there is no catalog"
         },
         footer = {"", "Example: shardflake map show -o json"})
@@ -65,28 +67,42 @@ final class MapShowCommand implements Callable<Integer> {
     @Option(names = "--sizes", description = "Query every server for the sizes of its shards.")
     private boolean sizes;
 
+    @Option(names = "--rates", description = "Measure how many rows are written and read on each server.")
+    private boolean rates;
+
+    @Option(
+            names = "--over",
+            paramLabel = "TIME",
+            defaultValue = "3s",
+            converter = DurationConverter.class,
+            description = "How long to measure (default: ${DEFAULT-VALUE}).")
+    private Duration over;
+
     @Option(
             names = "--html",
             paramLabel = "FILE",
             description = "Write a self-contained page with the map, sizes, ids per second and moves under way.")
     private @Nullable Path html;
 
+    /** Why servers have no rates, by name. */
+    private final Map<String, String> problems = new TreeMap<>();
+
     @Override
-    public Integer call() throws SQLException, InterruptedException {
+    public Integer call() throws InterruptedException {
         catalog.onlyReads();
         ShardMap map = catalog.catalog().load();
         boolean isDrawn = cells || Progress.isTerminal();
         List<Move> moves = isDrawn || html != null ? Mover.moves(catalog.url()) : List.of();
-        MapPicture picture = new MapPicture(map, bytes(map), html == null ? Map.of() : rates(map), moves);
+        MapPicture picture = new MapPicture(map, bytes(map), rates(map), moves);
         if (html != null) {
             write(html, MapPage.of(picture, Instant.now()));
         }
         PrintWriter out = spec.commandLine().getOut();
-        output.print(out, ShardMapView.facts(picture, sizes), () -> {
-            String table = ShardMapView.table(picture, sizes);
+        output.print(out, ShardMapView.facts(picture, sizes, rates), () -> {
+            String table = ShardMapView.table(picture, sizes, rates);
             return isDrawn ? table + "\n" + draw(picture) : table;
         });
-        return ExitCodes.OK;
+        return problems.isEmpty() ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
     }
 
     private String draw(MapPicture picture) {
@@ -98,18 +114,21 @@ final class MapShowCommand implements Callable<Integer> {
         if (!sizes && html == null) {
             return Map.of();
         }
-        ShardSizes read = ShardSizes.read(map, server -> catalog.parse(server.url()));
-        Map<Integer, Long> bytes = new HashMap<>();
-        for (int shard = 0; shard < map.sharding().shardCount(); shard++) {
-            bytes.put(shard, read.bytes(shard));
-        }
-        return bytes;
+        return ShardSizes.read(map, server -> catalog.parse(server.url())).all();
     }
 
-    private Map<String, Double> rates(ShardMap map) throws SQLException, InterruptedException {
-        Map<String, ServerUrl> urls = new HashMap<>();
-        map.servers().forEach(server -> urls.put(server.name(), catalog.parse(server.url())));
-        return InsertRates.measure(map, urls);
+    private Map<String, ShardRate> rates(ShardMap map) throws InterruptedException {
+        if (!rates && html == null) {
+            return Map.of();
+        }
+        LoadSampler sampler = new LoadSampler(server -> catalog.parse(server.url()));
+        LoadSample before = sampler.sample(map);
+        Thread.sleep(over.toMillis());
+        LoadSample after = sampler.sample(map);
+        problems.putAll(before.problems());
+        problems.putAll(after.problems());
+        problems.forEach((server, problem) -> catalog.warn("no rates of %s: %s".formatted(server, problem)));
+        return after.byServer(before);
     }
 
     private static void write(Path file, String page) {

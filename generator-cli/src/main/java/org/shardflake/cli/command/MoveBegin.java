@@ -17,12 +17,9 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.cli.output.TableWriter;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.Mover;
-import org.shardflake.move.PreflightCheck;
-import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -135,28 +132,12 @@ final class MoveBegin extends CopyMixin {
         facts.put("bytes", report.bytes());
         facts.put("rows", report.rows());
         facts.put("estimatedSeconds", report.estimatedSeconds());
-        facts.put(
-                "checks",
-                report.checks().stream()
-                        .map(check -> Map.of(
-                                "check", check.name(),
-                                "outcome", check.outcome().toString(),
-                                "found", check.found(),
-                                "remedy", check.remedy()))
-                        .toList());
+        facts.put("checks", ChecksView.facts(report.checks()));
         return facts;
     }
 
     static String text(PreflightReport report) {
-        TableWriter checks = new TableWriter("CHECK", "OUTCOME", "FOUND");
-        StringBuilder remedies = new StringBuilder();
-        for (PreflightCheck check : report.checks()) {
-            checks.row(check.name(), check.outcome(), check.found());
-            if (check.outcome() != Outcome.OK && !check.remedy().isEmpty()) {
-                remedies.append("%n%s: %s".formatted(check.name(), check.remedy()));
-            }
-        }
-        return "%s from %s to %s: %,d tables, %s, %s; copying takes about %s%n%n%s%s"
+        return "%s from %s to %s: %,d tables, %s, %s; copying takes about %s%n%n%s"
                 .formatted(
                         ShardMapView.count(report.shards().size()),
                         report.source(),
@@ -167,7 +148,6 @@ final class MoveBegin extends CopyMixin {
                                 ? "rows not counted yet by ANALYZE"
                                 : "about %,d rows".formatted(report.rows()),
                         MoveView.duration(Duration.ofSeconds(report.estimatedSeconds())),
-                        checks,
-                        remedies);
+                        ChecksView.text(report.checks()));
     }
 }

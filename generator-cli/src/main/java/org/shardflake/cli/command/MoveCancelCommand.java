@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
@@ -25,10 +26,10 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "0:done; nothing of the move is left on any server",
+            "0:done; nothing of the move is left on any server, but on a target that is lost",
             "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong, or it was not confirmed",
-            "4:there is no such move, or shards are on the wrong server for this",
+            "4:there is no such move, shards are on the wrong server for this, or a lost target answers",
             "5:copies to be removed have rows that the shards lack; nothing was removed"
         },
         footer = {"", "Example: shardflake move cancel 3"})
@@ -52,6 +53,11 @@ final class MoveCancelCommand implements Callable<Integer> {
                     + " follow, otherwise if the source was restored or failed over since the move began.")
     private boolean uncompared;
 
+    @Option(
+            names = "--target-lost",
+            description = "The target is gone for good: let go of it. Refused if it answers, or a shard is on it.")
+    private boolean targetLost;
+
     @Mixin
     private DryRunMixin dryRun;
 
@@ -68,19 +74,35 @@ final class MoveCancelCommand implements Callable<Integer> {
     public Integer call() {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
+        if (targetLost && (keepMoved || uncompared)) {
+            throw CliException.usage("--target-lost goes without --keep-moved and --uncompared");
+        }
         Move move = which.find(mover);
-        String what = keepMoved
-                ? "end move %d where it is and remove all copies where the shard map does not have them"
-                        .formatted(move.id())
-                : "cancel move %d and remove the copies of %s on %s"
-                        .formatted(move.id(), ShardMapView.count(move.shards().size()), move.target());
+        String what = targetLost
+                ? "cancel move %d and let go of %s, which is gone for good".formatted(move.id(), move.target())
+                : keepMoved
+                        ? "end move %d where it is and remove all copies where the shard map does not have them"
+                                .formatted(move.id())
+                        : "cancel move %d and remove the copies of %s on %s"
+                                .formatted(
+                                        move.id(),
+                                        ShardMapView.count(move.shards().size()),
+                                        move.target());
         if (dryRun.isOn()) {
-            Mover.checkCancel(move, keepMoved);
+            if (targetLost) {
+                mover.checkCancelWithoutTarget(move.id());
+            } else {
+                Mover.checkCancel(move, keepMoved);
+            }
             dryRun.shows(output, what, Map.of("cancelled", move.id()));
             return ExitCodes.OK;
         }
         confirm.require(what, "see what it is with shardflake move status %d".formatted(move.id()));
-        mover.cancel(move.id(), Mover.End.of(keepMoved, uncompared));
+        if (targetLost) {
+            mover.cancelWithoutTarget(move.id());
+        } else {
+            mover.cancel(move.id(), Mover.End.of(keepMoved, uncompared));
+        }
         output.print(
                 spec.commandLine().getOut(),
                 Map.of("cancelled", move.id()),

@@ -8,6 +8,7 @@ import java.time.Duration;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.gateway.GatewayFollower;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
@@ -27,10 +28,12 @@ class MoveMixin extends CatalogMixin {
     private Duration patience;
 
     /** The settings with the given patience. */
-    MoveSettings settings(int jobs, long bytesPerSecond, Duration maxLag, Duration pause, boolean verify) {
+    MoveSettings settings(
+            int jobs, long bytesPerSecond, int pausesPerMinute, Duration maxLag, Duration pause, boolean verify) {
         try {
             Duration lockTimeout = pause.dividedBy(3);
-            return new MoveSettings(jobs, bytesPerSecond, maxLag, pause, lockTimeout, patience, verify);
+            return new MoveSettings(
+                    jobs, bytesPerSecond, pausesPerMinute, maxLag, pause, lockTimeout, patience, verify);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
@@ -38,7 +41,13 @@ class MoveMixin extends CatalogMixin {
 
     MoveSettings settings(Duration pause, boolean verify) {
         MoveSettings defaults = MoveSettings.DEFAULT;
-        return settings(defaults.jobs(), defaults.bytesPerSecond(), defaults.maxLag(), pause, verify);
+        return settings(
+                defaults.jobs(),
+                defaults.bytesPerSecond(),
+                defaults.pausesPerMinute(),
+                defaults.maxLag(),
+                pause,
+                verify);
     }
 
     MoveSettings settings() {
@@ -46,9 +55,18 @@ class MoveMixin extends CatalogMixin {
     }
 
     Mover mover(MoveSettings settings, MoveListener listener) {
-        ShardMap map = map();
+        return mover(this, settings, listener);
+    }
+
+    /** Of any command that has a catalog. */
+    static Mover mover(CatalogMixin catalog, MoveSettings settings, MoveListener listener) {
+        ShardMap map = catalog.catalog().load();
         return new Mover(
-                url(), name -> new MoveServer(name, parse(map.server(name).url())), settings, listener);
+                catalog.url(),
+                name -> new MoveServer(name, catalog.parse(map.server(name).url())),
+                settings,
+                listener,
+                new GatewayFollower(catalog.gateways(), catalog::warn));
     }
 
     ShardMap map() {

@@ -11,8 +11,14 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardSet;
 import org.shardflake.cli.output.Progress;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveEstimate;
 import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveRequest;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.MoveStatus;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.TableDifference;
@@ -21,6 +27,9 @@ import org.shardflake.move.TableDifference;
 final class MoveProgress implements MoveListener {
 
     private final PrintWriter err;
+    private final String servers;
+    private final @Nullable MovesProgress all;
+    private final MoveEstimate.Part part;
     private final List<Duration> pauses = new ArrayList<>();
     private final List<Integer> undecided = new ArrayList<>();
     private Map<Integer, Long> sizes = Map.of();
@@ -28,8 +37,48 @@ final class MoveProgress implements MoveListener {
     private @Nullable Progress copying;
     private int attemptsFailed;
 
+    /** Of a move by itself. */
     MoveProgress(PrintWriter err) {
         this.err = err;
+        this.servers = "";
+        this.all = null;
+        this.part = new MoveEstimate(MoveSettings.DEFAULT).add(new MoveRequest("", "", ShardSet.of()), 0);
+    }
+
+    /** Of a move that may be one of several. */
+    MoveProgress(PrintWriter err, MoveRequest move, MovesProgress all, long bytes) {
+        this.err = err;
+        this.servers = "%s to %s: ".formatted(move.source(), move.target());
+        this.all = all;
+        this.part = all.add(move, bytes);
+    }
+
+    private boolean isOneOfSeveral() {
+        return all != null && all.areSeveral();
+    }
+
+    /** What begins a line that does not say by itself which move it is about. */
+    private String which() {
+        return isOneOfSeveral() ? servers : "";
+    }
+
+    synchronized void begun(MoveStatus status) {
+        expect(status.bytes());
+        part.begun(status, System.nanoTime());
+    }
+
+    synchronized void ended(Move move) {
+        part.ended();
+        if (isOneOfSeveral()) {
+            err.printf("%smove %d is done%n", which(), move.id());
+        }
+    }
+
+    synchronized void failed(String problem) {
+        if (isOneOfSeveral()) {
+            err.printf(
+                    "%sfailed: %s; moves under way go on to their ends, and none begins any more%n", which(), problem);
+        }
     }
 
     /** The size of each shard's tables, in bytes. */
@@ -49,23 +98,27 @@ final class MoveProgress implements MoveListener {
 
     @Override
     public synchronized void reached(MoveStep step) {
+        part.reached(step);
         switch (step) {
             case SLOT_CREATED -> {
                 counted = new HashMap<>();
-                copying = Progress.on(err, Progress.isTerminal())
-                        .start(
-                                "copying bytes",
-                                sizes.values().stream()
-                                        .mapToLong(Long::longValue)
-                                        .sum());
+                copying = isOneOfSeveral()
+                        ? null
+                        : Progress.on(err, Progress.isTerminal())
+                                .start(
+                                        "copying bytes",
+                                        sizes.values().stream()
+                                                .mapToLong(Long::longValue)
+                                                .sum());
             }
             case SUBSCRIBED -> {
                 endCopying();
-                err.println("copied; catching up with what was written since");
+                err.println(which() + "copied; catching up with what was written since");
             }
-            case REHEARSED -> err.println("both servers follow each other");
-            case REVERSE_STOPPED -> err.println("comparing the copies once more before they are removed");
-            case FORWARD_DROPPED -> err.println("replication removed; removing copies that are no longer wanted");
+            case REHEARSED -> err.println(which() + "both servers follow each other");
+            case REVERSE_STOPPED -> err.println(which() + "comparing the copies once more before they are removed");
+            case FORWARD_DROPPED ->
+                err.println(which() + "replication removed; removing copies that are no longer wanted");
             default -> {
                 // Not worth a line.
             }
@@ -81,15 +134,16 @@ final class MoveProgress implements MoveListener {
 
     @Override
     public synchronized void copied(int shard, long bytes, long rows) {
+        part.copied(shard, bytes);
         count(shard, Math.min(counted.getOrDefault(shard, 0L) + bytes, sizes.getOrDefault(shard, 0L)));
     }
 
     @Override
     public synchronized void shardCopied(int shard) {
+        part.shardCopied(shard);
         count(shard, sizes.getOrDefault(shard, 0L));
     }
 
-    /** Measured by table size, which exceeds the bytes sent. */
     private void count(int shard, long bytes) {
         long before = counted.getOrDefault(shard, 0L);
         counted.put(shard, bytes);
@@ -100,6 +154,7 @@ final class MoveProgress implements MoveListener {
 
     @Override
     public synchronized void cutOver(int shard, String server, Duration pause, int attempts) {
+        part.cutOver(shard);
         pauses.add(pause);
         err.printf(
                 "shard %d is on %s, after a pause of %d ms%s%n",
@@ -114,6 +169,7 @@ final class MoveProgress implements MoveListener {
 
     @Override
     public synchronized void compared(int shard, List<TableDifference> differences) {
+        part.compared(shard);
         differences.forEach(difference -> err.printf("shard %d differs: %s%n", shard, difference));
     }
 
@@ -128,13 +184,13 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void streamFails(String problem) {
         endCopying();
-        err.printf("warning: %s%n", problem);
+        err.printf("%swarning: %s%n", which(), problem);
     }
 
     @Override
     public synchronized void interrupted(String problem) {
         endCopying();
-        err.printf("interrupted: %s; going on%n", problem);
+        err.printf("%sinterrupted: %s; going on%n", which(), problem);
     }
 
     /** Write pauses of this run, in the order of the cutovers. */

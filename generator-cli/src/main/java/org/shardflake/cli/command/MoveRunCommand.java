@@ -5,11 +5,10 @@
 package org.shardflake.cli.command;
 
 import java.time.Duration;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveRequest;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,7 +29,7 @@ import picocli.CommandLine.Spec;
             "0:the shards are on the target, and nothing of the move is left; with --dry-run, every check passes",
             "1:a server or the catalog failed; run the command again to continue",
             "2:the command line is wrong",
-            "3:some shards are cut over, but patience ran out for the next one",
+            "3:some shards are cut over, but patience ran out for the next one, or one of several moves failed",
             "4:a check failed, or a shard is part of another move; nothing was changed",
             "5:copies differ; no more shards were cut over, and nothing was removed"
         },
@@ -58,25 +57,26 @@ final class MoveRunCommand implements Callable<Integer> {
     private boolean keep;
 
     @Mixin
+    private ParallelMixin parallel;
+
+    @Mixin
     private MoveMixin moves;
 
     @Mixin
     private OutputMixin output;
 
     @Override
-    public Integer call() {
+    public Integer call() throws InterruptedException {
         if (begin.isDryRun()) {
             return begin.dryRun(spec, moves, output);
         }
-        WholeMoves whole = new WholeMoves(spec, moves, begin, pause, keep);
+        WholeMoves whole = new WholeMoves(spec, moves, begin, parallel, pause, keep);
         ShardSet wanted = begin.wanted();
         whole.finish(move ->
                 move.target().equals(begin.target()) && move.shardSet().stream().allMatch(wanted::contains));
-        Map<String, ShardSet> left = begin.sources(moves.map());
-        begin.requirePassing(moves.mover(moves.settings(), MoveListener.NONE), left);
-        for (Map.Entry<String, ShardSet> source : left.entrySet()) {
-            whole.move(source.getKey(), begin.target(), source.getValue());
-        }
+        whole.run(begin.sources(moves.map()).entrySet().stream()
+                .map(source -> new MoveRequest(source.getKey(), begin.target(), source.getValue()))
+                .toList());
         output.print(
                 spec.commandLine().getOut(),
                 whole.facts(),

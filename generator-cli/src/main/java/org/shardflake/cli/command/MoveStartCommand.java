@@ -62,7 +62,7 @@ final class MoveStartCommand implements Callable<Integer> {
         List<Move> started = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
-            Mover mover = moves.mover(begin.settings(moves, MoveSettings.DEFAULT.pause()), progress);
+            Mover mover = moves.mover(begin.settings(moves, MoveSettings.DEFAULT.pause(), 0), progress);
             Move move = begin.begin(mover, source.getKey(), begin.target(), source.getValue(), progress);
             started.add(mover.follow(move.id()));
         }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Redraw;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveStatus;
@@ -46,7 +47,9 @@ final class MoveStatusCommand implements Callable<Integer> {
     @Parameters(index = "0", arity = "0..1", paramLabel = "MOVE", description = "Show only this move, with its shards.")
     private @Nullable Long id;
 
-    @Option(names = "--watch", description = "Refresh every second until no move is left or Ctrl-C.")
+    @Option(
+            names = "--watch",
+            description = "Refresh every second, in place on a terminal, until no move is left or Ctrl-C.")
     private boolean watch;
 
     @Mixin
@@ -59,12 +62,13 @@ final class MoveStatusCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         moves.onlyReads();
         Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
+        Redraw redraw = new Redraw(spec.commandLine().getOut());
         List<MoveStatus> all = read(mover);
-        print(all);
+        print(all, redraw);
         while (watch && !all.isEmpty()) {
             Thread.sleep(WATCH_MILLIS);
             all = id == null || mover.moves().stream().anyMatch(move -> move.id() == id) ? read(mover) : List.of();
-            print(all);
+            print(all, redraw);
         }
         return ExitCodes.OK;
     }
@@ -77,14 +81,14 @@ final class MoveStatusCommand implements Callable<Integer> {
         return all;
     }
 
-    private void print(List<MoveStatus> all) {
-        output.print(
+    private void print(List<MoveStatus> all, Redraw redraw) {
+        output.printAgain(
+                redraw,
                 spec.commandLine().getOut(),
                 all.stream().map(MoveView::facts).toList(),
                 () -> MoveView.table(all)
                         + (id == null || all.isEmpty()
                                 ? ""
                                 : "\n" + MoveView.shardTable(all.get(0).move())));
-        spec.commandLine().getOut().flush();
     }
 }

@@ -81,7 +81,19 @@ final class MoveView {
             return "no move is under way";
         }
         TableWriter table = new TableWriter(
-                "MOVE", "PHASE", "SINCE", "FROM", "TO", "SHARDS", "COPIED", "SWITCHED", "BYTES", "LEFT", "LAG", "BACK");
+                        "MOVE",
+                        "PHASE",
+                        "SINCE",
+                        "FROM",
+                        "TO",
+                        "SHARDS",
+                        "COPIED",
+                        "SWITCHED",
+                        "BYTES",
+                        "LEFT",
+                        "LAG",
+                        "BACK")
+                .mayLeaveOut("SINCE", "BYTES", "COPIED", "BACK", "LEFT");
         List<String> problems = new ArrayList<>();
         for (MoveStatus status : all) {
             Move move = status.move();
@@ -119,7 +131,8 @@ final class MoveView {
     }
 
     static String shardTable(Move move) {
-        TableWriter table = new TableWriter("SHARD", "PHASE", "SERVER", "BYTES", "ROWS", "VERIFIED", "PAUSE");
+        TableWriter table = new TableWriter("SHARD", "PHASE", "SERVER", "BYTES", "ROWS", "VERIFIED", "PAUSE")
+                .mayLeaveOut("ROWS", "BYTES");
         for (MoveShard shard : move.shards()) {
             table.row(
                     shard.shard(),

@@ -61,7 +61,7 @@ public final class NextSteps {
                 map.sharding().shardCount(), map.servers().size(), map.version());
         int moves = Mover.moves(url).size();
         if (moves > 0) {
-            out.printf("%d moves are under way%n", moves);
+            out.println(moves == 1 ? "1 move is under way" : moves + " moves are under way");
         }
         out.println("Next:");
         if (moves > 0) {

@@ -11,6 +11,8 @@ import java.util.Locale;
 import java.util.function.Supplier;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.OutputFormat;
+import org.shardflake.cli.output.Redraw;
+import org.shardflake.cli.output.TerminalSize;
 import org.shardflake.cli.output.YamlWriter;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
@@ -28,6 +30,14 @@ final class OutputMixin {
             description = "table, json or yaml (default: ${DEFAULT-VALUE}).")
     private OutputFormat format;
 
+    @SuppressWarnings("UnusedMethod") // picocli calls it
+    @Option(names = "--wide", description = "All columns of tables, also on a terminal that is too narrow for them.")
+    private void wide(boolean wide) {
+        if (wide) {
+            TerminalSize.ignore();
+        }
+    }
+
     OutputFormat format() {
         return format;
     }
@@ -38,6 +48,16 @@ final class OutputMixin {
             case TABLE -> out.println(table.get().stripTrailing());
             case JSON -> out.println(JsonWriter.write(facts));
             case YAML -> out.print(YamlWriter.write(facts));
+        }
+    }
+
+    /** As {@link #print}, again and again: a table on a terminal takes the place of the one before. */
+    void printAgain(Redraw redraw, PrintWriter out, Object facts, Supplier<String> table) {
+        if (format == OutputFormat.TABLE) {
+            redraw.show(table.get());
+        } else {
+            print(out, facts, table);
+            out.flush();
         }
     }
 

@@ -7,20 +7,25 @@ package org.shardflake.cli.command;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.IntToLongFunction;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.load.LoadSample;
+import org.shardflake.load.LoadSampler;
+import org.shardflake.load.ShardRate;
+import org.shardflake.load.ShardSizes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import org.shardflake.rebalance.RebalanceBy;
@@ -28,24 +33,45 @@ import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;
 import org.shardflake.rebalance.RebalancePlanner;
 import org.shardflake.rebalance.RebalanceSettings;
-import org.shardflake.rebalance.ShardSizes;
-import org.shardflake.server.ServerUrl;
-import picocli.CommandLine.ITypeConverter;
+import org.shardflake.rebalance.ShardLoads;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.TypeConversionException;
 
 /** The plan options shared by {@code rebalance plan} and {@code server drain}. */
 final class PlanMixin {
+
+    /** How many changes of the map to look at for shards that moved: more than there are shards. */
+    private static final int HISTORY = 10_000;
+
+    private static final int UNNOTICED_SECONDS = 3;
 
     @Option(
             names = "--by",
             paramLabel = "WHAT",
             defaultValue = "bytes",
-            converter = ByConverter.class,
+            converter = ByNames.class,
+            completionCandidates = ByNames.class,
             description =
-                    "The load to balance: the bytes of the shards, or their count, which needs no query to a server"
-                            + " (default: ${DEFAULT-VALUE}).")
+                    "The load to balance: the bytes of the shards; their count, which needs no query to a server; the rate"
+                            + " at which rows are written; or both rate and bytes, each by itself (default: ${DEFAULT-VALUE}).")
     private RebalanceBy by;
+
+    @Option(
+            names = "--over",
+            paramLabel = "TIME",
+            defaultValue = "60s",
+            converter = DurationConverter.class,
+            description = "How long to measure rates (default: ${DEFAULT-VALUE}).")
+    private Duration over;
+
+    @Option(
+            names = "--rest",
+            paramLabel = "TIME",
+            defaultValue = "60m",
+            converter = DurationConverter.class,
+            description =
+                    "By rate or both, leave shards where they are for so long after a move, unless their server is beyond twice the threshold"
+                            + " (default: ${DEFAULT-VALUE}).")
+    private Duration rest;
 
     @Option(
             names = "--pin",
@@ -80,7 +106,7 @@ final class PlanMixin {
             defaultValue = "" + RebalanceSettings.DEFAULT_IMPROVEMENT,
             description =
                     "Minimum gain of a move that leaves its target more loaded than its source, in percent of the load"
-                            + " it adds to the target (default: ${DEFAULT-VALUE}).")
+                            + " it adds to the target; not by rate or both, where the bytes copied decide (default: ${DEFAULT-VALUE}).")
     private int improvement;
 
     @Option(
@@ -101,12 +127,13 @@ final class PlanMixin {
             RebalanceSettings settings = new RebalanceSettings(
                     by,
                     pinned(map, catalog, drained),
+                    by.isByRate() ? recent(catalog) : ShardSet.of(),
                     new LinkedHashSet<>(drained),
                     new LinkedHashSet<>(excluded),
                     maxMoves,
                     threshold,
                     improvement);
-            return RebalancePlanner.plan(map, bytes(map, catalog), settings);
+            return RebalancePlanner.plan(map, loads(map, catalog), settings);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
@@ -126,13 +153,53 @@ final class PlanMixin {
         return ShardSet.of(pinned);
     }
 
-    private IntToLongFunction bytes(ShardMap map, CatalogMixin catalog) throws InterruptedException {
+    /** The shards that changed their server not long ago, as the catalog's history has it. */
+    private ShardSet recent(CatalogMixin catalog) {
+        Instant since = Instant.now().minus(rest);
+        return ShardSet.of(catalog.catalog().history(HISTORY).stream()
+                .filter(change ->
+                        change.time().isAfter(since) && change.fromServer().isPresent())
+                .flatMap(change -> change.shard().stream().boxed())
+                .collect(Collectors.toSet()));
+    }
+
+    private ShardLoads loads(ShardMap map, CatalogMixin catalog) throws InterruptedException {
         if (by == RebalanceBy.COUNT) {
-            return shard -> 0;
+            return ShardLoads.ofBytes(shard -> 0);
         }
-        Map<Server, ServerUrl> urls = new LinkedHashMap<>();
-        map.servers().forEach(server -> urls.put(server, catalog.parse(server.url())));
-        return ShardSizes.read(map, urls::get)::bytes;
+        Map<Integer, ShardRate> rates = by.isByRate() ? rates(map, catalog) : Map.of();
+        return new ShardLoads(
+                ShardSizes.read(map, server -> catalog.parse(server.url()))::bytes,
+                shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
+    }
+
+    private Map<Integer, ShardRate> rates(ShardMap map, CatalogMixin catalog) throws InterruptedException {
+        LoadSampler sampler = new LoadSampler(server -> catalog.parse(server.url()));
+        LoadSample before = whole(sampler.sample(map));
+        if (over.toSeconds() > UNNOTICED_SECONDS) {
+            catalog.say("measuring the load for %s".formatted(MoveView.duration(over)));
+        }
+        Thread.sleep(over.toMillis());
+        Map<Integer, ShardRate> rates = whole(sampler.sample(map)).since(before);
+        int unknown = map.sharding().shardCount() - rates.size();
+        if (unknown > 0) {
+            throw new CliException(
+                    Kind.FAILURE,
+                    "the rate of %s is not known: they moved, or counters were reset or lost while they were measured"
+                            .formatted(ShardMapView.count(unknown)),
+                    "run the command again");
+        }
+        return rates;
+    }
+
+    private static LoadSample whole(LoadSample sample) {
+        sample.problems().forEach((server, problem) -> {
+            throw new CliException(
+                    Kind.FAILURE,
+                    "cannot measure the load of server %s: %s".formatted(server, problem),
+                    "a plan by count needs no server");
+        });
+        return sample;
     }
 
     /** Writes the plan, if a file was given. */
@@ -152,14 +219,9 @@ final class PlanMixin {
         return file == null ? "" : "\nwrote the plan to %s; shardflake rebalance apply carries it out".formatted(file);
     }
 
-    static final class ByConverter implements ITypeConverter<RebalanceBy> {
-        @Override
-        public RebalanceBy convert(String text) {
-            return switch (text) {
-                case "bytes" -> RebalanceBy.BYTES;
-                case "count" -> RebalanceBy.COUNT;
-                default -> throw new TypeConversionException("'%s' is not one of bytes, count".formatted(text));
-            };
+    static final class ByNames extends EnumNames<RebalanceBy> {
+        ByNames() {
+            super(RebalanceBy.class);
         }
     }
 }

@@ -4,9 +4,12 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
+import java.util.function.LongFunction;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.output.TableWriter;
-import org.shardflake.rebalance.RebalanceBy;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlan.Change;
 import org.shardflake.rebalance.RebalancePlan.Move;
@@ -22,11 +25,17 @@ final class PlanView {
         if (plan.moves().isEmpty()) {
             return servers + "\nnothing to do: " + why(plan);
         }
-        return "%s%n%s%nmoves %s of the shard map's version %d"
-                .formatted(servers, moves(plan), ShardMapView.count(plan.shardCount()), plan.mapVersion());
+        String cost = plan.bytes().isPresent()
+                ? " (%s to copy)".formatted(MoveView.bytes(plan.bytes().getAsLong()))
+                : "";
+        return "%s%n%s%nmoves %s%s of the shard map's version %d"
+                .formatted(servers, moves(plan), ShardMapView.count(plan.shardCount()), cost, plan.mapVersion());
     }
 
     private static String why(RebalancePlan plan) {
+        if (plan.servers().stream().allMatch(server -> server.load().before() == 0)) {
+            return "there is no load";
+        }
         boolean balanced = plan.servers().stream()
                 .allMatch(server -> Math.abs(server.load().before() - 100) <= plan.threshold());
         return balanced
@@ -35,33 +44,37 @@ final class PlanView {
     }
 
     private static TableWriter servers(RebalancePlan plan) {
-        boolean bytes = plan.by() == RebalanceBy.BYTES;
-        TableWriter table = bytes
-                ? new TableWriter("SERVER", "SHARDS", "AFTER", "BYTES", "AFTER", "LOAD", "AFTER")
-                : new TableWriter("SERVER", "SHARDS", "AFTER", "LOAD", "AFTER");
-        for (ServerChange server : plan.servers()) {
-            Change shards = server.shards();
-            String loadBefore = server.load().before() + " %";
-            String loadAfter = server.load().after() + " %";
-            if (bytes) {
-                Change its = Objects.requireNonNull(server.bytes());
-                table.row(
-                        server.name(),
-                        shards.before(),
-                        shards.after(),
-                        MoveView.bytes(its.before()),
-                        MoveView.bytes(its.after()),
-                        loadBefore,
-                        loadAfter);
-            } else {
-                table.row(server.name(), shards.before(), shards.after(), loadBefore, loadAfter);
-            }
+        List<String> headers = new ArrayList<>(List.of("SERVER", "SHARDS", "AFTER"));
+        if (plan.by().hasBytes()) {
+            headers.addAll(List.of("BYTES", "AFTER"));
         }
+        if (plan.by().isByRate()) {
+            headers.addAll(List.of("WRITTEN/S", "AFTER"));
+        }
+        headers.addAll(List.of("LOAD", "AFTER"));
+        TableWriter table = new TableWriter(headers.toArray(String[]::new));
+        plan.servers().forEach(server -> table.row(row(server)));
         return table;
     }
 
+    private static Object[] row(ServerChange server) {
+        List<Object> row = new ArrayList<>(List.of(server.name()));
+        add(row, server.shards(), String::valueOf);
+        add(row, server.bytes(), MoveView::bytes);
+        add(row, server.rate(), RateView::number);
+        add(row, server.load(), percent -> percent + " %");
+        return row.toArray();
+    }
+
+    private static void add(List<Object> row, @Nullable Change change, LongFunction<String> format) {
+        if (change != null) {
+            row.add(format.apply(change.before()));
+            row.add(format.apply(change.after()));
+        }
+    }
+
     private static TableWriter moves(RebalancePlan plan) {
-        boolean bytes = plan.by() == RebalanceBy.BYTES;
+        boolean bytes = plan.by().hasBytes();
         TableWriter table = bytes
                 ? new TableWriter("FROM", "TO", "COUNT", "SHARDS", "BYTES", "REASON")
                 : new TableWriter("FROM", "TO", "COUNT", "SHARDS", "REASON");

@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "apply",
         description = {
-            "Moves the shards of a plan that are not on their targets yet, one move after the other.",
+            "Moves the shards of a plan that are not on their targets yet, several moves at a time.",
             "If interrupted, run the command again to continue."
         },
         sortOptions = false,
@@ -35,7 +35,9 @@ import picocli.CommandLine.Spec;
             "0:the shards of the plan are on their targets",
             "1:a server or the catalog failed, or the file cannot be read; run the command again to continue",
             "2:the command line is wrong, or the file is no plan",
-            "4:there is no catalog, its map lacks a server of the plan, or a shard is on neither its source nor its target"
+            "3:some moves or cutovers are done, and others failed; run the command again for the rest",
+            "4:there is no catalog, its map lacks a server of the plan, a shard is on neither its source nor its target, or a check failed",
+            "5:copies differ; those of that move were not removed"
         },
         footer = {"", "Example: shardflake rebalance apply plan.yaml"})
 final class RebalanceApplyCommand implements Callable<Integer> {
@@ -51,6 +53,9 @@ final class RebalanceApplyCommand implements Callable<Integer> {
 
     @Mixin
     private CopyMixin copying;
+
+    @Mixin
+    private ParallelMixin parallel;
 
     @Mixin
     private MoveMixin moves;
@@ -70,8 +75,8 @@ final class RebalanceApplyCommand implements Callable<Integer> {
                     Map.of("moves", left.size(), "shards", shards));
             return ExitCodes.OK;
         }
-        WholeMoves whole = new WholeMoves(spec, moves, copying, MoveSettings.DEFAULT.pause(), false);
-        int moved = new PlanRun(plan, moves.catalog()).run(whole, move -> {});
+        WholeMoves whole = new WholeMoves(spec, moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
+        int moved = whole.run(new PlanRun(plan, moves.catalog()));
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("moves", whole.facts());
         facts.put("moved", moved);

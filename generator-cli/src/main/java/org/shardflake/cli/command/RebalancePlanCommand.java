@@ -23,12 +23,13 @@ import picocli.CommandLine.Spec;
             "Plans moves that bring the servers closer to each other; moves nothing.",
             "Each move goes from the most loaded server to the least loaded one and is an improvement by itself,"
                     + " so a plan can stop anywhere. A server's label weight is its capacity (default: 1).",
+            "By rate or both, a move also has to be worth the bytes it copies.",
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
             "0:ok, even if there was nothing to do",
-            "1:a server or the catalog cannot be reached, or the file cannot be written",
+            "1:a server or the catalog cannot be reached, a rate cannot be known, or the file cannot be written",
             "2:the command line is wrong, or there is no such server or shard",
             "4:there is no catalog, a server is a standby, or a server's label weight is not a number"
         },

@@ -51,7 +51,7 @@ final class RestorePointView {
     }
 
     static String table(List<RestorePoint> points) {
-        TableWriter table = new TableWriter("NAME", "TIME", "MAP", "SERVERS", "STATE");
+        TableWriter table = new TableWriter("NAME", "TIME", "MAP", "SERVERS", "STATE").mayLeaveOut("MAP", "SERVERS");
         for (RestorePoint point : points) {
             long servers =
                     point.places().stream().filter(place -> !place.isCatalog()).count();

@@ -4,11 +4,7 @@
  */
 package org.shardflake.cli.command;
 
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
@@ -52,46 +48,14 @@ final class SchemaDeployCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(
-            names = "--changelog",
-            paramLabel = "FILE",
-            required = true,
-            description =
-                    "The changelog: XML, YAML, JSON or formatted SQL. Its parameter shard.schema is the shard's schema.")
-    private Path changelog;
-
-    @Option(
-            names = "--search-path",
-            paramLabel = "DIR",
-            description = "Directory to search for the changelog's includes (default: the working directory).")
-    private @Nullable Path searchPath;
+    @Mixin
+    private ChangelogMixin changelog;
 
     @Mixin
     private TargetsMixin targets;
 
-    @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase contexts.")
-    private String contexts;
-
-    @Option(
-            names = "--labels",
-            paramLabel = "EXPRESSION",
-            defaultValue = "",
-            description = "Liquibase label expression.")
-    private String labels;
-
-    @Option(names = "--parameter", paramLabel = "NAME=VALUE", description = "A changelog parameter. May be repeated.")
-    private Map<String, String> parameters = new LinkedHashMap<>();
-
     @Mixin
-    private LockTimeoutMixin lockTimeout;
-
-    @Option(
-            names = "--statement-timeout",
-            paramLabel = "TIME",
-            defaultValue = "5m",
-            converter = DurationConverter.class,
-            description = "How long a statement may run (default: ${DEFAULT-VALUE}).")
-    private Duration statementTimeout;
+    private DeployMixin deployment;
 
     @Option(
             names = "--tries",
@@ -145,7 +109,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
-        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings(map))) {
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog.file(), shards, map.layout(), settings(map))) {
             catalog.installation().requireUnmoved(shards);
             deployer.checkCreation(
                     catalog.installation().urls(map),
@@ -177,14 +141,8 @@ final class SchemaDeployCommand implements Callable<Integer> {
     }
 
     private DeploySettings settings(ShardMap map) {
-        Path directory = searchPath == null ? Path.of("") : searchPath;
-        return new DeploySettings(
-                directory,
-                contexts,
-                labels,
-                parameters,
-                lockTimeout.get(),
-                statementTimeout,
+        return deployment.settings(
+                changelog.searchPath(),
                 tries,
                 parallel,
                 failFast,

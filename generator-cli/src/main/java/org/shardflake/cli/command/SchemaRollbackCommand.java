@@ -4,10 +4,8 @@
  */
 package org.shardflake.cli.command;
 
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
@@ -46,14 +44,8 @@ final class SchemaRollbackCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec;
 
-    @Option(names = "--changelog", paramLabel = "FILE", required = true, description = "The changelog.")
-    private Path changelog;
-
-    @Option(
-            names = "--search-path",
-            paramLabel = "DIR",
-            description = "Directory to search for the changelog's includes (default: the working directory).")
-    private @Nullable Path searchPath;
+    @Mixin
+    private ChangelogMixin changelog;
 
     @Option(
             names = "--count",
@@ -96,11 +88,11 @@ final class SchemaRollbackCommand implements Callable<Integer> {
         }
         ShardMap map = catalog.catalog().load();
         List<DeployTarget> shards = targets.targets(map, catalog);
-        DeploySettings settings = DeploySettings.defaults(searchPath == null ? Path.of("") : searchPath)
-                .withPublic(allowPublic);
+        DeploySettings settings =
+                DeploySettings.defaults(changelog.searchPath()).withPublic(allowPublic);
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         int total = shards.stream().mapToInt(target -> target.shards().size()).sum();
-        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, shards, map.layout(), settings)) {
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog.file(), shards, map.layout(), settings)) {
             catalog.installation().requireUnmoved(shards);
             if (dryRun) {
                 DeployPreview preview = deployer.previewRollBack(count);

@@ -81,7 +81,8 @@ final class SchemaStatusCommand implements Callable<Integer> {
     }
 
     private String table(SchemaStatus status) {
-        TableWriter table = new TableWriter("SERVER", "COUNT", "SHARDS", "CHANGESETS", "LAST CHANGESET");
+        TableWriter table =
+                new TableWriter("SERVER", "COUNT", "SHARDS", "CHANGESETS", "LAST CHANGESET").mayLeaveOut("SHARDS");
         for (SchemaStatus.Group group : status.groups()) {
             table.row(
                     group.server(),

@@ -24,7 +24,7 @@ import picocli.CommandLine.Spec;
         name = "add",
         description = {
             "Adds a server to the shard map, without shards.",
-            "Deploys the function library to it, with the installation's epoch."
+            "Deploys the function library to it, with the installation's epoch, and brings the reference tables."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",

@@ -89,14 +89,12 @@ final class ServerChangeCommand implements Runnable {
         ShardMap map = shardCatalog.load();
         Server server = changed(map.server(name));
         ServerChange.requireOwnUrls(server, map);
+        shardCatalog.requireKeeps(server);
         if (url != null) {
             catalog.installation().requireLibrary(server, map.layout());
         }
         if (dryRun.shows(output, "change server " + name, ServerChange.facts(name, "changed"))) {
             return;
-        }
-        if (server.applicationUrl().isPresent()) {
-            catalog.installation().deployCatalog(); // An older one keeps no application URLs.
         }
         long version = shardCatalog.changeServer(server, reason.reason()).version();
         ServerChange.print(spec, output, "changed", name, version);

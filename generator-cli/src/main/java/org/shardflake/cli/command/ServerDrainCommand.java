@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
         name = "drain",
         description = {
             "Moves every shard of a server to the others, as rebalance plan --drain and rebalance apply do.",
-            "No other shard moves. The server stays in the shard map; server remove takes it out.",
+            "Moves to several servers run at a time. No other shard moves. The server stays in the shard map; server remove takes it out.",
             "If interrupted, run the command again to plan what is left."
         },
         sortOptions = false,
@@ -35,7 +35,9 @@ import picocli.CommandLine.Spec;
             "0:ok, even if there was nothing to do",
             "1:a server or the catalog failed, or the file cannot be written",
             "2:the command line is wrong, there is no such server, or it was not confirmed",
-            "4:there is no catalog, a server's label weight is not a number, or a shard was placed elsewhere meanwhile"
+            "3:some moves or cutovers are done, and others failed; run the command again for the rest",
+            "4:there is no catalog, a server's label weight is not a number, a check failed, or a shard was placed elsewhere meanwhile",
+            "5:copies differ; those of that move were not removed"
         },
         footer = {"", "Example: shardflake server drain db1 --dry-run"})
 final class ServerDrainCommand implements Callable<Integer> {
@@ -63,6 +65,9 @@ final class ServerDrainCommand implements Callable<Integer> {
     private CopyMixin copying;
 
     @Mixin
+    private ParallelMixin parallel;
+
+    @Mixin
     private MoveMixin moves;
 
     @Mixin
@@ -84,9 +89,9 @@ final class ServerDrainCommand implements Callable<Integer> {
                     "move %s to drain %s".formatted(ShardMapView.count(plan.shardCount()), name),
                     "see which with --dry-run");
         }
-        WholeMoves whole = new WholeMoves(spec, moves, copying, MoveSettings.DEFAULT.pause(), false);
+        WholeMoves whole = new WholeMoves(spec, moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
         int finished = whole.finish(move -> move.source().equals(name));
-        int moved = new PlanRun(finished == 0 ? plan : plan(), moves.catalog()).run(whole, move -> {});
+        int moved = whole.run(new PlanRun(finished == 0 ? plan : plan(), moves.catalog()));
         print(finished + moved, whole);
         return ExitCodes.OK;
     }

@@ -51,7 +51,8 @@ final class ServerListCommand implements Runnable {
         boolean hasApplicationUrls = ShardMapView.hasApplicationUrls(map);
         TableWriter table = hasApplicationUrls
                 ? new TableWriter("SERVER", "SHARDS", "URL", "APPLICATION URL", "LABELS")
-                : new TableWriter("SERVER", "SHARDS", "URL", "LABELS");
+                        .mayLeaveOut("LABELS", "APPLICATION URL")
+                : new TableWriter("SERVER", "SHARDS", "URL", "LABELS").mayLeaveOut("LABELS");
         for (Server server : map.servers()) {
             List<Object> row =
                     new ArrayList<>(List.of(server.name(), map.shards(server).size(), server.url()));

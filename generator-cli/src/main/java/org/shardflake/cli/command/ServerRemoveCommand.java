@@ -8,6 +8,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.move.Splitter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -17,7 +18,9 @@ import picocli.CommandLine.Spec;
 /** {@code shardflake server remove}: removes a server. */
 @Command(
         name = "remove",
-        description = {"Removes a server without shards from the shard map.", "Nothing is changed on the server itself."
+        description = {
+            "Removes a server without shards from the shard map.",
+            "Nothing is changed on the server itself, but that it no longer gets reference tables."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -25,7 +28,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:the catalog cannot be reached, or failed",
             "2:the command line is wrong, or there is no such server",
-            "4:there is no catalog, or the server has shards"
+            "4:there is no catalog, or the server has shards, is being split, or is the home of reference tables"
         },
         footer = {"", "Example: shardflake server remove db3"})
 final class ServerRemoveCommand implements Runnable {
@@ -63,9 +66,11 @@ final class ServerRemoveCommand implements Runnable {
                     "server %s has %s".formatted(name, ShardMapView.count(shards)),
                     "shardflake server drain %s moves them to the others".formatted(name));
         }
+        Splitter.requireNotNeeded(catalog.url(), map.server(name));
         if (dryRun.shows(output, "remove server " + name, ServerChange.facts(name, "removed"))) {
             return;
         }
+        catalog.installation().referenceTables(map).remove(name);
         long version = shardCatalog.removeServer(name, reason.reason()).version();
         ServerChange.print(spec, output, "removed", name, version);
     }

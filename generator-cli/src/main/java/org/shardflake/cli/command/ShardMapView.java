@@ -8,14 +8,15 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Function;
-import java.util.stream.Collectors;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.map.MapPicture;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.load.ShardRate;
 
 /** Shows a shard map as facts and as a table. */
 final class ShardMapView {
@@ -24,26 +25,46 @@ final class ShardMapView {
 
     private ShardMapView() {}
 
-    /** The whole map, with the size of each server's shards if requested. */
-    static Map<String, Object> facts(MapPicture picture, boolean sizes) {
+    /** The whole map, with the size and the load of each server's shards if requested. */
+    static Map<String, Object> facts(MapPicture picture, boolean sizes, boolean rates) {
         Map<String, Object> facts = facts(picture.map());
         if (sizes) {
+            facts.put("bytes", byServer(picture, server -> picture.bytes(server.name())));
+        }
+        if (rates) {
             facts.put(
-                    "bytes",
-                    picture.map().servers().stream()
-                            .collect(Collectors.toMap(
-                                    Server::name,
-                                    server -> picture.bytes(server.name()),
-                                    Long::sum,
-                                    LinkedHashMap::new)));
+                    "rates",
+                    byServer(
+                            picture,
+                            server -> picture.rate(server.name())
+                                    .map(RateView::facts)
+                                    .orElse(null)));
         }
         return facts;
     }
 
-    static String table(MapPicture picture, boolean sizes) {
-        return table(
-                picture.map(),
-                sizes ? Optional.of(server -> MoveView.bytes(picture.bytes(server.name()))) : Optional.empty());
+    private static Map<String, @Nullable Object> byServer(MapPicture picture, Function<Server, @Nullable Object> fact) {
+        Map<String, @Nullable Object> facts = new LinkedHashMap<>();
+        picture.map().servers().forEach(server -> facts.put(server.name(), fact.apply(server)));
+        return facts;
+    }
+
+    static String table(MapPicture picture, boolean sizes, boolean rates) {
+        Map<String, Function<Server, String>> columns = new LinkedHashMap<>();
+        if (sizes) {
+            columns.put("SIZE", server -> MoveView.bytes(picture.bytes(server.name())));
+        }
+        if (rates) {
+            columns.put("WRITTEN/S", rate(picture, ShardRate::written));
+            columns.put("READ/S", rate(picture, ShardRate::read));
+        }
+        return table(picture.map(), columns);
+    }
+
+    private static Function<Server, String> rate(MapPicture picture, ToDoubleFunction<ShardRate> which) {
+        return server -> picture.rate(server.name())
+                .map(rate -> RateView.number(which.applyAsDouble(rate)))
+                .orElse("-");
     }
 
     /** The whole map. */
@@ -75,21 +96,24 @@ final class ShardMapView {
     }
 
     static String table(ShardMap map) {
-        return table(map, Optional.empty());
+        return table(map, Map.of());
     }
 
-    private static String table(ShardMap map, Optional<Function<Server, String>> size) {
+    /** The map, with more columns. */
+    private static String table(ShardMap map, Map<String, Function<Server, String>> columns) {
         boolean hasApplicationUrls = hasApplicationUrls(map);
-        List<String> headers = new ArrayList<>(List.of("SERVER", "COUNT", "SHARDS", "URL"));
-        size.ifPresent(bytes -> headers.add(2, "SIZE"));
+        List<String> headers = new ArrayList<>(List.of("SERVER", "COUNT"));
+        headers.addAll(columns.keySet());
+        headers.addAll(List.of("SHARDS", "URL"));
         if (hasApplicationUrls) {
             headers.add("APPLICATION URL");
         }
-        TableWriter table = new TableWriter(headers.toArray(String[]::new));
+        TableWriter table = new TableWriter(headers.toArray(String[]::new)).mayLeaveOut("APPLICATION URL", "URL");
         for (Server server : map.servers()) {
             ShardSet shards = map.shards(server);
-            List<Object> row = new ArrayList<>(List.of(server.name(), shards.size(), shorten(shards), server.url()));
-            size.ifPresent(bytes -> row.add(2, bytes.apply(server)));
+            List<Object> row = new ArrayList<>(List.of(server.name(), shards.size()));
+            columns.values().forEach(column -> row.add(column.apply(server)));
+            row.addAll(List.of(shorten(shards), server.url()));
             if (hasApplicationUrls) {
                 row.add(server.applicationUrl().orElse(""));
             }

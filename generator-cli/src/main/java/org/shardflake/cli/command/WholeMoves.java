@@ -4,106 +4,150 @@
  */
 package org.shardflake.cli.command;
 
+import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.output.TableWriter;
-import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveException;
+import org.shardflake.move.MoveListener;
 import org.shardflake.move.MovePhase;
-import org.shardflake.move.MoveRefusedException;
+import org.shardflake.move.MoveRequest;
+import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveShard;
-import org.shardflake.move.Mover;
-import org.shardflake.rebalance.MoveRunner;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.ParallelMoves;
+import org.shardflake.rebalance.PlanRun;
 import picocli.CommandLine.Model.CommandSpec;
 
-/** Makes moves from beginning to end, one after the other, and records what each of them took. */
-final class WholeMoves implements MoveRunner {
+/** Makes moves from beginning to end, several at a time, and records what each of them took. */
+final class WholeMoves implements ParallelMoves.Watcher {
 
-    private final CommandSpec command;
+    private final PrintWriter err;
     private final MoveMixin moves;
     private final CopyMixin copying;
-    private final Duration pause;
+    private final ParallelMixin parallel;
+    private final MoveSettings settings;
     private final boolean keep;
     private final List<Done> done = new ArrayList<>();
+    private final Map<MoveRequest, MoveProgress> progresses = new ConcurrentHashMap<>();
+    private @Nullable MovesProgress all;
 
-    /** The result for the shards of one source. */
+    /** The result for the shards of one source that went to one target. */
     private record Done(Move move, List<Duration> pauses, Duration took) {}
 
     /**
      * @param pause the longest write pause of a cutover attempt; an attempt that would take longer gives up
      * @param keep whether to leave moves uncompleted, so that they can be reversed
      */
-    WholeMoves(CommandSpec command, MoveMixin moves, CopyMixin copying, Duration pause, boolean keep) {
-        this.command = command;
+    WholeMoves(
+            CommandSpec command,
+            MoveMixin moves,
+            CopyMixin copying,
+            ParallelMixin parallel,
+            Duration pause,
+            boolean keep) {
+        this.err = command.commandLine().getErr();
         this.moves = moves;
         this.copying = copying;
-        this.pause = pause;
+        this.parallel = parallel;
+        this.settings = parallel.settings(copying, moves, pause);
         this.keep = keep;
     }
 
     /** Finishes interrupted moves, and returns how many shards they have. */
-    int finish(Predicate<Move> which) {
-        int shards = 0;
-        for (Move move : unfinished()) {
-            if (which.test(move) && move.phase() != MovePhase.CANCELLING) {
-                finish(move);
-                shards += move.shards().size();
-            }
+    int finish(Predicate<Move> which) throws InterruptedException {
+        List<MoveRequest> begun = moves.mover(settings, MoveListener.NONE).moves().stream()
+                .filter(move -> which.test(move) && move.phase() != MovePhase.CANCELLING)
+                .map(MoveRequest::of)
+                .toList();
+        run(begun);
+        return begun.stream().mapToInt(move -> move.shards().size()).sum();
+    }
+
+    void run(List<MoveRequest> wanted) throws InterruptedException {
+        work(engine -> engine.run(wanted).size());
+    }
+
+    /** Carries out a plan, and returns how many shards were moved. */
+    int run(PlanRun plan) throws InterruptedException {
+        return work(plan::run);
+    }
+
+    @FunctionalInterface
+    private interface Work {
+        int run(ParallelMoves engine) throws InterruptedException;
+    }
+
+    private int work(Work work) throws InterruptedException {
+        progresses.clear();
+        try (MovesProgress together = new MovesProgress(err, settings)) {
+            all = together;
+            return work.run(parallel.moves(moves.mover(settings, MoveListener.NONE), copying.reason(), keep, this));
+        } catch (ShardflakeException e) {
+            throw e.kind() != Kind.VERIFICATION && areCutOver() ? CutoverView.partly(e) : e;
         }
-        return shards;
+    }
+
+    /** By this run or an earlier one of the same command. */
+    private synchronized boolean areCutOver() {
+        return progresses.values().stream()
+                        .anyMatch(progress -> !progress.pauses().isEmpty())
+                || done.stream().anyMatch(move -> !move.pauses().isEmpty());
+    }
+
+    private MovesProgress all() {
+        return Objects.requireNonNull(all);
+    }
+
+    private MoveProgress progress(MoveRequest move) {
+        return Objects.requireNonNull(progresses.get(move));
     }
 
     @Override
-    public List<Move> unfinished() {
-        return mover(progress()).moves();
+    public MoveListener wanted(MoveRequest move, long bytes) {
+        MoveProgress progress = new MoveProgress(err, move, all(), bytes);
+        progresses.put(move, progress);
+        return progress;
     }
 
     @Override
-    public void finish(Move move) {
-        MoveProgress progress = progress();
-        carryOut(move, mover(progress), progress, System.nanoTime());
+    public void limited(String found) {
+        err.printf("warning: %s%n", found);
     }
 
     @Override
-    public void move(String source, String target, ShardSet shards) {
-        long start = System.nanoTime();
-        MoveProgress progress = progress();
-        Mover mover = mover(progress);
-        carryOut(copying.begin(mover, source, target, shards, progress), mover, progress, start);
+    public void begun(MoveRequest request, MoveStatus status) {
+        progress(request).begun(status);
     }
 
-    private void carryOut(Move begun, Mover mover, MoveProgress progress, long start) {
-        Move move;
-        try {
-            move = mover.carryOut(begun, keep);
-        } catch (CopiesDifferException | MoveRefusedException e) {
-            throw e;
-        } catch (MoveException e) {
-            throw CutoverView.partly(e, progress);
-        }
-        done.add(new Done(move, progress.pauses(), Duration.ofNanos(System.nanoTime() - start)));
+    @Override
+    public synchronized void ended(Move move, Duration took) {
+        MoveProgress progress = progress(MoveRequest.of(move));
+        progress.ended(move);
+        done.add(new Done(move, progress.pauses(), took));
+        done.sort(Comparator.comparing(finished -> finished.move().id()));
     }
 
-    private MoveProgress progress() {
-        return new MoveProgress(command.commandLine().getErr());
+    @Override
+    public void failed(MoveRequest move, RuntimeException failure) {
+        progress(move).failed(String.valueOf(failure.getMessage()));
     }
 
-    private Mover mover(MoveProgress progress) {
-        return moves.mover(copying.settings(moves, pause), progress);
-    }
-
-    boolean isEmpty() {
+    synchronized boolean isEmpty() {
         return done.isEmpty();
     }
 
-    List<Map<String, Object>> facts() {
+    synchronized List<Map<String, Object>> facts() {
         return done.stream().map(this::facts).toList();
     }
 
@@ -131,9 +175,10 @@ final class WholeMoves implements MoveRunner {
         return move.shards().stream().mapToLong(MoveShard::bytes).sum();
     }
 
-    String text() {
-        TableWriter table =
-                new TableWriter("MOVE", "FROM", "TO", "SHARDS", "ROWS", "SENT", "TIME", "PAUSE P50", "P99", "MAX");
+    synchronized String text() {
+        TableWriter table = new TableWriter(
+                        "MOVE", "FROM", "TO", "SHARDS", "ROWS", "SENT", "TIME", "PAUSE P50", "P99", "MAX")
+                .mayLeaveOut("SENT", "ROWS", "PAUSE P50");
         for (Done move : done) {
             Map<String, Object> pauses = move.pauses().isEmpty() ? Map.of() : CutoverView.pauses(move.pauses());
             table.row(

@@ -10,6 +10,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.IntConsumer;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -68,9 +69,10 @@ public final class LocalInstallation {
      * Starts the servers, and creates what is missing: servers, databases, function library, catalog, shard map.
      *
      * @param shards how many, for a new map; an existing map keeps its count
+     * @param starting told, before it takes a while, how many servers are to be created
      */
-    public ShardMap start(int servers, int shards) throws SQLException {
-        cluster.start(servers);
+    public ShardMap start(int servers, int shards, IntConsumer starting) throws SQLException {
+        cluster.start(servers, starting);
         for (LocalServer server : cluster.servers()) {
             createDatabase(server);
         }

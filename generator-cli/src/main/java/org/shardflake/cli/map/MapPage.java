@@ -51,7 +51,7 @@ public final class MapPage {
             if (picture.hasSizes()) {
                 facts.put("bytes", picture.bytes(server.name()));
             }
-            picture.rowsPerSecond(server.name()).ifPresent(rows -> facts.put("rowsPerSecond", Math.round(rows)));
+            picture.rate(server.name()).ifPresent(rate -> facts.put("rowsPerSecond", Math.round(rate.inserted())));
             servers.add(facts);
         }
         return servers;

@@ -6,18 +6,19 @@ package org.shardflake.cli.map;
 
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
+import java.util.Optional;
 import org.shardflake.ShardMap;
+import org.shardflake.load.ShardRate;
 import org.shardflake.move.Move;
 
 /**
  * The data for drawing a shard map.
  *
  * @param bytes of each shard's tables with indexes; empty if the servers were not queried
- * @param rowsPerSecond inserted on each server, each with an id, by its name; empty if the servers were not queried
+ * @param rates of each server by its name; without servers whose rate is not known
  * @param moves under way
  */
-public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, Double> rowsPerSecond, List<Move> moves) {
+public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, ShardRate> rates, List<Move> moves) {
 
     boolean hasSizes() {
         return !bytes.isEmpty();
@@ -30,9 +31,9 @@ public record MapPicture(ShardMap map, Map<Integer, Long> bytes, Map<String, Dou
                 .sum();
     }
 
-    OptionalDouble rowsPerSecond(String server) {
-        Double rows = rowsPerSecond.get(server);
-        return rows == null ? OptionalDouble.empty() : OptionalDouble.of(rows);
+    /** The load of a server, if known. */
+    public Optional<ShardRate> rate(String server) {
+        return Optional.ofNullable(rates.get(server));
     }
 
     boolean isMoving(int shard) {

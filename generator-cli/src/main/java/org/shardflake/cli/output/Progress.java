@@ -20,10 +20,14 @@ public final class Progress implements AutoCloseable {
     private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);
     private static final int BAR_WIDTH = 78;
 
+    /** Less than this says nothing about the rest. */
+    private static final double LEAST_PART = 0.05;
+
     private final PrintWriter err;
     private final String task;
     private final long total;
     private final @Nullable ProgressBar bar;
+    private final long begun = System.nanoTime();
     private final AtomicLong done = new AtomicLong();
     private final AtomicLong nextLine = new AtomicLong(System.nanoTime() + NANOS_BETWEEN_LINES);
 
@@ -83,9 +87,24 @@ public final class Progress implements AutoCloseable {
             return;
         }
         long due = nextLine.get();
-        if (System.nanoTime() - due >= 0 && nextLine.compareAndSet(due, System.nanoTime() + NANOS_BETWEEN_LINES)) {
-            err.printf("%s: %,d of %,d%n", task, now, total);
+        if (now > 0
+                && System.nanoTime() - due >= 0
+                && nextLine.compareAndSet(due, System.nanoTime() + NANOS_BETWEEN_LINES)) {
+            err.printf("%s: %,d of %,d%s%n", task, now, total, pace(now));
         }
+    }
+
+    /** The rate and what is left, once there is enough to go by. */
+    private String pace(long now) {
+        if (now < total * LEAST_PART) {
+            return "";
+        }
+        double seconds = (System.nanoTime() - begun) / 1e9;
+        double rate = now / seconds;
+        return ", %s/s, about %,d s left"
+                .formatted(
+                        rate < 10 ? "%.1f".formatted(rate) : "%,d".formatted(Math.round(rate)),
+                        Math.round((total - now) / rate));
     }
 
     @Override

@@ -7,16 +7,35 @@ package org.shardflake.cli.output;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
-/** A borderless table: upper-case headers, columns as wide as they need, two spaces between them. */
+/**
+ * A borderless table: upper-case headers, columns as wide as they need, two spaces between them.
+ *
+ * <p>On a terminal that is too narrow it leaves out the columns that matter least, and wraps its last column. Output to
+ * a file or a pipe has all columns, each row on a line.
+ */
 public final class TableWriter {
+
+    private static final String GAP = "  ";
+
+    /** A narrower column would be all line breaks. */
+    private static final int NARROWEST_WRAPPED = 20;
 
     private final List<String[]> lines = new ArrayList<>();
     private final int[] widths;
+    private List<String> leastImportant = List.of();
 
     public TableWriter(String... headers) {
         widths = new int[headers.length];
         add(headers);
+    }
+
+    /** Names the columns that may be left out, in the order in which they are. */
+    public TableWriter mayLeaveOut(String... headers) {
+        leastImportant = List.of(headers);
+        return this;
     }
 
     /** Adds a row with one value for each header. */
@@ -35,17 +54,67 @@ public final class TableWriter {
         }
     }
 
-    /** The table, with each line terminated, at most as wide as the terminal. */
+    /** The table, with each line terminated, at most as wide as the terminal where that can be. */
     @Override
     public String toString() {
+        int width = width(allColumns());
+        return fit(
+                TerminalSize.mayBeNarrowerThan(width) ? TerminalSize.current().width() : width);
+    }
+
+    /** The table for a terminal of a width. */
+    String fit(int terminal) {
+        List<Integer> shown = allColumns();
+        List<String> leftOut = new ArrayList<>();
+        for (String header : leastImportant) {
+            int column = Arrays.asList(lines.get(0)).indexOf(header);
+            if (width(shown) > terminal && shown.remove((Integer) column)) {
+                leftOut.add(header);
+            }
+        }
+        int last = shown.get(shown.size() - 1);
+        int lastWidth = terminal - (width(shown) - widths[last]);
+        boolean wraps = width(shown) > terminal && lastWidth >= NARROWEST_WRAPPED;
         StringBuilder table = new StringBuilder();
         for (String[] line : lines) {
-            StringBuilder text = new StringBuilder();
-            for (int i = 0; i < line.length; i++) {
-                text.append(line[i]).append(" ".repeat(widths[i] - line[i].length() + 2));
+            List<String> texts = wraps ? wrap(line[last], lastWidth) : List.of(line[last]);
+            String indent = " ".repeat(width(shown) - widths[last]);
+            for (int part = 0; part < texts.size(); part++) {
+                String before = part == 0 ? cells(line, shown.subList(0, shown.size() - 1)) : indent;
+                table.append((before + texts.get(part)).stripTrailing()).append('\n');
             }
-            table.append(text.toString().stripTrailing()).append('\n');
         }
-        return TerminalWidth.fit(table.toString());
+        if (!leftOut.isEmpty()) {
+            table.append("(--wide shows %s, too)%n".formatted(String.join(", ", leftOut)));
+        }
+        return table.toString();
+    }
+
+    private List<Integer> allColumns() {
+        return IntStream.range(0, widths.length).boxed().collect(Collectors.toCollection(ArrayList::new));
+    }
+
+    private int width(List<Integer> columns) {
+        return columns.stream().mapToInt(column -> widths[column]).sum() + GAP.length() * (columns.size() - 1);
+    }
+
+    private String cells(String[] line, List<Integer> columns) {
+        return columns.stream()
+                .map(column -> line[column] + " ".repeat(widths[column] - line[column].length()) + GAP)
+                .collect(Collectors.joining());
+    }
+
+    /** Breaks a text at spaces, and a word that is too long within it. */
+    private static List<String> wrap(String text, int width) {
+        List<String> parts = new ArrayList<>();
+        String rest = text;
+        while (rest.length() > width) {
+            int space = rest.lastIndexOf(' ', width);
+            int end = space > 0 ? space : width;
+            parts.add(rest.substring(0, end));
+            rest = rest.substring(end).stripLeading();
+        }
+        parts.add(rest);
+        return parts;
     }
 }

@@ -24,6 +24,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.load.ShardRate;
 
 class MapPictureTest {
 
@@ -45,7 +46,7 @@ class MapPictureTest {
         for (int shard = 0; shard < 120; shard++) {
             bytes.put(shard, 1L << 20);
         }
-        return new MapPicture(MAP, bytes, Map.of("db1", 1234.4), List.of());
+        return new MapPicture(MAP, bytes, Map.of("db1", new ShardRate(1234.4, 2000, 0)), List.of());
     }
 
     @Test

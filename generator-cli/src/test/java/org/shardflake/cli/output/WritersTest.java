@@ -7,6 +7,8 @@ package org.shardflake.cli.output;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import java.io.PrintWriter;
+import java.io.StringWriter;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -33,9 +35,50 @@ class WritersTest {
     }
 
     @Test
-    void linesAreCutToTheWidthOfTheTerminal() {
-        assertThat(TerminalWidth.fit("12345\n123456\n1234567", 6)).isEqualTo("12345\n123456\n12345…\n");
-        assertThat(TerminalWidth.fit("\u001b[1m123456789\u001b[0m", 6)).isEqualTo("\u001b[1m123456789\u001b[0m\n");
+    void aNarrowTerminalDoesNotShowTheLeastImportantColumns() {
+        TableWriter table = new TableWriter("MOVE", "SINCE", "BYTES", "LAG").mayLeaveOut("SINCE", "BYTES");
+        table.row(3, "2026-11-22T10:00:00Z", "1.0 of 2.0 MiB", "12 ms");
+
+        assertThat(table.fit(49)).isEqualTo("""
+                MOVE  SINCE                 BYTES           LAG
+                3     2026-11-22T10:00:00Z  1.0 of 2.0 MiB  12 ms
+                """);
+        assertThat(table.fit(48)).isEqualTo("""
+                MOVE  BYTES           LAG
+                3     1.0 of 2.0 MiB  12 ms
+                (--wide shows SINCE, too)
+                """);
+        assertThat(table.fit(20)).isEqualTo("""
+                MOVE  LAG
+                3     12 ms
+                (--wide shows SINCE, BYTES, too)
+                """);
+    }
+
+    @Test
+    void aNarrowTerminalWrapsTheLastColumn() {
+        TableWriter table = new TableWriter("SERVER", "FOUND")
+                .row("db1", "lacks shards 0-999, which the shard map gives it")
+                .row("db2", "postgresql://app@a-host-with-a-long-name/app");
+
+        assertThat(table.fit(30)).isEqualTo("""
+                SERVER  FOUND
+                db1     lacks shards 0-999,
+                        which the shard map
+                        gives it
+                db2     postgresql://app@a-hos
+                        t-with-a-long-name/app
+                """);
+    }
+
+    @Test
+    void aTextTakesThePlaceOfTheOneBefore() {
+        StringWriter out = new StringWriter();
+        Redraw redraw = new Redraw(new PrintWriter(out), true);
+        redraw.show("1\na long line\n3\n4\n", new TerminalSize(10, 5));
+        redraw.show("5", new TerminalSize(10, 5));
+
+        assertThat(out).hasToString("1\u001b[K\na long line\u001b[K\n3\u001b[K\n\u001b[J\u001b[4A5\u001b[K\n\u001b[J");
     }
 
     @Test

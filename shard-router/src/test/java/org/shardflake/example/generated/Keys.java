@@ -25,13 +25,13 @@ public class Keys {
     // UNIQUE and PRIMARY KEY definitions
     // -------------------------------------------------------------------------
 
+    public static final UniqueKey<LikeRecord> CONSTRAINT_3 = Internal.createUniqueKey(Like.LIKE, DSL.name("CONSTRAINT_3"), new TableField[] { Like.LIKE.ID }, true);
     public static final UniqueKey<LikeRecord> LIKE_PHOTO_ID_UID_KEY = Internal.createUniqueKey(Like.LIKE, DSL.name("like_photo_id_uid_key"), new TableField[] { Like.LIKE.PHOTO_ID, Like.LIKE.UID }, true);
-    public static final UniqueKey<LikeRecord> LIKE_PKEY = Internal.createUniqueKey(Like.LIKE, DSL.name("like_pkey"), new TableField[] { Like.LIKE.ID }, true);
-    public static final UniqueKey<PhotoRecord> PHOTO_PKEY = Internal.createUniqueKey(Photo.PHOTO, DSL.name("photo_pkey"), new TableField[] { Photo.PHOTO.ID }, true);
+    public static final UniqueKey<PhotoRecord> CONSTRAINT_6 = Internal.createUniqueKey(Photo.PHOTO, DSL.name("CONSTRAINT_6"), new TableField[] { Photo.PHOTO.ID }, true);
 
     // -------------------------------------------------------------------------
     // FOREIGN KEY definitions
     // -------------------------------------------------------------------------
 
-    public static final ForeignKey<LikeRecord, PhotoRecord> LIKE__LIKE_PHOTO_ID_FKEY = Internal.createForeignKey(Like.LIKE, DSL.name("like_photo_id_fkey"), new TableField[] { Like.LIKE.PHOTO_ID }, Keys.PHOTO_PKEY, new TableField[] { Photo.PHOTO.ID }, true);
+    public static final ForeignKey<LikeRecord, PhotoRecord> CONSTRAINT_32 = Internal.createForeignKey(Like.LIKE, DSL.name("CONSTRAINT_32"), new TableField[] { Like.LIKE.PHOTO_ID }, Keys.CONSTRAINT_6, new TableField[] { Photo.PHOTO.ID }, true);
 }

@@ -10,9 +10,12 @@ import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.ids.CheckCost;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.ids.IdCost;
+import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
+import org.shardflake.benchmarks.router.AllShards;
 import org.shardflake.benchmarks.router.RouterComparison;
 import org.shardflake.benchmarks.router.RoutingCosts;
+import org.shardflake.benchmarks.router.UnqualifiedSql;
 import org.shardflake.benchmarks.summary.ReadmeSummary;
 
 /** Runs the benchmark that {@code -Dbenchmark} names. */
@@ -24,17 +27,24 @@ public final class Benchmark {
         void run() throws Exception;
     }
 
-    static final Map<String, Program> ALL = new TreeMap<>(Map.of(
-            "CheckCost", CheckCost::print,
-            "Deploys", DeployComparison::run,
-            "IdCost", IdCost::print,
-            "IdSchemes", IdComparison::run,
-            "Moves", MoveComparison::run,
-            "Readme", ReadmeSummary::write,
-            "RouterCosts", RoutingCosts::print,
-            "RouterPeers", RouterComparison::run));
+    static final Map<String, Program> ALL = new TreeMap<>(Map.ofEntries(
+            entry("AllShards", AllShards::print),
+            entry("CheckCost", CheckCost::print),
+            entry("Deploys", DeployComparison::run),
+            entry("Drains", DrainComparison::run),
+            entry("IdCost", IdCost::print),
+            entry("IdSchemes", IdComparison::run),
+            entry("Moves", MoveComparison::run),
+            entry("Readme", ReadmeSummary::write),
+            entry("RouterCosts", RoutingCosts::print),
+            entry("RouterPeers", RouterComparison::run),
+            entry("UnqualifiedSql", UnqualifiedSql::print)));
 
     private Benchmark() {}
+
+    private static Map.Entry<String, Program> entry(String name, Program program) {
+        return Map.entry(name, program);
+    }
 
     public static void main(String[] arguments) throws Exception {
         String name = arguments.length == 1 ? arguments[0] : "";

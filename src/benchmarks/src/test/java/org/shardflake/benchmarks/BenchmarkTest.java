@@ -44,6 +44,6 @@ class BenchmarkTest {
     void saysWhichBenchmarksThereAre() {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> Benchmark.main(new String[] {"Fleet"}))
-                .withMessageStartingWith("no benchmark Fleet, there are [CheckCost, Deploys, ");
+                .withMessageStartingWith("no benchmark Fleet, there are [AllShards, CheckCost, ");
     }
 }

@@ -39,9 +39,7 @@ final class EmbeddedBinaries {
     /** The binaries for this operating system, unpacked unless an earlier JVM did so. */
     static synchronized EmbeddedBinaries unpack() {
         byte[] archive = archive();
-        Path cache = Path.of(System.getProperty(
-                "shardflake.cache",
-                Path.of(System.getProperty("user.home"), ".cache", "shardflake").toString()));
+        Path cache = cache();
         Path directory =
                 cache.resolve("postgres-" + DigestUtils.sha256Hex(archive).substring(0, 16));
         if (!Files.isDirectory(directory)) {
@@ -69,11 +67,22 @@ final class EmbeddedBinaries {
         return new EmbeddedBinaries(directory);
     }
 
+    /** The directory of what is kept, for all JVMs of a user. */
+    static Path cache() {
+        return Path.of(System.getProperty(
+                "shardflake.cache",
+                Path.of(System.getProperty("user.home"), ".cache", "shardflake").toString()));
+    }
+
+    /** The directory of the programs. */
+    Path programs() {
+        return directory.resolve("bin");
+    }
+
     /** The command line of a program, run as a user other than root, which PostgreSQL always refuses. */
     List<String> command(String program, String... arguments) {
         List<String> command = new ArrayList<>();
-        command.add(directory
-                .resolve("bin")
+        command.add(programs()
                 .resolve(SystemUtils.IS_OS_WINDOWS ? program + ".exe" : program)
                 .toString());
         command.addAll(List.of(arguments));

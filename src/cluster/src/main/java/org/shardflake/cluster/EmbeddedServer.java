@@ -230,7 +230,7 @@ class EmbeddedServer extends ClusterServer {
                 .append("'\n");
     }
 
-    private static Optional<ProcessHandle> postmaster(Path data) {
+    static Optional<ProcessHandle> postmaster(Path data) {
         try (var lines = Files.lines(data.resolve("postmaster.pid"))) {
             return lines.findFirst()
                     .map(Long::valueOf)

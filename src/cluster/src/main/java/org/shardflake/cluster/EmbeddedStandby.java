@@ -96,6 +96,12 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
     }
 
     @Override
+    public String uriOfBoth(String database) {
+        String other = "," + primary.host() + ":" + primary.port();
+        return uri(database).replaceFirst("(?=/[^/]*$)", other);
+    }
+
+    @Override
     public void promote() {
         pgCtl("promote", "-w", "-t", "60");
     }

@@ -20,6 +20,7 @@ import java.util.Properties;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 
 /**
@@ -69,11 +70,23 @@ public final class LocalCluster {
      * @throws PostgresClusterException if one does not start; those that did keep running
      */
     public void start(int count) {
+        start(count, created -> {});
+    }
+
+    /**
+     * As {@link #start(int)}.
+     *
+     * @param starting told, before it takes a while, how many servers are to be created
+     */
+    public void start(int count, IntConsumer starting) {
         if (count < 1 || count > MAX_SERVERS) {
             throw new IllegalArgumentException("servers %d is out of range 1..%d".formatted(count, MAX_SERVERS));
         }
         locked(() -> {
             Map<String, Integer> all = readPorts();
+            if (all.size() < count || servers().stream().anyMatch(server -> !server.isRunning())) {
+                starting.accept(Math.max(0, count - all.size()));
+            }
             for (int i = 1; i <= count; i++) {
                 all.computeIfAbsent("db" + i, name -> Ports.free());
             }

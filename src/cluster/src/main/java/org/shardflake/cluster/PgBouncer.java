@@ -4,7 +4,6 @@
  */
 package org.shardflake.cluster;
 
-import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -15,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -43,12 +41,13 @@ public final class PgBouncer implements AutoCloseable {
     }
 
     private static Optional<Path> program() {
-        String path = System.getenv().getOrDefault("PATH", "") + File.pathSeparator + "/usr/sbin";
-        return Pattern.compile(File.pathSeparator, Pattern.LITERAL)
-                .splitAsStream(path)
-                .map(directory -> Path.of(directory, "pgbouncer"))
-                .filter(Files::isExecutable)
-                .findFirst();
+        return Programs.find("pgbouncer").or(() -> Programs.find("pgbouncer", Path.of("/usr/sbin")));
+    }
+
+    /** Whether statements that clients prepare are kept in transaction mode, as from version 1.21 on. */
+    public static boolean keepsPreparedStatements() {
+        String[] version = Programs.version(program().orElseThrow()).split("\\.", -1);
+        return Integer.parseInt(version[0]) > 1 || Integer.parseInt(version[1]) >= 21;
     }
 
     /** Starts one before all databases of a server, for its superuser. */
@@ -100,6 +99,9 @@ public final class PgBouncer implements AutoCloseable {
         all.put("auth_type", "trust");
         all.put("auth_file", users.toString());
         all.put("pool_mode", "transaction");
+        if (keepsPreparedStatements()) {
+            all.put("max_prepared_statements", "200");
+        }
         all.putAll(settings);
         return "[databases]\n* = host=%s port=%d\n[pgbouncer]\n".formatted(behind.host(), behind.port())
                 + all.entrySet().stream()

@@ -116,8 +116,8 @@ public final class PostgresCluster implements AutoCloseable {
         return EmbeddedBackup.take(embedded);
     }
 
-    /** Starts servers until there are {@code size}; if one fails, removes those it started. */
-    synchronized void grow(int size) {
+    /** Starts more servers until there are {@code size}. If one fails, those that this call has started are removed. */
+    public synchronized void grow(int size) {
         if (closed) {
             throw new PostgresClusterException("the cluster has been closed");
         }

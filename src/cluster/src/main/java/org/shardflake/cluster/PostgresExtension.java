@@ -87,7 +87,8 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
     }
 
     /**
-     * Restores the databases to this saved state, whatever has been done to them and even if still in use.
+     * Restores the databases to this saved state, whatever has been done to them and even if still in use. A database
+     * in which nothing was written since stays as it is, without its connections.
      *
      * @return false if there is no such state; the databases are then unchanged
      */
@@ -96,7 +97,13 @@ public final class PostgresExtension implements BeforeAllCallback, AfterAllCallb
         if (copy == null) {
             return false;
         }
-        TestDatabase.replaceAll(databases, copy);
+        List<TestDatabase> touched = new ArrayList<>();
+        for (TestDatabase database : databases) {
+            if (!database.isStill(copy)) {
+                touched.add(database);
+            }
+        }
+        TestDatabase.replaceAll(touched, copy);
         return true;
     }
 

@@ -23,4 +23,7 @@ public interface PostgresStandby extends PostgresServer {
 
     /** Promotes the standby, as a failover does; returns when it accepts writes. Its primary is left unchanged. */
     void promote();
+
+    /** The libpq URI of a database that names both hosts, this one first, as people do who have a standby. */
+    String uriOfBoth(String database);
 }

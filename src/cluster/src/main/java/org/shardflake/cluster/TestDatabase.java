@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The database that a {@link PostgresExtension} made for a test class on one server, and drops after it.
@@ -23,6 +24,8 @@ public final class TestDatabase {
     private final PostgresServer server;
     private final String name;
     private final Optional<ManagedRole> role = SystemProperties.role();
+    private @Nullable String copied;
+    private long copiedAt;
 
     private TestDatabase(PostgresServer server, String name) {
         this.server = server;
@@ -83,6 +86,11 @@ public final class TestDatabase {
         return name + " on " + server;
     }
 
+    /** A database that is there already, such as that of a standby. */
+    public static TestDatabase existing(PostgresServer server, String name) {
+        return new TestDatabase(server, name);
+    }
+
     static TestDatabase create(PostgresServer server, String name) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
@@ -104,14 +112,41 @@ public final class TestDatabase {
         }
     }
 
-    /** Copies the database to another name on the same server; nobody may be connected to it meanwhile. */
+    /** Copies the database to another name on the same server; ends the connections to it. */
     void copyTo(String copy) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
-            statement.execute("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
-                    + " WHERE backend_type = 'client backend' AND datname = '" + name + "'");
+            endSessions(statement);
             statement.execute("CREATE DATABASE \"" + copy + "\" TEMPLATE \"" + name + "\"");
         }
+    }
+
+    /** Ends the connections to the database; whether it is a copy of this one to which nothing was written since. */
+    boolean isStill(String original) throws SQLException {
+        if (!original.equals(copied)) {
+            return false;
+        }
+        if (server.canRestart()) {
+            server.start();
+        }
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            endSessions(statement);
+            return nextTransaction(statement) == copiedAt
+                    && strings(statement, "SELECT slot_name FROM pg_replication_slots WHERE database = '" + name + "'")
+                            .isEmpty();
+        }
+    }
+
+    private void endSessions(Statement statement) throws SQLException {
+        statement.execute("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
+                + " WHERE backend_type = 'client backend' AND datname = '" + name + "'");
+    }
+
+    /** The id that the server's next transaction gets if it writes; one that only reads gets none. */
+    private static long nextTransaction(Statement statement) throws SQLException {
+        return Long.parseLong(strings(statement, "SELECT pg_snapshot_xmax(pg_current_snapshot())")
+                .get(0));
     }
 
     /** Replaces databases that may replicate to each other by copies of {@code original} on their servers. */
@@ -121,8 +156,10 @@ public final class TestDatabase {
             try (Connection connection = database.server.connect();
                     Statement statement = connection.createStatement()) {
                 statement.execute("CREATE DATABASE \"" + database.name + "\" TEMPLATE \"" + original + "\"");
+                database.giveToRole();
+                database.copied = original;
+                database.copiedAt = nextTransaction(statement);
             }
-            database.giveToRole();
         }
     }
 

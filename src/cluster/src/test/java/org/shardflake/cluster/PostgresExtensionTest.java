@@ -133,16 +133,49 @@ class PostgresExtensionTest {
             postgres.save("two rows");
 
             assertThat(postgres.restore("one row")).isTrue();
-            assertThat(rows()).containsExactly(1, 1);
+            assertThat(rows()).containsExactly(1L, 1L);
             insert();
             insert();
             assertThat(postgres.restore("two rows")).isTrue();
-            assertThat(rows()).containsExactly(2, 2);
+            assertThat(rows()).containsExactly(2L, 2L);
 
             Connection left = postgres.database(0).connect();
             assertThat(postgres.restore("one row")).isTrue();
-            assertThat(rows()).containsExactly(1, 1);
+            assertThat(rows()).containsExactly(1L, 1L);
             assertThatThrownBy(() -> execute(left, "SELECT FROM counted")).isInstanceOf(SQLException.class);
+        }
+
+        /** By the ids of the databases: one that was made anew has another. */
+        @Test
+        void leavesADatabaseAsItIsIfNothingWasWritten() throws SQLException {
+            List<Long> rows = rows();
+            postgres.save("first");
+            postgres.restore("first");
+            List<Long> before = oids();
+            Connection left = postgres.database(0).connect();
+            execute(left, "BEGIN; SELECT FROM counted");
+
+            postgres.restore("first");
+            assertThat(oids()).isEqualTo(before);
+            assertThatThrownBy(() -> execute(left, "SELECT FROM counted")).isInstanceOf(SQLException.class);
+
+            try (Connection connection = postgres.database(1).connect()) {
+                execute(connection, "INSERT INTO counted VALUES (1)");
+            }
+            postgres.restore("first");
+            assertThat(oids().get(0)).isEqualTo(before.get(0));
+            assertThat(oids().get(1)).isNotEqualTo(before.get(1));
+            assertThat(rows()).isEqualTo(rows);
+
+            try (Connection connection = postgres.database(0).connect()) {
+                execute(connection, "SELECT pg_create_logical_replication_slot('left', 'pgoutput')");
+            }
+            postgres.restore("first");
+            assertThat(oids().get(0)).isNotEqualTo(before.get(0));
+        }
+
+        private static List<Long> oids() throws SQLException {
+            return numbers("SELECT oid FROM pg_database WHERE datname = current_database()");
         }
 
         private static void insert() throws SQLException {
@@ -153,17 +186,21 @@ class PostgresExtensionTest {
             }
         }
 
-        private static List<Integer> rows() throws SQLException {
-            List<Integer> rows = new ArrayList<>();
+        private static List<Long> rows() throws SQLException {
+            return numbers("SELECT count(*) FROM counted");
+        }
+
+        private static List<Long> numbers(String query) throws SQLException {
+            List<Long> numbers = new ArrayList<>();
             for (int server = 0; server < 2; server++) {
                 try (Connection connection = postgres.database(server).connect();
                         Statement statement = connection.createStatement();
-                        ResultSet row = statement.executeQuery("SELECT count(*) FROM counted")) {
+                        ResultSet row = statement.executeQuery(query)) {
                     row.next();
-                    rows.add(row.getInt(1));
+                    numbers.add(row.getLong(1));
                 }
             }
-            return rows;
+            return numbers;
         }
     }
 

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeId;
 
 /**
- * {@link ShardflakeId} in JSON: a string of its decimal number, also as the key of a map.
+ * {@link ShardflakeId} in JSON by Jackson 2: a string of its decimal number, also as the key of a map.
  *
  * <pre>{@code
  * ObjectMapper mapper = JsonMapper.builder().addModule(new ShardflakeModule()).build();
@@ -77,8 +77,6 @@ public final class ShardflakeModule extends SimpleModule {
         @Serial
         private static final long serialVersionUID = 1L;
 
-        private static final BigInteger MAX_EXACT = BigInteger.ONE.shiftLeft(53).subtract(BigInteger.ONE);
-
         IdDeserializer() {
             super(ShardflakeId.class);
         }
@@ -92,18 +90,17 @@ public final class ShardflakeModule extends SimpleModule {
                 return exact(json.getBigIntegerValue(), context);
             }
             if (json.hasToken(JsonToken.VALUE_NUMBER_FLOAT)) {
-                return (ShardflakeId) context.handleWeirdStringValue(
-                        handledType(), json.getText(), "an id is a whole number, in a string");
+                return (ShardflakeId)
+                        context.handleWeirdStringValue(handledType(), json.getText(), IdNumbers.NOT_WHOLE);
             }
             return (ShardflakeId) context.handleUnexpectedToken(handledType(), json);
         }
 
         private @Nullable ShardflakeId exact(BigInteger number, DeserializationContext context) throws IOException {
-            if (number.abs().compareTo(MAX_EXACT) <= 0) {
+            if (IdNumbers.isExact(number)) {
                 return ShardflakeId.of(number.longValue());
             }
-            return (ShardflakeId) context.handleWeirdNumberValue(
-                    handledType(), number, "beyond 2^53 a number may have been rounded: send the id as a string");
+            return (ShardflakeId) context.handleWeirdNumberValue(handledType(), number, IdNumbers.ROUNDED);
         }
 
         private @Nullable ShardflakeId parse(String text, DeserializationContext context) throws IOException {

@@ -4,8 +4,8 @@
  */
 
 /**
- * Ids in JSON, as strings: register an {@link org.shardflake.jackson.ShardflakeModule} with Jackson 2's mapper. Needs
- * {@code com.fasterxml.jackson.core:jackson-databind}.
+ * Ids in JSON, as strings: register a {@link org.shardflake.jackson.ShardflakeJacksonModule} with Jackson 3's mapper, or a
+ * {@link org.shardflake.jackson.ShardflakeModule} with Jackson 2's. Needs {@code jackson-databind} of either.
  */
 @NullMarked
 package org.shardflake.jackson;

@@ -7,12 +7,14 @@ package org.shardflake.compare;
 import java.sql.Array;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
@@ -20,11 +22,10 @@ import org.shardflake.jdbc.Sql;
  * The rows of one table, as hashes of their text: equal on every server and every version of PostgreSQL.
  *
  * @param name the table, with its schema
- * @param columns a row expression of all columns
  * @param key a row expression of the columns that identify a row
- * @param hash SQL for the hash of a text
+ * @param hash SQL for the hash of a row, in which each column's value counts together with the row's others
  */
-public record Rows(String name, String columns, String key, String hash) {
+public record Rows(String name, String key, String hash) {
 
     /** Settings that affect the text of a value. */
     public static final String SETTINGS =
@@ -38,31 +39,20 @@ public record Rows(String name, String columns, String key, String hash) {
     /** The first version that has the quick hash. */
     private static final int QUICK_SINCE = 14;
 
-    /** Three times as fast, but not guaranteed to be the same on all versions and machines. */
-    private static final String QUICK = "hash_record_extended(%s, 0)";
-
-    private static final String PROBE = "SELECT "
-            + QUICK.formatted(
-                    "ROW(17, 17::bigint, 'shardflake'::text COLLATE \"C\", '2025-01-01 UTC'::timestamptz, gen)")
-            + " FROM (VALUES ('00000000-0000-0000-0000-000000000007'::uuid)) v (gen)";
-
-    /** Types whose values are hashed as they are; values of other types may be equal yet differ, such as 1.0 and 1.00. */
-    private static final String EXACT = "'{int2,int4,int8,bool,uuid,date,timestamp,timestamptz,bytea}'::regtype[]";
-
     private static final String BUCKET = "('x' || left(md5((%s)::text), 3))::bit(12)::integer";
 
     private static final String COLUMNS = """
-            SELECT format('ROW(%s)', string_agg(
-                       CASE WHEN a.atttypid = ANY (EXACT) THEN quote_ident(a.attname)
-                            WHEN a.atttypid = ANY ('{text,varchar}'::regtype[]) THEN format('%I COLLATE "C"', a.attname)
-                            ELSE format('%I::text COLLATE "C"', a.attname) END, ', ' ORDER BY a.attname)),
-                   format('ROW(%s)', string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname) FILTER (WHERE a.attnum = ANY (
+            SELECT quote_ident(a.attname), a.atttypid::regtype::text,
+                   a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
+                        WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
+                   a.attnum = ANY (
                        (SELECT i.indkey FROM pg_index i WHERE i.indrelid = a.attrelid AND (i.indisreplident OR i.indisprimary)
-                         ORDER BY i.indisreplident DESC LIMIT 1)::int2[])))
+                         ORDER BY i.indisreplident DESC LIMIT 1)::int2[])
               FROM pg_attribute a
              WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped
                AND a.attname = ANY (COALESCE(?::text[]::name[], ARRAY[a.attname]))
-            """.replace("EXACT", EXACT);
+             ORDER BY a.attname
+            """;
 
     /**
      * Count and sum of the hashes of some rows.
@@ -84,30 +74,43 @@ public record Rows(String name, String columns, String key, String hash) {
      */
     public static Rows of(List<Connection> connections, String table, @Nullable Collection<String> columns)
             throws SQLException {
-        String hash = commonHash(connections);
         Connection first = connections.get(0);
         Array names = columns == null ? null : first.createArrayOf("text", columns.toArray());
-        return Sql.list(first, COLUMNS, row -> new Rows(table, row.getString(1), row.getString(2), hash), table, names)
-                .get(0);
+        List<String> key = new ArrayList<>();
+        List<HashedColumn> all = Sql.list(
+                first,
+                COLUMNS,
+                row -> {
+                    if (row.getBoolean(4)) {
+                        key.add(row.getString(1));
+                    }
+                    return new HashedColumn(row.getString(1), row.getString(2), row.getBoolean(3));
+                },
+                table,
+                names);
+        return new Rows(table, "ROW(%s)".formatted(String.join(", ", key)), hash(connections, all));
     }
 
-    private static String commonHash(List<Connection> connections) throws SQLException {
+    /** The quick one is not guaranteed to be the same on all versions and machines. */
+    private static String hash(List<Connection> connections, List<HashedColumn> columns) throws SQLException {
+        String row =
+                "ROW(%s)".formatted(columns.stream().map(HashedColumn::value).collect(Collectors.joining(", ")));
         Set<String> encodings = new HashSet<>();
         Set<Long> probes = new HashSet<>();
         for (Connection connection : connections) {
             encodings.add(Sql.text(connection, "SHOW server_encoding"));
             boolean hasQuick = connection.getMetaData().getDatabaseMajorVersion() >= QUICK_SINCE;
-            probes.add(hasQuick ? Sql.number(connection, PROBE) : connections.indexOf(connection));
+            probes.add(hasQuick ? Sql.number(connection, HashedColumn.PROBE) : connections.indexOf(connection));
         }
         if (encodings.size() > 1) {
-            return MD5_OF_UTF8;
+            return MD5_OF_UTF8.formatted(row);
         }
-        return probes.size() == 1 ? QUICK : MD5;
+        return probes.size() == 1 ? HashedColumn.ofRow(columns) : MD5.formatted(row);
     }
 
     /** Covers all rows, in any order. */
     public Digest digest(Connection connection) throws SQLException {
-        String sql = "SELECT count(*), COALESCE(sum(%s), 0) FROM %s".formatted(hash.formatted(columns), name);
+        String sql = "SELECT count(*), COALESCE(sum(%s), 0) FROM %s".formatted(hash, name);
         return Sql.list(connection, sql, row -> new Digest(row.getLong(1), row.getString(2)))
                 .get(0);
     }
@@ -118,13 +121,12 @@ public record Rows(String name, String columns, String key, String hash) {
      * @param part SQL for an integer that identifies the part of a row
      */
     public String digestsBy(String part, String table) {
-        return "SELECT %s, count(*), COALESCE(sum(%s), 0) FROM %s".formatted(part, hash.formatted(columns), table);
+        return "SELECT %s, count(*), COALESCE(sum(%s), 0) FROM %s".formatted(part, hash, table);
     }
 
     /** Covers the rows whose key falls into each of 4096 buckets. */
     public Map<Integer, Digest> bucketDigests(Connection connection) throws SQLException {
-        String sql = "SELECT %s, count(*), sum(%s) FROM %s GROUP BY 1"
-                .formatted(BUCKET.formatted(key), hash.formatted(columns), name);
+        String sql = "SELECT %s, count(*), sum(%s) FROM %s GROUP BY 1".formatted(BUCKET.formatted(key), hash, name);
         Map<Integer, Digest> digests = new HashMap<>();
         Sql.list(connection, sql, row -> digests.put(row.getInt(1), new Digest(row.getLong(2), row.getString(3))));
         return digests;
@@ -141,8 +143,7 @@ public record Rows(String name, String columns, String key, String hash) {
     }
 
     private Map<String, Long> hashes(Connection connection, String which, Object wanted) throws SQLException {
-        String sql =
-                "SELECT (%s)::text, %s FROM %s WHERE %s = ANY (?)".formatted(key, hash.formatted(columns), name, which);
+        String sql = "SELECT (%s)::text, %s FROM %s WHERE %s = ANY (?)".formatted(key, hash, name, which);
         Map<String, Long> hashes = new HashMap<>();
         Sql.list(connection, sql, row -> hashes.put(row.getString(1), row.getLong(2)), wanted);
         return hashes;

@@ -74,4 +74,20 @@ public record DeploySettings(
                 allowed,
                 checks);
     }
+
+    /** A copy of these settings with other checks of rows, for example {@code new RowChecks(true, "uid", 2000)}. */
+    public DeploySettings withChecks(RowChecks wanted) {
+        return new DeploySettings(
+                searchPath,
+                contexts,
+                labels,
+                parameters,
+                lockTimeout,
+                statementTimeout,
+                tries,
+                connections,
+                stopAtFailure,
+                allowPublic,
+                wanted);
+    }
 }

@@ -9,6 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import org.shardflake.jdbc.Sql;
 
 /**
  * The SQL of every changeset deployed to a server's shards, in {@code shardflake_deploy.changeset}, so that a shard can be recreated
@@ -28,6 +29,12 @@ final class DeployedSql {
                         PRIMARY KEY (filename, id, author, md5sum))
                     """.formatted(TABLE));
         }
+    }
+
+    /** Whether shards of a server have, or were about to get, a changeset of a file. */
+    static boolean knows(Connection connection, String file) throws SQLException {
+        return Sql.isTrue(connection, "SELECT to_regclass('%s') IS NOT NULL".formatted(TABLE))
+                && Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM %s WHERE filename = ?)".formatted(TABLE), file);
     }
 
     /** Records changesets, before any shard has them. */

@@ -5,14 +5,18 @@
 package org.shardflake.deploy;
 
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -37,50 +41,113 @@ public final class SchemaDeployer implements AutoCloseable {
     private final ShardChangelog changelog;
     private final DeploySettings settings;
     private final List<ShardChangeSet> changeSets;
+    /** With those of {@link OwnTables}, which shards get after the application's. */
+    private final List<ShardChangeSet> allChangeSets;
+
     private final List<ServerDeployment> deployments = new ArrayList<>();
 
-    private SchemaDeployer(ShardChangelog changelog, DeploySettings settings) {
+    private SchemaDeployer(ShardChangelog changelog, DeploySettings settings, Set<OwnTables> own) {
         this.changelog = changelog;
         this.settings = settings;
         this.changeSets = changelog.read();
+        this.allChangeSets = new ArrayList<>(changeSets);
+        for (OwnTables tables : own) {
+            try (ShardChangelog its = ShardChangelog.of(tables)) {
+                allChangeSets.addAll(its.read());
+            }
+        }
     }
 
     /**
      * Reads the changelog, connects to the servers, and determines what every shard needs. Changes nothing.
      *
-     * @throws DeployException if that is not possible, or a changeset was edited after a shard had it
+     * @throws DeployException if that is not possible, or a changeset was edited, or its file renamed, after a shard had it
      */
     public static SchemaDeployer prepare(
             Path changelog, List<DeployTarget> targets, IdLayout layout, DeploySettings settings)
             throws InterruptedException {
-        return Sql.translating(() -> connect(changelog, targets, layout, settings));
+        return Sql.translating(() -> {
+            Set<OwnTables> own = EnumSet.noneOf(OwnTables.class);
+            for (DeployTarget target : targets) {
+                own.addAll(Sql.with(target.connect(), SchemaDeployer::used));
+            }
+            return connected(
+                    new SchemaDeployer(ShardChangelog.open(changelog, settings), settings, own), targets, layout);
+        });
     }
 
-    private static SchemaDeployer connect(
-            Path changelog, List<DeployTarget> targets, IdLayout layout, DeploySettings settings)
+    private static Set<OwnTables> used(Connection connection) throws SQLException {
+        Set<OwnTables> used = EnumSet.noneOf(OwnTables.class);
+        for (OwnTables tables : OwnTables.values()) {
+            if (DeployedSql.knows(connection, tables.history())) {
+                used.add(tables);
+            }
+        }
+        return used;
+    }
+
+    /**
+     * Like {@link #prepare}, for tables of Shardflake's own alone.
+     *
+     * @throws DeployRefusedException if a shard has not been created
+     */
+    public static SchemaDeployer prepare(
+            OwnTables tables, List<DeployTarget> targets, IdLayout layout, DeploySettings settings)
+            throws InterruptedException {
+        return Sql.translating(() -> {
+            SchemaDeployer deployer =
+                    connected(new SchemaDeployer(ShardChangelog.of(tables), settings, Set.of()), targets, layout);
+            for (ServerDeployment deployment : deployer.deployments) {
+                if (!deployment.missing().isEmpty()) {
+                    deployer.close();
+                    throw new DeployRefusedException(
+                            "shards %s have not been deployed to %s yet. No shard was changed: deploy your changelog with shardflake schema deploy first"
+                                    .formatted(
+                                            deployment.missing(),
+                                            deployment.target().server()));
+                }
+            }
+            return deployer;
+        });
+    }
+
+    private static SchemaDeployer connected(SchemaDeployer deployer, List<DeployTarget> targets, IdLayout layout)
             throws SQLException, InterruptedException {
-        SchemaDeployer deployer = new SchemaDeployer(ShardChangelog.open(changelog, settings), settings);
+        // Those of the other servers, too, when one refuses: they hold locks.
+        Queue<ServerDeployment> opened = new ConcurrentLinkedQueue<>();
+        AtomicBoolean isGivenUp = new AtomicBoolean();
         try {
             deployer.deployments.addAll(inParallel(targets.stream()
-                    .<Callable<ServerDeployment>>map(
-                            target -> () -> ServerDeployment.prepare(target, layout, deployer.changeSets, settings))
+                    .<Callable<ServerDeployment>>map(target -> () -> {
+                        ServerDeployment deployment =
+                                ServerDeployment.prepare(target, layout, deployer.allChangeSets, deployer.settings);
+                        opened.add(deployment);
+                        if (isGivenUp.get()) { // Interrupted; this server answered afterwards.
+                            deployment.close();
+                        }
+                        return deployment;
+                    })
                     .toList()));
-            deployer.checkUnedited();
+            deployer.requireNoRefusal();
             return deployer;
         } catch (SQLException | InterruptedException | RuntimeException e) {
+            isGivenUp.set(true);
+            opened.forEach(ServerDeployment::close);
             deployer.close();
             throw e;
         }
     }
 
-    private void checkUnedited() {
-        List<String> edited = deployments.stream()
-                .flatMap(deployment -> deployment.edited().stream())
+    private void requireNoRefusal() {
+        List<ServerDeployment.Refusal> refusals = deployments.stream()
+                .flatMap(deployment -> deployment.refusals().stream())
                 .toList();
-        if (!edited.isEmpty()) {
-            throw new DeployRefusedException("%s%s. Write a new changeset instead, or undo the edit"
+        if (!refusals.isEmpty()) {
+            throw new DeployRefusedException("%s%s. %s"
                     .formatted(
-                            edited.get(0), edited.size() == 1 ? "" : " (and %,d more)".formatted(edited.size() - 1)));
+                            refusals.get(0).why(),
+                            refusals.size() == 1 ? "" : " (and %,d more)".formatted(refusals.size() - 1),
+                            refusals.get(0).advice()));
         }
     }
 
@@ -111,7 +178,7 @@ public final class SchemaDeployer implements AutoCloseable {
                 .flatMap(plan -> plan.steps().stream())
                 .map(ShardPlan.Step::changeSet)
                 .collect(Collectors.toSet());
-        changeSets.stream().filter(pending::contains).forEach(changeSet -> {
+        allChangeSets.stream().filter(pending::contains).forEach(changeSet -> {
             check(changeSet, changeSet.sql());
             check(changeSet, changeSet.rollbackSql().orElse(List.of()));
         });
@@ -178,7 +245,7 @@ public final class SchemaDeployer implements AutoCloseable {
         String id = now.substring(now.length() - 10);
         inParallel(deployments.stream()
                 .<Callable<Boolean>>map(deployment -> () -> {
-                    deployment.begin(changeSets, id);
+                    deployment.begin(allChangeSets, id);
                     return true;
                 })
                 .toList());
@@ -222,14 +289,14 @@ public final class SchemaDeployer implements AutoCloseable {
 
     /** Whether a changeset is known to be deployable, since some shard has had it. */
     private boolean isDeployed(String key) {
-        return changeSets.stream()
+        return allChangeSets.stream()
                 .filter(changeSet -> changeSet.key().equals(key))
                 .anyMatch(changeSet -> deployments.stream().anyMatch(deployment -> deployment.hasHad(changeSet)));
     }
 
     private ChangelogFailedException failed(ShardFailure failure, String butOne) {
         int position = Math.max(0, failure.position() - 1);
-        String what = changeSets.stream()
+        String what = allChangeSets.stream()
                 .filter(changeSet -> changeSet.key().equals(failure.changeSet()))
                 .findFirst()
                 .map(changeSet -> "changeset %s (%s)"

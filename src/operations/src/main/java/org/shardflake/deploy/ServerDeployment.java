@@ -19,6 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
@@ -40,11 +41,18 @@ final class ServerDeployment implements AutoCloseable {
     private final List<ShardPlan> tried = new ArrayList<>();
     private final Collection<ShardFailure> failures = new ArrayList<>();
     private final List<ShardPlan> plans = new ArrayList<>();
-    private final List<String> edited = new ArrayList<>();
+    private final List<Refusal> refusals = new ArrayList<>();
     private final List<Integer> gone = new ArrayList<>();
     private Map<Integer, Map<String, @Nullable String>> history = Map.of();
     private int lastOrder;
     private String deployment = "";
+
+    static final String EDITED = "Write a new changeset instead, or undo the edit";
+    static final String SAME =
+            "If it is the same, name the directory in which its file had that name with --search-path, or give the file that logicalFilePath";
+
+    /** Why a changeset cannot be deployed to a shard, and what to do. */
+    record Refusal(String why, String advice) {}
 
     private ServerDeployment(DeployTarget target, IdLayout layout, DeploySettings settings, Connection control) {
         this.target = target;
@@ -101,6 +109,7 @@ final class ServerDeployment implements AutoCloseable {
             history = ShardHistory.read(control);
             lastOrder = ShardHistory.lastOrder(control);
         }
+        Set<String> keys = changeSets.stream().map(ShardChangeSet::key).collect(Collectors.toSet());
         Set<Integer> present = presentShards();
         target.shards().stream().forEach(shard -> {
             List<Step> steps = new ArrayList<>();
@@ -113,24 +122,45 @@ final class ServerDeployment implements AutoCloseable {
                 ShardChangeSet changeSet = changeSets.get(i);
                 if (!had.containsKey(changeSet.key())) {
                     steps.add(new Step(changeSet, i + 1, false));
+                    renamed(changeSet, had, keys)
+                            .ifPresent(before -> refusals.add(new Refusal(
+                                    "shard %d on server %s has had changeset %s as %s"
+                                            .formatted(shard, target.server(), changeSet.key(), before),
+                                    SAME)));
                 } else if (changeSet.runAlways() || (changeSet.runOnChange() && isEdited(changeSet, had))) {
                     steps.add(new Step(changeSet, i + 1, true));
                 } else if (isEdited(changeSet, had)) {
-                    edited.add(
+                    refusals.add(new Refusal(
                             "changeset %s was edited after shard %d on server %s had it: its checksum was %s, now it is %s"
                                     .formatted(
                                             changeSet.key(),
                                             shard,
                                             target.server(),
                                             had.get(changeSet.key()),
-                                            changeSet.checksum()));
+                                            changeSet.checksum()),
+                            EDITED));
                 }
             }
             plans.add(new ShardPlan(shard, !isPresent, steps));
         });
     }
 
-    private static boolean isEdited(ShardChangeSet changeSet, Map<String, @Nullable String> had) {
+    /**
+     * The name under which a shard has had a changeset of this id, author and content, if no file of the changelog has that
+     * name: to deploy it once more would fail, or do twice what should be done once.
+     */
+    static Optional<String> renamed(ShardChangeSet changeSet, Map<String, @Nullable String> had, Set<String> keys) {
+        String end = "::" + changeSet.id() + "::" + changeSet.author();
+        return had.entrySet().stream()
+                .filter(before -> before.getKey().endsWith(end)
+                        && changeSet.checksum().equals(before.getValue())
+                        && !keys.contains(before.getKey()))
+                .map(Map.Entry::getKey)
+                .findFirst();
+    }
+
+    /** Whether a changeset is another than a server had under this name. */
+    static boolean isEdited(ShardChangeSet changeSet, Map<String, @Nullable String> had) {
         String before = had.get(changeSet.key());
         // Checksums of another version of Liquibase's formula (the part before the colon) cannot be compared.
         int version = changeSet.checksum().indexOf(':') + 1;
@@ -151,9 +181,9 @@ final class ServerDeployment implements AutoCloseable {
         return present;
     }
 
-    /** Messages about changesets that were edited after deployment. */
-    List<String> edited() {
-        return edited;
+    /** Changesets that were edited, or whose file was renamed, after deployment. */
+    List<Refusal> refusals() {
+        return refusals;
     }
 
     /** The shards that are not on this server and will be created. */

@@ -35,6 +35,7 @@ import liquibase.database.OfflineConnection;
 import liquibase.database.core.PostgresDatabase;
 import liquibase.exception.RollbackImpossibleException;
 import liquibase.parser.ChangeLogParserFactory;
+import liquibase.resource.ClassLoaderResourceAccessor;
 import liquibase.resource.DirectoryResourceAccessor;
 import liquibase.resource.ResourceAccessor;
 import liquibase.sql.Sql;
@@ -74,6 +75,14 @@ final class ShardChangelog implements AutoCloseable {
         } catch (IOException e) {
             throw new DeployException("cannot read directory %s: %s".formatted(directory, e.getMessage()), e);
         }
+    }
+
+    /** The changelog of tables that Shardflake itself has in each shard. */
+    static ShardChangelog of(OwnTables tables) {
+        return new ShardChangelog(
+                DeploySettings.defaults(Path.of("")),
+                new ClassLoaderResourceAccessor(ShardChangelog.class.getClassLoader()),
+                tables.file());
     }
 
     /**

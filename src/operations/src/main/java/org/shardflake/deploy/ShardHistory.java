@@ -113,13 +113,17 @@ final class ShardHistory {
      * @param how {@code EXECUTED}, {@code RERAN} or {@code MARK_RAN}
      */
     static String recordSql(int shard, ShardChangeSet changeSet, String how, int order, String deployment) {
-        return (how.equals("EXECUTED") ? "" : forgetSql(shard, changeSet) + ";\n")
+        return recordSql(Sharding.schema(shard), changeSet, how, order, deployment);
+    }
+
+    static String recordSql(String schema, ShardChangeSet changeSet, String how, int order, String deployment) {
+        return (how.equals("EXECUTED") ? "" : forgetSql(schema, changeSet) + ";\n")
                 + "INSERT INTO %s (id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, liquibase, deployment_id) VALUES (%s, %s, %s, localtimestamp, %d, %s, %s, %s, '', %s, %s)"
                         .formatted(
                                 TABLE,
                                 quote(changeSet.id()),
                                 quote(changeSet.author()),
-                                quote(file(shard, changeSet)),
+                                quote(file(schema, changeSet)),
                                 order,
                                 quote(how),
                                 quote(changeSet.checksum()),
@@ -130,12 +134,16 @@ final class ShardHistory {
 
     /** SQL that removes the line of a changeset undone on a shard. */
     static String forgetSql(int shard, ShardChangeSet changeSet) {
-        return "DELETE FROM %s WHERE id = %s AND author = %s AND filename = %s"
-                .formatted(TABLE, quote(changeSet.id()), quote(changeSet.author()), quote(file(shard, changeSet)));
+        return forgetSql(Sharding.schema(shard), changeSet);
     }
 
-    private static String file(int shard, ShardChangeSet changeSet) {
-        return Sharding.schema(shard) + "/" + changeSet.path();
+    private static String forgetSql(String schema, ShardChangeSet changeSet) {
+        return "DELETE FROM %s WHERE id = %s AND author = %s AND filename = %s"
+                .formatted(TABLE, quote(changeSet.id()), quote(changeSet.author()), quote(file(schema, changeSet)));
+    }
+
+    private static String file(String schema, ShardChangeSet changeSet) {
+        return schema + "/" + changeSet.path();
     }
 
     private static String quote(String text) {

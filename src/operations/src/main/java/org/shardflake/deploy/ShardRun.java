@@ -30,6 +30,9 @@ import org.shardflake.deploy.ShardPlan.Step;
  */
 final class ShardRun {
 
+    /** By this a changeset knows that the shard is new, also as the target of a move, where its rows come afterwards. */
+    static final String CREATING = "SET LOCAL shardflake.creating = on";
+
     /** Conflicts with other sessions: lock timeout, deadlock. */
     private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
 
@@ -189,6 +192,7 @@ final class ShardRun {
     }
 
     private static void create(Statements statements, int shard) throws SQLException {
+        statements.add(CREATING);
         statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
         statements.add(ShardSchemaCopy.forgetSql(shard)); // of a schema that was not dropped by drop_shard
     }

@@ -164,6 +164,7 @@ public final class ShardSchemaCopy {
             statements.add("SELECT shardflake.create_shard(%d)".formatted(shard.number()));
         }
         statements.add("SET LOCAL synchronous_commit = off");
+        statements.add(ShardRun.CREATING);
         statements.addAll(uidColumn());
         for (NewShard shard : shards) {
             String schema = Sharding.schema(shard.number());

@@ -29,23 +29,31 @@ final class ApplicationUrlFindings {
         knowledge.facts().forEach((server, facts) -> {
             ServerUrl url = urls.get(server);
             if (url != null) {
-                find(server, facts.identity(), url).ifPresent(findings::add);
+                find(server, facts, url).ifPresent(findings::add);
             }
         });
         return findings;
     }
 
     /** Reads only, so a pooler will do. */
-    private static Optional<Finding> find(String server, String identity, ServerUrl url) {
+    private static Optional<Finding> find(String server, ServerFacts facts, ServerUrl url) {
         try (Connection connection = url.toRead(() -> {}).connect("shardflake doctor")) {
-            return ServerFacts.identity(connection).equals(identity)
-                    ? Optional.empty()
-                    : Optional.of(Finding.of(
-                            PROBLEM,
-                            server,
-                            CHECK,
-                            "has %s as its URL for applications, which leads to another database".formatted(url),
-                            "shardflake server change %s --application-url URL".formatted(server)));
+            boolean isCopy = ServerFacts.identity(connection).equals(facts.identity());
+            if (isCopy
+                    && (ServerFacts.started(connection).equals(facts.started()) || ServerUrl.isStandby(connection))) {
+                return Optional.empty();
+            }
+            return Optional.of(Finding.of(
+                    PROBLEM,
+                    server,
+                    CHECK,
+                    "has %s as its URL for applications, which leads to %s"
+                            .formatted(
+                                    url,
+                                    isCopy
+                                            ? "a copy of its database, as of a server that was split, or one that failed over just now"
+                                            : "another database"),
+                    "shardflake server change %s --application-url URL".formatted(server)));
         } catch (SQLException e) {
             return Optional.of(Finding.of(
                     WARNING,

@@ -25,6 +25,7 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
+import org.shardflake.move.Splitter;
 import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
@@ -85,6 +86,8 @@ public final class Doctor {
             findings.addAll(HostFindings.of(urls));
             findings.addAll(InboundFindings.of(knowledge, access));
             findings.addAll(TableFindings.of(knowledge, access));
+            findings.addAll(ReferenceFindings.of(catalogUrl, urls));
+            findings.addAll(GatewayFindings.of(catalogUrl));
             addCatalogVersion(findings);
             return findings;
         });
@@ -177,6 +180,7 @@ public final class Doctor {
                 catalog.load(),
                 Knowledge.union(movesBefore, movesAfter),
                 Knowledge.following(movesBefore, movesAfter),
+                Splitter.splits(catalogUrl),
                 endedMoves(),
                 facts);
     }

@@ -16,10 +16,20 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** Whether more than one host of a server takes itself for the primary, as an old primary that came back after a failover does. */
+/** What the hosts of a server that fails over have left from when each was the primary. */
 final class HostFindings {
 
     private static final int CONNECT_TIMEOUT_SECONDS = 3;
+
+    /** Slots that a primary had of moves and reference tables, and kept when it became a standby; none that it keeps for its primary. */
+    private static final String STALE_SLOTS = """
+              FROM pg_replication_slots s
+             WHERE pg_is_in_recovery() AND NOT active AND slot_name ~ '^shardflake_(m[0-9]+_[0-9a-f]+_(forward|reverse)|r[0-9]+_[0-9a-f]{6}_[0-9a-f]{8})$'
+               AND NOT COALESCE((to_jsonb(s) ->> 'synced')::boolean, false)
+            """;
+
+    /** @param primary its name and timeline, if it is one */
+    private record Host(String name, int position, Optional<String> primary, List<String> staleSlots) {}
 
     private HostFindings() {}
 
@@ -27,7 +37,9 @@ final class HostFindings {
     static List<Finding> of(Map<String, ServerUrl> urls) {
         List<Finding> findings = new ArrayList<>();
         urls.forEach((server, url) -> {
-            List<String> primaries = primaries(url);
+            List<Host> hosts = hosts(url);
+            List<String> primaries =
+                    hosts.stream().flatMap(host -> host.primary().stream()).toList();
             if (primaries.size() > 1) {
                 findings.add(
                         Finding.of(
@@ -38,39 +50,68 @@ final class HostFindings {
                                         .formatted(String.join(" and ", primaries)),
                                 "stop those with the lower timeline, which were replaced; what was written there since is nowhere else, so look before they are rewound or made anew"));
             }
+            for (Host host : hosts) {
+                if (!host.staleSlots().isEmpty()) {
+                    findings.add(staleSlots(server, url, host));
+                }
+            }
         });
         return findings;
     }
 
-    private static List<String> primaries(ServerUrl url) {
-        PGSimpleDataSource all = url.dataSource();
-        List<String> primaries = new ArrayList<>();
-        for (int host = 0; all.getServerNames().length > 1 && host < all.getServerNames().length; host++) {
-            primary(url, all.getServerNames()[host], all.getPortNumbers()[host]).ifPresent(primaries::add);
-        }
-        return primaries;
+    private static Finding staleSlots(String server, ServerUrl url, Host host) {
+        return Finding.of(
+                        PROBLEM,
+                        server,
+                        "stale-slot",
+                        "standby %s has slots %s from when it was the primary, which keep its write-ahead log, and the primary's slots of that name from it"
+                                .formatted(host.name(), String.join(", ", host.staleSlots())),
+                        "drop them there with pg_drop_replication_slot")
+                .with(() -> {
+                    try (Connection connection = connect(url, host.position())) {
+                        Sql.execute(connection, "SELECT pg_drop_replication_slot(slot_name)" + STALE_SLOTS);
+                    }
+                });
     }
 
-    /** Empty also for a host that does not answer. */
-    private static Optional<String> primary(ServerUrl url, String host, int port) {
-        try (Connection connection = url.toRead(() -> {}).connect("shardflake doctor", source -> {
-            source.setServerNames(new String[] {host});
-            source.setPortNumbers(new int[] {port});
-            source.setTargetServerType("any");
-            source.setConnectTimeout(CONNECT_TIMEOUT_SECONDS);
-        })) {
-            return ServerUrl.isStandby(connection)
+    private static List<Host> hosts(ServerUrl url) {
+        int count = url.dataSource().getServerNames().length;
+        List<Host> hosts = new ArrayList<>();
+        for (int position = 0; count > 1 && position < count; position++) {
+            host(url, position).ifPresent(hosts::add);
+        }
+        return hosts;
+    }
+
+    /** Empty for a host that does not answer. */
+    private static Optional<Host> host(ServerUrl url, int position) {
+        PGSimpleDataSource all = url.dataSource();
+        String name = all.getServerNames()[position] + ":" + all.getPortNumbers()[position];
+        try (Connection connection = connect(url, position)) {
+            Optional<String> primary = ServerUrl.isStandby(connection)
                     ? Optional.empty()
                     : Optional.of(
-                            "%s:%d (timeline %d)"
+                            "%s (timeline %d)"
                                     .formatted(
-                                            host,
-                                            port,
+                                            name,
                                             Sql.number(
                                                     connection,
                                                     "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer")));
+            List<String> staleSlots = Sql.list(
+                    connection, "SELECT slot_name" + STALE_SLOTS + "ORDER BY slot_name", row -> row.getString(1));
+            return Optional.of(new Host(name, position, primary, staleSlots));
         } catch (SQLException e) {
             return Optional.empty();
         }
+    }
+
+    private static Connection connect(ServerUrl url, int position) throws SQLException {
+        PGSimpleDataSource all = url.dataSource();
+        return url.toRead(() -> {}).connect("shardflake doctor", source -> {
+            source.setServerNames(new String[] {all.getServerNames()[position]});
+            source.setPortNumbers(new int[] {all.getPortNumbers()[position]});
+            source.setTargetServerType("any");
+            source.setConnectTimeout(CONNECT_TIMEOUT_SECONDS);
+        });
     }
 }

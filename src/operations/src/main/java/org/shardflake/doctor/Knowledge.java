@@ -16,6 +16,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
+import org.shardflake.move.Split;
 
 /**
  * The state reported by the catalog and the servers. The catalog was read before the servers and again after them, so that changes in
@@ -25,6 +26,7 @@ import org.shardflake.move.MovePhase;
  * @param map the shard map after it
  * @param moves the moves that either reading had
  * @param following the tags of moves that were following at both readings, since the same time
+ * @param splits the servers that were being split by a standby at the later reading
  * @param endedMoves the tags, or their part before the underscore, of moves known to have ended
  * @param facts by server name, for servers that could be read
  */
@@ -33,6 +35,7 @@ record Knowledge(
         ShardMap map,
         List<Move> moves,
         Set<String> following,
+        List<Split> splits,
         Set<String> endedMoves,
         Map<String, ServerFacts> facts) {
 
@@ -107,8 +110,10 @@ record Knowledge(
         return state != null && state.takesWrites();
     }
 
+    /** Also a move that a split is about to begin. */
     boolean hasMove(String tag) {
-        return moves.stream().anyMatch(move -> move.tag().equals(tag));
+        return moves.stream().anyMatch(move -> move.tag().equals(tag))
+                || splits.stream().anyMatch(split -> split.tag().equals(tag));
     }
 
     String owner(int shard) {

@@ -31,6 +31,8 @@ import org.shardflake.move.MoveStatus;
 import org.shardflake.move.Mover;
 import org.shardflake.move.Replication;
 import org.shardflake.move.ShardPhase;
+import org.shardflake.move.Split;
+import org.shardflake.move.SplitPhase;
 import org.shardflake.move.StreamStatus;
 
 /** Finds moves that nobody works on, and remains of ended moves on servers. */
@@ -67,6 +69,7 @@ final class MoveFindings {
         for (Move move : moves.idle(knowledge.moves())) {
             moves.interrupted(move);
         }
+        moves.splits();
         moves.missingParts();
         moves.remnants();
         moves.troubles();
@@ -128,14 +131,7 @@ final class MoveFindings {
 
     private void interrupted(Move move) throws SQLException {
         ShardSet unsettled = unsettled(move);
-        String shards = "--shards %s --to %s".formatted(move.shardSet(), move.target());
-        String command = switch (move.phase()) {
-            case FOLLOWING -> "cutover %d".formatted(move.id());
-            case COMPLETING -> "complete %d".formatted(move.id());
-            case CANCELLING -> "cancel %d".formatted(move.id());
-            case PREPARING, COPYING, CATCHING_UP -> "start " + shards;
-        };
-        String goOn = "go on with shardflake move " + command;
+        String goOn = "go on with shardflake " + move.nextCommand();
         if (!unsettled.isEmpty()) {
             findings.add(Finding.of(
                             PROBLEM,
@@ -157,6 +153,24 @@ final class MoveFindings {
                                     move.phase(),
                                     move.problem().isEmpty() ? "" : ", since: " + move.problem()),
                     goOn));
+        }
+    }
+
+    /** Somebody may be working on it just now, which takes seconds, except for its move. */
+    private void splits() {
+        for (Split split : knowledge.splits()) {
+            if (knowledge.moves().stream().noneMatch(move -> move.id() == split.move())) {
+                findings.add(Finding.of(
+                        WARNING,
+                        split.source(),
+                        "split-open",
+                        "is being split by its standby, which is to be %s; that is %s"
+                                .formatted(split.target(), split.phase()),
+                        "if nobody works on it, run shardflake server split %s again%s"
+                                .formatted(
+                                        split.source(),
+                                        split.phase() == SplitPhase.MOVING ? "" : ", or give it up with --cancel")));
+            }
         }
     }
 

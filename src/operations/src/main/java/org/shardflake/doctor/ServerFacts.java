@@ -22,7 +22,8 @@ import org.shardflake.sql.FunctionLibrary;
  * A server's facts about itself, read at once.
  *
  * @param version its major version
- * @param identity distinguishes databases, whatever their URL
+ * @param identity distinguishes databases, whatever their URL; the same for a copy
+ * @param started when the server was started, which tells a copy from its original, as after the split of a server by its standby
  * @param clockMillis its clock minus ours, in milliseconds
  * @param clockDoubtMillis the possible error of that: the time the query took
  * @param epochMillis the epoch of its ids; negative without the function library
@@ -35,6 +36,7 @@ import org.shardflake.sql.FunctionLibrary;
 record ServerFacts(
         int version,
         String identity,
+        String started,
         long clockMillis,
         long clockDoubtMillis,
         long epochMillis,
@@ -119,22 +121,6 @@ record ServerFacts(
                AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())
             """;
 
-    private static final String IDENTITY = """
-            SELECT system_identifier || '/' || (SELECT oid FROM pg_database WHERE datname = current_database()) FROM pg_control_system()
-            """;
-
-    private static final String SHARDS = """
-            SELECT right(n.nspname, 4)::integer, count(c.oid), count(c.oid) FILTER (WHERE t.oid IS NULL),
-                   count(*) FILTER (WHERE t.fenced), count(*) FILTER (WHERE NOT t.fenced), count(*) FILTER (WHERE t.odd)
-              FROM pg_namespace n
-              LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p')
-              LEFT JOIN LATERAL (
-                   SELECT oid, tgenabled IN ('O', 'A') AND tgargs <> 'down\\000' AS fenced, -- see fence_write
-                          tgenabled = 'D' AND tgnargs = 0 OR tgenabled <> 'D' AND tgargs = 'down\\000' AS odd
-                     FROM pg_trigger WHERE tgrelid = c.oid AND tgfoid = to_regproc('shardflake.fence_write')) t ON true
-             WHERE n.nspname ~ '^shard_[0-9]{4}$' GROUP BY n.nspname
-            """;
-
     /**
      * Id sequences are recognized by their bounds, and count in ticks of 1024 per millisecond; a fence subtracts 2^50. Reading a
      * sequence locks it until the end of the transaction, so only a limited number is read at once: there are tens of thousands.
@@ -173,6 +159,7 @@ record ServerFacts(
         return new ServerFacts(
                 (int) Sql.number(connection, "SELECT current_setting('server_version_num')::integer / 10000"),
                 identity(connection),
+                started(connection),
                 clock - (before + after) / 2,
                 after - before,
                 library ? Sql.number(connection, "SELECT epoch_ms FROM shardflake.layout") : -1,
@@ -192,26 +179,22 @@ record ServerFacts(
                         .toList());
     }
 
-    /** Without permission to ask, returns an identity unlike any other. */
+    /** The identity of a database; without permission to ask, one unlike any other. */
     static String identity(Connection connection) throws SQLException {
-        boolean mayAsk = Sql.isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
-        return mayAsk ? Sql.text(connection, IDENTITY) : UUID.randomUUID().toString();
+        String server = Sql.systemIdentifier(connection)
+                .orElseGet(() -> UUID.randomUUID().toString());
+        return server + "/"
+                + Sql.text(connection, "SELECT oid::text FROM pg_database WHERE datname = current_database()");
+    }
+
+    /** As the number of microseconds since 1970, which is the same for roles of all time zones. */
+    static String started(Connection connection) throws SQLException {
+        return Sql.text(connection, "SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint::text");
     }
 
     private static Map<Integer, ShardState> shards(Connection connection) throws SQLException {
         Map<Integer, ShardState> shards = new TreeMap<>();
-        Sql.list(
-                connection,
-                SHARDS,
-                row -> shards.put(
-                        row.getInt(1),
-                        new ShardState(
-                                row.getInt(1),
-                                row.getInt(2),
-                                row.getInt(3),
-                                row.getInt(4),
-                                row.getInt(5),
-                                row.getInt(6))));
+        Sql.list(connection, ShardState.QUERY, ShardState::read).forEach(state -> shards.put(state.shard(), state));
         return shards;
     }
 

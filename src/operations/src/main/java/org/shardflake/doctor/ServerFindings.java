@@ -45,13 +45,13 @@ final class ServerFindings {
     private void sameDatabase() {
         Map<String, String> seen = new HashMap<>();
         knowledge.facts().forEach((server, facts) -> {
-            String other = seen.putIfAbsent(facts.identity(), server);
+            String other = seen.putIfAbsent(facts.identity() + facts.started(), server);
             if (other != null) {
                 findings.add(Finding.of(
                         PROBLEM,
                         server,
                         "same-database",
-                        "is the same database as %s, or a copy of it".formatted(other),
+                        "is the same database as %s".formatted(other),
                         "change the URL of one of them with shardflake server change"));
             }
         });
@@ -141,11 +141,13 @@ final class ServerFindings {
                             WARNING,
                             server,
                             "sequence-ahead",
-                            "%d sequences of ids are ahead of the clock, %s by %s"
+                            "%s ahead of the clock; the furthest is %s, by %s"
                                     .formatted(
-                                            ahead.size(),
+                                            ahead.size() == 1
+                                                    ? "1 sequence of ids is"
+                                                    : ahead.size() + " sequences of ids are",
                                             ahead.get(0).name(),
-                                            Duration.ofMillis(ahead.get(0).aheadMillis())),
+                                            ahead(ahead.get(0).aheadMillis())),
                             "nothing, if the clock was set back: ids go on increasing, and tell a time to come until the clock has caught up"));
         }
         List<String> wrong = facts.sequences().stream()
@@ -163,5 +165,10 @@ final class ServerFindings {
                     "ALTER SEQUENCE %s INCREMENT 1 CACHE 1 NO CYCLE; see then whether ids were made twice"
                             .formatted(wrong.get(0))));
         }
+    }
+
+    private static String ahead(long millis) {
+        Duration ahead = Duration.ofMillis(millis);
+        return ahead.toMinutes() < 2 ? ahead.toSeconds() + " s" : "%,d min".formatted(ahead.toMinutes());
     }
 }

@@ -14,6 +14,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.StringJoiner;
 import java.util.TreeMap;
@@ -27,6 +28,7 @@ import org.shardflake.doctor.Verdict.Behind;
 import org.shardflake.doctor.Verdict.Doubtful;
 import org.shardflake.doctor.Verdict.Missing;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.Split;
 
 /** Checks whether servers have the shards that the map gives them, take their writes, and take none of others. */
 final class ShardFindings {
@@ -324,6 +326,18 @@ final class ShardFindings {
 
     /** A copy that takes no writes stays unchanged, so its server's current contents are all there is to compare. */
     private void copies(String server, ShardSet shards) throws SQLException {
+        Optional<Split> split = knowledge.splits().stream()
+                .filter(some -> some.target().equals(server))
+                .findFirst();
+        if (split.isPresent()) {
+            copies(
+                    server,
+                    shards.stream().boxed().toList(),
+                    "as of when %s was split".formatted(split.get().source()),
+                    "shardflake server split %s removes them when it comes to its end"
+                            .formatted(split.get().source()));
+            return;
+        }
         List<Integer> empty = new ArrayList<>();
         List<Integer> spare = new ArrayList<>();
         List<Integer> unlike = new ArrayList<>();
@@ -341,12 +355,12 @@ final class ShardFindings {
         copies(
                 server,
                 spare,
-                "whose servers have all of their rows",
+                "and these shards' servers have all of their rows",
                 "remove each with SELECT shardflake.drop_shard(%d, force => true)");
         copies(
                 server,
                 unlike,
-                "with rows that were not found to be on their servers as well",
+                "and have rows that were not found on these shards' servers",
                 PERSON
                         + "compare them with what their servers have, and keep what is missing there, before you drop them");
     }

@@ -26,6 +26,10 @@ import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.SchemaDeployer;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
+import org.shardflake.move.Split;
+import org.shardflake.move.SplitPhase;
+import org.shardflake.move.Splitter;
+import org.shardflake.reference.ReferenceTables;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;
@@ -91,11 +95,13 @@ public final class Installation {
     }
 
     /**
-     * Checks that {@link #add} could deploy the function library to a server. Changes nothing.
+     * Checks that {@link #add} could deploy the function library to a server and record it. Changes nothing.
      *
+     * @throws ShardflakeException if the catalog is of an older version, which keeps no application URLs
      * @throws org.shardflake.LayoutMismatchException if it makes ids with another layout
      */
     public void check(Server server, IdLayout layout) {
+        ShardCatalog.at(catalog).requireKeeps(server);
         try {
             requireLibrary(server, layout);
         } catch (LibraryNotDeployedException e) {
@@ -104,16 +110,29 @@ public final class Installation {
         run(urls.apply(server), connection -> FunctionLibrary.check(connection, layout.epochMillis()));
     }
 
-    /** Deploys the function library to a server and adds it to the shard map, without shards. */
+    /** Deploys the function library to a server and adds it to the shard map, without shards but with the reference tables. */
     public ShardMap add(Server server, String reason) {
         ShardCatalog existing = ShardCatalog.at(catalog);
         IdLayout layout = existing.load().layout();
         check(server, layout);
         deployLibrary(server, layout);
-        if (server.applicationUrl().isPresent()) {
-            deployCatalog(); // An older one keeps no application URLs.
+        ShardMap map = existing.addServer(server, reason);
+        try {
+            referenceTables(map).add(server.name());
+        } catch (ShardflakeException e) {
+            throw new ShardflakeException(
+                    ShardflakeException.Kind.FAILURE,
+                    "server %s is in the shard map, but has not all reference tables: %s"
+                            .formatted(server.name(), e.getMessage()),
+                    "shardflake reference repair brings them; move no shard there before",
+                    e);
         }
-        return existing.addServer(server, reason);
+        return map;
+    }
+
+    /** The tables that all servers of a map have alike. */
+    public ReferenceTables referenceTables(ShardMap map) {
+        return new ReferenceTables(catalog, urls(map));
     }
 
     /**
@@ -176,6 +195,17 @@ public final class Installation {
                         "shards %s are being moved by move %d, so their schema has to stay as it is"
                                 .formatted(moving, move.id()),
                         "name the others with --shards, or wait until the move is done: shardflake move status",
+                        null);
+            }
+        }
+        for (Split split : Splitter.splits(catalog)) {
+            if (split.phase() != SplitPhase.MOVING
+                    && targets.stream().anyMatch(target -> target.server().equals(split.source()))) {
+                throw new ShardflakeException(
+                        ShardflakeException.Kind.PRECONDITION,
+                        "%s is being split by its standby, so its schema has to stay as it is"
+                                .formatted(split.source()),
+                        "run shardflake server split %s again, or give it up with --cancel".formatted(split.source()),
                         null);
             }
         }

@@ -5,11 +5,10 @@
 package org.shardflake.install;
 
 import java.io.Serial;
-import java.net.ConnectException;
-import java.net.NoRouteToHostException;
-import java.net.SocketTimeoutException;
-import java.net.UnknownHostException;
+import java.security.cert.CertificateException;
 import java.sql.SQLException;
+import java.util.Optional;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.jdbc.Sql;
@@ -51,20 +50,45 @@ public final class ServerFailedException extends ShardflakeException {
         if (e instanceof PoolerException) {
             return new ServerFailedException(Kind.PRECONDITION, String.valueOf(e.getMessage()), DIRECT_NEEDED, e);
         }
+        @Nullable String hint = hint(e).orElse(null);
+        if (isLogin(e)) {
+            return failure(e, "server %s refused to log in: %s".formatted(url, message(e)), hint);
+        }
+        return isUnreachable(e)
+                ? failure(e, "cannot reach server %s: %s".formatted(url.hosts(), ServerUrl.whyUnreachable(e)), hint)
+                : failure(e, "server %s refused the connection: %s".formatted(url, message(e)), hint);
+    }
+
+    /** What to do about a failed connection. */
+    public static Optional<String> hint(SQLException e) {
+        if (isEncryption(e)) {
+            return Optional.of("check sslmode and sslrootcert in the URL, and ssl in the server's settings");
+        }
+        if (isLogin(e)) {
+            return Optional.of("give the password in PGPASSWORD, in ~/.pgpass or in the URL, and check pg_hba.conf");
+        }
+        return isUnreachable(e)
+                ? Optional.of("check host and port, and that PostgreSQL runs there and listens for TCP connections")
+                : Optional.empty();
+    }
+
+    /** The driver has no state of its own for it. */
+    private static boolean isEncryption(SQLException e) {
+        for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+            if (cause instanceof SSLException || cause instanceof CertificateException) {
+                return true;
+            }
+        }
+        return String.valueOf(e.getMessage()).contains("does not support SSL");
+    }
+
+    private static boolean isLogin(SQLException e) {
         String state = String.valueOf(e.getSQLState());
-        if (state.startsWith("28") || state.equals("08004")) {
-            return failure(
-                    e,
-                    "server %s refused to log in: %s".formatted(url, message(e)),
-                    "give the password in PGPASSWORD, in ~/.pgpass or in the URL, and check pg_hba.conf");
-        }
-        if (state.startsWith("08")) {
-            return failure(
-                    e,
-                    "cannot reach server %s: %s".formatted(url.hosts(), reason(e)),
-                    "check host and port, and that PostgreSQL runs there and listens for TCP connections");
-        }
-        return failure(e, "server %s refused the connection: %s".formatted(url, message(e)), null);
+        return !isEncryption(e) && (state.startsWith("28") || state.equals("08004"));
+    }
+
+    private static boolean isUnreachable(SQLException e) {
+        return String.valueOf(e.getSQLState()).startsWith("08");
     }
 
     /** A failed deployment of our own SQL. */
@@ -77,22 +101,6 @@ public final class ServerFailedException extends ShardflakeException {
 
     private static ServerFailedException failure(SQLException cause, String message, @Nullable String hint) {
         return new ServerFailedException(Kind.FAILURE, message, hint, cause);
-    }
-
-    private static String reason(SQLException e) {
-        Throwable cause = e;
-        while (cause.getCause() != null) {
-            cause = cause.getCause();
-        }
-        if (cause instanceof UnknownHostException) {
-            return "unknown host " + cause.getMessage();
-        }
-        if (cause instanceof SocketTimeoutException) {
-            return "no answer in time";
-        }
-        return cause instanceof ConnectException || cause instanceof NoRouteToHostException
-                ? String.valueOf(cause.getMessage())
-                : message(e);
     }
 
     private static String message(SQLException e) {

@@ -17,12 +17,13 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.server.NoAnswerException;
+import org.shardflake.server.ServerUrl;
 
 /** Shorthand for common uses of statements. */
 public final class Sql {
 
-    /** The server is shutting down, starting up or disconnected from us. */
-    private static final Set<String> OUTAGES = Set.of("57P01", "57P02", "57P03", "57P05", "55006", "25006");
+    /** The server is shutting down, starting up, disconnected from us, or has no connection left. */
+    private static final Set<String> OUTAGES = Set.of("57P01", "57P02", "57P03", "57P05", "55006", "25006", "53300");
 
     /** A lock that could not be obtained, a cancelled statement, a deadlock. */
     private static final Set<String> NOT_IN_TIME = Set.of("55P03", "57014", "40P01");
@@ -179,6 +180,14 @@ public final class Sql {
         return list(connection, sql, row -> row.getString(1), parameters).get(0);
     }
 
+    /** What a server shares with its standbys and copies and with no other, if the role may ask for it. */
+    public static Optional<String> systemIdentifier(Connection connection) throws SQLException {
+        boolean mayAsk = isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
+        return mayAsk
+                ? Optional.of(text(connection, "SELECT system_identifier::text FROM pg_control_system()"))
+                : Optional.empty();
+    }
+
     private static PreparedStatement prepare(Connection connection, String sql, @Nullable Object... parameters)
             throws SQLException {
         PreparedStatement statement = connection.prepareStatement(sql);
@@ -224,6 +233,15 @@ public final class Sql {
                 .filter(line -> line.startsWith("Hint: "))
                 .map(line -> line.substring("Hint: ".length()))
                 .findFirst();
+    }
+
+    /** Why a server could not be asked, and where it should be, or what it said. */
+    public static String why(ServerUrl url, Throwable failure) {
+        if (failure instanceof SQLException sql) {
+            boolean isUnreachable = String.valueOf(sql.getSQLState()).startsWith("08");
+            return isUnreachable ? "%s: %s".formatted(url.hosts(), ServerUrl.whyUnreachable(sql)) : message(sql);
+        }
+        return String.valueOf(failure.getMessage()).lines().findFirst().orElse("");
     }
 
     /** The first line of the server's message. */

@@ -4,7 +4,9 @@
  */
 package org.shardflake.move;
 
+import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.ShardSet;
@@ -54,10 +56,20 @@ final class CleanUp {
         for (MoveSide side : sides()) {
             // A commit that waits for the disk, and so for all earlier drops.
             Sql.execute(side.control(), "RESET synchronous_commit");
-            Sql.call(side.control(), "DELETE FROM shardflake.move_claim WHERE move = ?", move.tag());
+            side.giveUpClaim();
         }
         listener.reached(MoveStep.CLEANED);
         session.lease().end(move.phase() == MovePhase.COMPLETING ? "move completed" : "move cancelled");
+    }
+
+    /** Removes what a move has on its source, and asks nobody else. */
+    static void ofSource(MoveSide source, String tag) throws SQLException {
+        Stream.reverse(tag, source, source).dropSubscription();
+        Stream forward = Stream.forward(tag, source, source);
+        forward.dropSlot();
+        forward.dropPublication();
+        Sql.call(source.control(), "DELETE FROM shardflake.move_marker WHERE starts_with(stream, ? || '_')", tag);
+        source.giveUpClaim();
     }
 
     private List<MoveSide> sides() {
@@ -110,7 +122,7 @@ final class CleanUp {
         if (side.present(its).isEmpty()) {
             return;
         }
-        if (!Poll.everyMillis(200, settings.patience()).until(() -> dropCopy(shard, side, its))) {
+        if (!dropClosed(side, shard.shard(), settings.patience(), () -> requireSealed(shard, side, its))) {
             throw new MoveException(
                     "the copy of shard %d on %s is left, since sessions there hold its tables; end them, and run the same command again"
                             .formatted(shard.shard(), side.name()));
@@ -118,34 +130,48 @@ final class CleanUp {
         listener.reached(MoveStep.SHARD_DROPPED);
     }
 
+    private void requireSealed(MoveShard shard, MoveSide side, ShardSet its) throws SQLException {
+        if (shard.phase() == ShardPhase.SWITCHED && !Seal.broken(side, its).isEmpty()) {
+            throw new CopiesDifferException(
+                    "the copy of shard %1$d on %2$s was opened to writes after it had been compared, and is kept. Look for rows that %3$s lacks; then SELECT shardflake.drop_shard(%1$d, force => true) on %2$s, and run the same command again"
+                            .formatted(
+                                    shard.shard(), side.name(), session.target().name()),
+                    Map.of());
+        }
+    }
+
+    /** What has to hold before a copy goes. */
+    @FunctionalInterface
+    interface Condition {
+        void require() throws SQLException;
+    }
+
+    /**
+     * Removes the copy of a shard that takes no writes.
+     *
+     * @param condition looked at while nobody can use the copy
+     * @return whether it is gone; not if sessions held its tables for all this time
+     */
+    static boolean dropClosed(MoveSide side, int shard, Duration patience, Condition condition) throws SQLException {
+        return Poll.everyMillis(200, patience).until(() -> tryToDrop(side, shard, condition));
+    }
+
     /** Waits only briefly for readers, since others would queue behind it. */
-    private boolean dropCopy(MoveShard shard, MoveSide side, ShardSet its) throws SQLException {
-        String forget =
-                ShardSchemaCopy.hasHistory(side.control()) ? ShardSchemaCopy.forgetSql(shard.shard()) + ";\n" : "";
+    private static boolean tryToDrop(MoveSide side, int shard, Condition condition) throws SQLException {
+        Connection connection = side.control();
         try {
-            Sql.inTransaction(side.control(), () -> {
+            String forget = ShardSchemaCopy.hasHistory(connection) ? ShardSchemaCopy.forgetSql(shard) + ";\n" : "";
+            return Sql.inTransaction(connection, () -> {
                 Sql.execute(
-                        side.control(),
+                        connection,
                         side.checkClaim()
                                 + "DO $$ BEGIN IF EXISTS (SELECT FROM shardflake.fences(%1$d)) AND NOT shardflake.is_fenced(%1$d) THEN RAISE 'shard %1$d takes writes here, where the shard map does not have it'; END IF; END $$;\n"
-                                        .formatted(shard.shard())
-                                + LOCK.formatted(Sharding.schema(shard.shard())));
-                if (shard.phase() == ShardPhase.SWITCHED
-                        && !Seal.broken(side, its).isEmpty()) {
-                    throw new CopiesDifferException(
-                            "the copy of shard %1$d on %2$s was opened to writes after it had been compared, and is kept. Look for rows that %3$s lacks; then SELECT shardflake.drop_shard(%1$d, force => true) on %2$s, and run the same command again"
-                                    .formatted(
-                                            shard.shard(),
-                                            side.name(),
-                                            session.target().name()),
-                            Map.of());
-                }
-                Sql.execute(
-                        side.control(),
-                        forget + "SELECT shardflake.drop_shard(%d, force => true)".formatted(shard.shard()));
+                                        .formatted(shard)
+                                + LOCK.formatted(Sharding.schema(shard)));
+                condition.require();
+                Sql.execute(connection, forget + "SELECT shardflake.drop_shard(%d, force => true)".formatted(shard));
                 return true;
             });
-            return true;
         } catch (SQLException e) {
             if (Sql.isInTheWay(e)) {
                 return false;

@@ -51,20 +51,29 @@ final class Cutover implements AutoCloseable {
 
     private final MoveSession session;
     private final MoveSettings settings;
+    private final MoveLimits limits;
     private final MoveListener listener;
     private final Comparisons comparisons;
     private final Connection sourceWork;
     private final Connection targetWork;
+    private final boolean hasReferenceTables;
 
-    Cutover(MoveSession session, MoveSettings settings, MoveListener listener, Comparisons comparisons)
+    Cutover(
+            MoveSession session,
+            MoveSettings settings,
+            MoveLimits limits,
+            MoveListener listener,
+            Comparisons comparisons)
             throws SQLException {
         this.session = session;
         this.settings = settings;
+        this.limits = limits;
         this.listener = listener;
         this.comparisons = comparisons;
         this.sourceWork = open(session.source());
         try {
             this.targetWork = open(session.target());
+            this.hasReferenceTables = ReferenceVersion.isKept(sourceWork) && ReferenceVersion.isKept(targetWork);
         } catch (SQLException e) {
             Sql.close(sourceWork);
             throw e;
@@ -100,6 +109,7 @@ final class Cutover implements AutoCloseable {
         long end = System.nanoTime() + settings.patience().toNanos();
         String problem = "";
         for (int attempt = 1; System.nanoTime() - end < 0; attempt++) {
+            end += limits.awaitPause();
             problem = awaitQuiet(shard, end).orElse(problem);
             Optional<String> failure = new Attempt(shard, tables).run(attempt);
             if (failure.isEmpty()) {
@@ -189,6 +199,7 @@ final class Cutover implements AutoCloseable {
         private final Connection to;
         private long mark;
         private long leasesEnd;
+        private long referenceVersion;
         private @Nullable Array sequenceNames;
         private @Nullable Array sequenceValues;
 
@@ -204,28 +215,38 @@ final class Cutover implements AutoCloseable {
 
         /** Cuts over, or returns why not; in that case the shard is open where it was. */
         Optional<String> run(int count) throws SQLException {
-            try (Comparison comparison = comparisons.prepare(session, shard, tables);
-                    ExitDelay untilOpen = new ExitDelay()) {
+            try (Comparison comparison = comparisons.prepare(session, shard, tables)) {
                 warmUp();
-                long attempt = session.lease().arm(shard.shard());
-                listener.reached(MoveStep.ARMED);
-                Optional<String> failure = rehearse(attempt);
-                long start = System.nanoTime();
+                Optional<String> failure;
+                try (MoveLimits.Turn turn = limits.awaitTurn();
+                        ExitDelay untilOpen = new ExitDelay()) {
+                    failure = inTurn(count, comparison);
+                }
                 if (failure.isEmpty()) {
-                    failure = cutOver(attempt, start, comparison);
+                    comparisons.compare(comparison);
                 }
-                if (failure.isPresent()) {
-                    session.lease().disarm(shard.shard(), shard.phase());
-                    return failure;
-                }
-                Duration pause = Duration.ofNanos(System.nanoTime() - start);
-                listener.reached(MoveStep.OPENED);
-                Sql.awaitDisk(carrying.subscriber().control());
-                session.lease().paused(shard.shard(), pause);
-                listener.cutOver(shard.shard(), carrying.subscriber().name(), pause, count);
-                comparisons.compare(comparison);
-                return Optional.empty();
+                return failure;
             }
+        }
+
+        private Optional<String> inTurn(int count, Comparison comparison) throws SQLException {
+            long attempt = session.lease().arm(shard.shard());
+            listener.reached(MoveStep.ARMED);
+            Optional<String> failure = rehearse(attempt);
+            long start = System.nanoTime();
+            if (failure.isEmpty()) {
+                failure = cutOver(attempt, start, comparison);
+            }
+            if (failure.isPresent()) {
+                session.lease().disarm(shard.shard(), shard.phase());
+                return failure;
+            }
+            Duration pause = Duration.ofNanos(System.nanoTime() - start);
+            listener.reached(MoveStep.OPENED);
+            Sql.awaitDisk(carrying.subscriber().control());
+            session.lease().paused(shard.shard(), pause);
+            listener.cutOver(shard.shard(), carrying.subscriber().name(), pause, count);
+            return Optional.empty();
         }
 
         /** Warms up this attempt's sessions, where statements are slower the first time; need not finish in time. */
@@ -261,7 +282,7 @@ final class Cutover implements AutoCloseable {
                 return Optional.empty();
             } catch (SQLException e) {
                 if (Sql.isInTheWay(e)) {
-                    return Optional.of("the catalog is busy");
+                    return Optional.of("the catalog is busy: " + Sql.message(e));
                 }
                 throw e;
             }
@@ -308,7 +329,10 @@ final class Cutover implements AutoCloseable {
                     + carrying.markSql()
                     + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, false)
                     + "SELECT array_agg(sequence_name) AS sequence_names, array_agg(last_value) FROM shardflake.sequence_positions(%d)"
-                            .formatted(shard.shard());
+                            .formatted(shard.shard())
+                    + (hasReferenceTables
+                            ? "; SELECT version AS reference_version FROM shardflake.reference_version"
+                            : "");
             try (Statement statement = from.createStatement()) {
                 statement.setEscapeProcessing(false);
                 boolean isRows = statement.execute(sql);
@@ -330,6 +354,7 @@ final class Cutover implements AutoCloseable {
                     sequenceNames = row.getArray(1);
                     sequenceValues = row.getArray(2);
                 }
+                case "reference_version" -> referenceVersion = row.getLong(1);
                 default -> {} // of functions that return nothing of use
             }
         }
@@ -341,6 +366,10 @@ final class Cutover implements AutoCloseable {
                 return "%s did not get the last writes in time"
                         .formatted(carrying.subscriber().name());
             }
+            if (!hasReferencedRows(latest)) {
+                return "%s did not get the latest rows of reference tables in time"
+                        .formatted(carrying.subscriber().name());
+            }
             listener.reached(MoveStep.DRAINED);
             Future<?> seenToo = comparison.seeSoon(carrying.subscriber());
             stage();
@@ -349,6 +378,20 @@ final class Cutover implements AutoCloseable {
             awaitLeases();
             listener.reached(MoveStep.STAGED);
             return System.nanoTime() - latest > 0 ? "it took too long" : null;
+        }
+
+        /** Whether the other server comes to have the rows of reference tables that the shard's rows may refer to. */
+        private boolean hasReferencedRows(long latest) throws SQLException {
+            if (referenceVersion == 0) { // There have never been any.
+                return true;
+            }
+            while (ReferenceVersion.of(to) < referenceVersion) {
+                if (System.nanoTime() - latest > 0) {
+                    return false;
+                }
+                Pause.micros(500);
+            }
+            return true;
         }
 
         private void awaitLeases() {
@@ -419,10 +462,7 @@ final class Cutover implements AutoCloseable {
 
         /** Opens the shard where it was. The map is unchanged, and only this attempt could have changed it. */
         private void giveUp() throws SQLException {
-            if (!to.getAutoCommit()) {
-                to.rollback();
-                to.setAutoCommit(true);
-            }
+            Optional<SQLException> lost = rollBackThere();
             // Over the connection without timeouts: the shard must be opened, whatever is in the way.
             Sql.execute(
                     carrying.publisher().control(),
@@ -430,6 +470,22 @@ final class Cutover implements AutoCloseable {
                             + carrying.addSql(tables)
                             + OpenShard.recordSql(shard.shard(), shard.epoch(), true)
                             + "SELECT shardflake.unfence_shard(%d)".formatted(shard.shard()));
+            if (lost.isPresent()) {
+                throw lost.get();
+            }
+        }
+
+        /** A server that is gone was not told to commit, and must not keep the shard closed on the other. */
+        private Optional<SQLException> rollBackThere() {
+            try {
+                if (!to.getAutoCommit()) {
+                    to.rollback();
+                    to.setAutoCommit(true);
+                }
+                return Optional.empty();
+            } catch (SQLException e) {
+                return Optional.of(e);
+            }
         }
     }
 

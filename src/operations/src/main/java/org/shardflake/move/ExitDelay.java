@@ -4,6 +4,7 @@
  */
 package org.shardflake.move;
 
+import java.io.Serial;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
@@ -15,13 +16,28 @@ final class ExitDelay implements AutoCloseable {
     private final CountDownLatch over = new CountDownLatch(1);
     private final Thread hook = new Thread(this::await, "shardflake, before exit");
 
+    /** The process is ending, which says nothing about what it did. */
+    static final class EndingException extends IllegalStateException {
+
+        @Serial
+        private static final long serialVersionUID = 1L;
+
+        EndingException(IllegalStateException cause) {
+            super("the process is ending", cause);
+        }
+    }
+
     /**
      * Begins the delay.
      *
-     * @throws IllegalStateException if the process is ending and nothing new may begin
+     * @throws EndingException if the process is ending and nothing new may begin
      */
     ExitDelay() {
-        Runtime.getRuntime().addShutdownHook(hook);
+        try {
+            Runtime.getRuntime().addShutdownHook(hook);
+        } catch (IllegalStateException e) {
+            throw new EndingException(e);
+        }
     }
 
     private void await() {

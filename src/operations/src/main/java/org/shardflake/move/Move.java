@@ -39,9 +39,12 @@ public record Move(
                 .toList());
     }
 
-    /** Identifies its progress, except for single rows: an interrupted copy leaves nothing. */
+    /** Identifies its progress, except for single rows: an interrupted copy of a shard leaves nothing. */
     String progress() {
-        return phase + " " + shardSet(ShardPhase.SWITCHED);
+        // A copy that begins again goes back from the second phase to the first.
+        return phase.compareTo(MovePhase.COPYING) <= 0
+                ? MovePhase.COPYING + " " + shardSet(ShardPhase.COPIED)
+                : phase + " " + shardSet(ShardPhase.SWITCHED);
     }
 
     MoveShard shard(int number) {
@@ -50,5 +53,15 @@ public record Move(
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException(
                         "move %d has no shard %d; it has %s".formatted(id, number, shardSet())));
+    }
+
+    /** The command that goes on with it, if nobody does, without "shardflake". */
+    public String nextCommand() {
+        return switch (phase) {
+            case PREPARING, COPYING, CATCHING_UP -> "move start --shards %s --to %s".formatted(shardSet(), target);
+            case FOLLOWING -> "move cutover %d".formatted(id);
+            case COMPLETING -> "move complete %d".formatted(id);
+            case CANCELLING -> "move cancel %d".formatted(id);
+        };
     }
 }

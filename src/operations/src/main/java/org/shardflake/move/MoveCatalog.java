@@ -134,14 +134,24 @@ final class MoveCatalog {
         // Blocks changes of the map, so that the shards stay where they are seen here.
         Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
         String random = "%06x".formatted(ThreadLocalRandom.current().nextInt(1 << 24));
+        SplitCatalog.refuseUnderWay(connection, source, target);
         long id = Sql.number(connection, INSERT, random, source, target, reason);
+        placeInMove(connection, id, source, shards);
+        recordChange(connection, id, "move started");
+        return id;
+    }
+
+    /**
+     * Makes shards part of a recorded move.
+     *
+     * @throws MoveRefusedException if a shard is in another move, or not on the source
+     */
+    static void placeInMove(Connection connection, long id, String source, ShardSet shards) throws SQLException {
         int placed = insertShards(connection, id, source, shards);
         if (placed != shards.size()) {
             throw new MoveRefusedException("only %d of %d shards are on %s; read the shard map again"
                     .formatted(placed, shards.size(), source));
         }
-        recordChange(connection, id, "move started");
-        return id;
     }
 
     private static int insertShards(Connection connection, long id, String source, ShardSet shards)

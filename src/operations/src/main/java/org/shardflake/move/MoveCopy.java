@@ -37,21 +37,34 @@ final class MoveCopy {
     private final MoveSide target;
     private final MoveLease lease;
     private final MoveSettings settings;
+    private final MoveLimits limits;
     private final MoveListener listener;
 
-    MoveCopy(MoveSide source, MoveSide target, MoveLease lease, MoveSettings settings, MoveListener listener) {
+    MoveCopy(
+            MoveSide source,
+            MoveSide target,
+            MoveLease lease,
+            MoveSettings settings,
+            MoveLimits limits,
+            MoveListener listener) {
         this.source = source;
         this.target = target;
         this.lease = lease;
         this.settings = settings;
+        this.limits = limits;
         this.listener = listener;
     }
 
-    void copy(ExportedSnapshot snapshot, ShardSet shards) throws SQLException {
+    /**
+     * Copies.
+     *
+     * @param copied the shards among these that an earlier process copied, as of an earlier moment
+     */
+    void copy(ExportedSnapshot snapshot, ShardSet shards, ShardSet copied) throws SQLException {
         Map<Integer, List<String>> tables = source.tables(shards);
         Queue<Sized> waiting = new ConcurrentLinkedQueue<>(
                 Sql.list(source.control(), BY_SIZE, row -> new Sized(row.getInt(1), row.getLong(2)), shards));
-        Throttle throttle = new Throttle(settings.bytesPerSecond(), settings.maxLag(), target.control());
+        Throttle throttle = new Throttle(limits, settings.maxLag(), target.control());
         List<Copier> copiers = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(settings.jobs());
         try {
@@ -61,12 +74,16 @@ final class MoveCopy {
             List<Future<?>> running = new ArrayList<>();
             for (Copier copier : copiers) {
                 running.add(threads.submit(() -> {
-                    copier.run(waiting, tables);
-                    return true;
+                    try {
+                        copier.run(waiting, tables, copied);
+                        return true;
+                    } finally {
+                        waiting.clear(); // If one fails, the others start no further shard.
+                    }
                 }));
             }
             for (Future<?> future : running) {
-                await(future, waiting);
+                await(future);
             }
         } finally {
             waiting.clear();
@@ -77,12 +94,10 @@ final class MoveCopy {
         }
     }
 
-    /** If one fails, the others start no further shard. */
-    private static void await(Future<?> running, Queue<Sized> waiting) throws SQLException {
+    private static void await(Future<?> running) throws SQLException {
         try {
             running.get();
         } catch (ExecutionException e) {
-            waiting.clear();
             if (e.getCause() instanceof SQLException sql) {
                 throw sql;
             }
@@ -91,9 +106,9 @@ final class MoveCopy {
             }
             throw new IllegalStateException("copying failed", e.getCause());
         } catch (InterruptedException e) {
-            waiting.clear();
             Thread.currentThread().interrupt();
-            throw new MoveException("interrupted while copying; the same command begins the copy again", e);
+            throw new MoveException(
+                    "interrupted while copying; the same command goes on with the shards that are left", e);
         }
     }
 
@@ -104,6 +119,7 @@ final class MoveCopy {
         private int shard;
         private long bytes;
         private long rows;
+        private long size;
         private long nextReport = System.nanoTime();
 
         Copier(ExportedSnapshot snapshot, Throttle throttle) throws SQLException {
@@ -117,27 +133,33 @@ final class MoveCopy {
             }
         }
 
-        void run(Queue<Sized> waiting, Map<Integer, List<String>> tables) throws SQLException {
+        void run(Queue<Sized> waiting, Map<Integer, List<String>> tables, ShardSet copied) throws SQLException {
             for (Sized next = waiting.poll(); next != null; next = waiting.poll()) {
                 shard = next.shard();
                 bytes = 0;
                 rows = 0;
-                copy.copy(
-                        shard, next.bytes(), tables.getOrDefault(shard, Collections.emptyList()), target.checkClaim());
-                lease.copied(shard, ShardPhase.COPIED, bytes, rows);
+                size = 0;
+                List<String> its = tables.getOrDefault(shard, Collections.emptyList());
+                if (copied.contains(shard) && copy.isThere(its)) {
+                    listener.copied(shard, next.bytes(), 0);
+                } else {
+                    copy.copy(shard, next.bytes(), its, target.checkClaim());
+                    lease.copied(shard, ShardPhase.COPIED, bytes, rows);
+                }
                 listener.shardCopied(shard);
                 listener.reached(MoveStep.SHARD_COPIED);
             }
         }
 
-        private void copied(long moreBytes, long moreRows) {
+        private void copied(long moreBytes, long moreRows, long moreSize) {
             bytes += moreBytes;
             rows += moreRows;
-            listener.copied(shard, moreBytes, moreRows);
+            size += moreSize;
+            listener.copied(shard, moreSize, moreRows);
             if (System.nanoTime() - nextReport > 0) {
                 nextReport = System.nanoTime() + NANOS_BETWEEN_REPORTS;
                 try {
-                    lease.copied(shard, ShardPhase.WAITING, bytes, rows);
+                    lease.copied(shard, ShardPhase.WAITING, size, rows);
                 } catch (SQLException e) {
                     throw new MoveException("cannot write to the catalog how far the copy is: " + Sql.message(e), e);
                 }

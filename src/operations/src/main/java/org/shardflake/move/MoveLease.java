@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -85,6 +86,11 @@ final class MoveLease implements AutoCloseable {
         return MoveCatalog.find(connection, move);
     }
 
+    /** Where the target was promoted from being the source's standby, if the move is part of a split. */
+    synchronized Optional<SplitPosition> splitPosition() throws SQLException {
+        return SplitCatalog.position(connection, move);
+    }
+
     synchronized void enter(MovePhase phase) throws SQLException {
         change(
                 "UPDATE shardflake_catalog.move SET phase = ?, phase_since = clock_timestamp(), problem = '' WHERE id = ? AND claim = ?",
@@ -105,7 +111,7 @@ final class MoveLease implements AutoCloseable {
         return new MoveException("move %d has been taken up by another; see shardflake move status".formatted(move));
     }
 
-    /** Records how much of a shard has been copied. */
+    /** Records how much of a shard has been copied: of its size while it is copied, and what was sent when all is there. */
     synchronized void copied(int shard, ShardPhase phase, long bytes, long rows) throws SQLException {
         changeShard("phase = '%s', bytes = %d, rows = %d".formatted(phase, bytes, rows), shard);
     }

@@ -19,7 +19,12 @@ public interface MoveListener {
     /** A step has just been done. */
     default void reached(MoveStep step) {}
 
-    /** More rows were copied. */
+    /**
+     * More rows were copied.
+     *
+     * @param bytes of the size of the shard's tables on the source
+     * @param rows of a table that has all its rows now, otherwise 0
+     */
     default void copied(int shard, long bytes, long rows) {}
 
     /** A shard was cut over. */

@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /** The phase of a whole move. */
 public enum MovePhase {
-    /** The target's schemas and both publications are being made. */
+    /** The target's schemas, both publications and the slot are being made; the slot waits for transactions that write. */
     PREPARING,
     /** Rows are being copied. */
     COPYING,

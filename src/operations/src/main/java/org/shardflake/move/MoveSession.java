@@ -46,17 +46,34 @@ final class MoveSession implements AutoCloseable {
         MoveLease lease = catalog.takeUp(id, claims.last());
         claims.took(lease.claim());
         MoveSide source = null;
+        MoveSide target = null;
         try {
             Move move = lease.move();
             source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim());
-            MoveSide target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim());
-            return new MoveSession(lease, move, source, target);
+            target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim());
+            MoveSession session = new MoveSession(lease, move, source, target);
+            session.requireApart();
+            return session;
         } catch (SQLException | RuntimeException e) {
+            if (target != null) {
+                target.close();
+            }
             if (source != null) {
                 source.close();
             }
             lease.close();
             throw e;
+        }
+    }
+
+    /** An address that leads to its standby when that has been promoted would let the one be opened as the other. */
+    private void requireApart() throws SQLException {
+        try (SameServer there = SameServer.as(source.control())) {
+            if (there.hasDatabase(target.control())) {
+                throw new MoveRefusedException(
+                        "the URLs of %s and %s lead to one database".formatted(source.name(), target.name()),
+                        "see with shardflake server list where each should lead, and that no virtual address changes it");
+            }
         }
     }
 

@@ -10,7 +10,8 @@ import java.time.Duration;
  * Settings of a move.
  *
  * @param jobs how many shards to copy at a time: 1 or more
- * @param bytesPerSecond the maximum copy rate, 0 for no limit
+ * @param bytesPerSecond the maximum copy rate, of all moves that run at once, 0 for no limit
+ * @param pausesPerMinute the most attempts at a cutover, in all moves that run at once, 0 for no limit
  * @param maxLag copying pauses while a standby of the target lags by more than this
  * @param pause the longest write pause of a cutover attempt; an attempt that would take longer gives up
  * @param lockTimeout how long the fence waits, with writers queued behind it, for transactions that have written
@@ -20,21 +21,29 @@ import java.time.Duration;
 public record MoveSettings(
         int jobs,
         long bytesPerSecond,
+        int pausesPerMinute,
         Duration maxLag,
         Duration pause,
         Duration lockTimeout,
         Duration patience,
         boolean verify) {
 
-    /** 2 jobs, no limit, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
+    /** 2 jobs, no limits, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
     public static final MoveSettings DEFAULT = new MoveSettings(
-            2, 0, Duration.ofSeconds(10), Duration.ofMillis(90), Duration.ofMillis(30), Duration.ofMinutes(10), true);
+            2,
+            0,
+            0,
+            Duration.ofSeconds(10),
+            Duration.ofMillis(90),
+            Duration.ofMillis(30),
+            Duration.ofMinutes(10),
+            true);
 
     public MoveSettings {
-        if (jobs < 1 || bytesPerSecond < 0) {
+        if (jobs < 1 || bytesPerSecond < 0 || pausesPerMinute < 0) {
             throw new IllegalArgumentException(
-                    "jobs are %d and bytes per second %d; allowed are 1 or more, and 0 or more"
-                            .formatted(jobs, bytesPerSecond));
+                    "jobs are %d, bytes per second %d, and pauses per minute %d; allowed are 1 or more, and 0 or more of the others"
+                            .formatted(jobs, bytesPerSecond, pausesPerMinute));
         }
         if (lockTimeout.compareTo(pause) >= 0 || lockTimeout.isNegative() || lockTimeout.isZero()) {
             throw new IllegalArgumentException("a lock timeout of %d ms does not leave time in a pause of %d ms"

@@ -15,7 +15,7 @@ import java.util.OptionalLong;
  * @param server its server in the shard map
  * @param epoch its epoch in the shard map
  * @param mark the server that took it over may open it once its stream has this mark
- * @param bytes copied so far
+ * @param bytes copied so far, of the size of its tables on the source; when all is copied, those that were sent
  * @param rows copied so far
  * @param pauseMillis how long it refused writes at its last cutover
  * @param switchedAt when it was last cut over

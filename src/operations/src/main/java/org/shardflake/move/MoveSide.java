@@ -61,9 +61,7 @@ final class MoveSide implements AutoCloseable {
     static MoveSide claim(MoveServer server, String tag, long claim) throws SQLException {
         Connection control = server.connect(application(tag));
         try {
-            if (!Poll.everyMillis(10, END_PATIENCE).until(() -> Sql.number(control, END_OTHERS) == 0)) {
-                throw new MoveException("sessions of an earlier run on %s do not end".formatted(server.name()));
-            }
+            endOthers(server, control);
             MoveSide side = new MoveSide(server, tag, claim, control);
             if (side.hasLibrary()) {
                 Sql.call(control, "SELECT shardflake.claim_move(?, ?)", tag, claim);
@@ -72,6 +70,29 @@ final class MoveSide implements AutoCloseable {
         } catch (SQLException | RuntimeException e) {
             Sql.close(control);
             throw e;
+        }
+    }
+
+    /** Connects to look only. */
+    static MoveSide toRead(MoveServer server, String tag) throws SQLException {
+        return new MoveSide(server, tag, 0, server.connect("shardflake move"));
+    }
+
+    /** A server that is a standby, or was one: connects and ends the sessions of earlier claims, and changes nothing. */
+    static MoveSide ofStandby(MoveServer server, String tag, long claim) throws SQLException {
+        Connection control = server.url().connectToEither(application(tag));
+        try {
+            endOthers(server, control);
+            return new MoveSide(server, tag, claim, control);
+        } catch (SQLException | RuntimeException e) {
+            Sql.close(control);
+            throw e;
+        }
+    }
+
+    private static void endOthers(MoveServer server, Connection control) throws SQLException {
+        if (!Poll.everyMillis(10, END_PATIENCE).until(() -> Sql.number(control, END_OTHERS) == 0)) {
+            throw new MoveException("sessions of an earlier run on %s do not end".formatted(server.name()));
         }
     }
 
@@ -103,6 +124,11 @@ final class MoveSide implements AutoCloseable {
     /** The first statement of every change on a server, without which a claim believed dead could still make one. */
     String checkClaim() {
         return "SELECT shardflake.check_claim(%s, %d);\n".formatted(Sql.quote(tag), claim);
+    }
+
+    /** Makes the server obey nobody's claim any more. */
+    void giveUpClaim() throws SQLException {
+        Sql.call(control, "DELETE FROM shardflake.move_claim WHERE move = ?", tag);
     }
 
     /** The tables whose rows are replicated, by shard: partitions instead of their partitioned tables. */

@@ -50,7 +50,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
         return bytes.values().stream().mapToLong(Long::longValue).sum();
     }
 
-    /** How much of the source's tables is on the target; a partly copied shard counts by what was sent of it. */
+    /** How much of the source's tables is on the target; a partly copied shard counts by its rows. */
     public long copiedBytes() {
         return move.shards().stream()
                 .mapToLong(shard -> {

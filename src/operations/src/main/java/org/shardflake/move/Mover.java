@@ -12,7 +12,9 @@ import java.util.Optional;
 import java.util.TreeMap;
 import java.util.function.Function;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -31,17 +33,63 @@ public final class Mover {
     private final MoveCatalog catalog;
     private final Function<String, MoveServer> servers;
     private final MoveSettings settings;
+    private final MoveLimits limits;
     private final MoveListener listener;
+    private final CutoverFollower follower;
 
     /**
      * @param servers the URL of a server of the shard map, including what is needed to log in
      */
     public Mover(
             ServerUrl catalog, Function<String, MoveServer> servers, MoveSettings settings, MoveListener listener) {
-        this.catalog = new MoveCatalog(catalog);
+        this(catalog, servers, settings, listener, CutoverFollower.NONE);
+    }
+
+    /**
+     * @param servers the URL of a server of the shard map, including what is needed to log in
+     * @param follower is told of cutovers, such as {@code GatewayFollower}
+     */
+    public Mover(
+            ServerUrl catalog,
+            Function<String, MoveServer> servers,
+            MoveSettings settings,
+            MoveListener listener,
+            CutoverFollower follower) {
+        this(
+                new MoveCatalog(catalog),
+                servers,
+                settings,
+                new MoveLimits(settings.bytesPerSecond(), settings.pausesPerMinute()),
+                listener,
+                follower);
+    }
+
+    private Mover(
+            MoveCatalog catalog,
+            Function<String, MoveServer> servers,
+            MoveSettings settings,
+            MoveLimits limits,
+            MoveListener listener,
+            CutoverFollower follower) {
+        this.catalog = catalog;
         this.servers = servers;
         this.settings = settings;
+        this.limits = limits;
         this.listener = listener;
+        this.follower = follower;
+    }
+
+    /** Another one, for a move at the same time; the limits of the settings are for both together. */
+    Mover beside(MoveListener another) {
+        return new Mover(catalog, servers, settings, limits, another, follower);
+    }
+
+    /** How many more moves a server has room for. */
+    ServerRoom room(String server) {
+        MoveServer its = servers.apply(server);
+        return Sql.translating(() -> Sql.with(
+                its.connect(Preflight.APPLICATION),
+                connection -> ServerRoom.read(connection, server, settings.jobs())));
     }
 
     /** Moves shards between the servers of a catalog's shard map, which are at the map's URLs. */
@@ -99,7 +147,11 @@ public final class Mover {
      * @throws MoveRefusedException if a check fails
      */
     public PreflightReport requirePassing(String source, String target, ShardSet shards) {
-        PreflightReport report = check(source, target, shards);
+        PreflightReport report;
+        // A check takes a sender and tries a schema, so that checks at the same time would fail each other.
+        try (MoveLimits.Schemas alone = limits.awaitSchemas(source, target)) {
+            report = check(source, target, shards);
+        }
         List<PreflightCheck> failed = report.with(PreflightCheck.Outcome.FAILED);
         if (!failed.isEmpty()) {
             String others =
@@ -138,7 +190,7 @@ public final class Mover {
     public Move follow(long id) {
         return work(id, session -> {
             refuseEnding(session.move());
-            new Preparation(session, settings, listener).run();
+            new Preparation(session, settings, limits, listener).run();
             return session.move();
         });
     }
@@ -229,15 +281,18 @@ public final class Mover {
         boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
         try (Comparisons comparisons = new Comparisons(session.lease(), listener, settings.verify());
-                Cutover cutover = new Cutover(session, settings, listener, comparisons)) {
+                Cutover cutover = new Cutover(session, settings, limits, listener, comparisons)) {
             cutover.checkSchema(shards);
             for (int number : shards.stream().toArray()) {
                 if (session.move().shard(number).phase() != wanted
                         && (goingBack || comparisons.different().isEmpty())) {
                     cutover.run(number);
+                    follower.moved();
                 }
             }
             different = comparisons.await();
+        } finally {
+            follower.settled();
         }
         if (!different.isEmpty()) {
             throw new CopiesDifferException(
@@ -417,14 +472,57 @@ public final class Mover {
      * @throws MoveRefusedException if shards are on the wrong server for this, or a copy was not compared at its cutover
      */
     public void cancel(long id, End end) {
-        work(id, session -> {
-            Move move = session.move();
-            checkCancel(move, end.keepsMoved);
-            if (move.phase() != MovePhase.CANCELLING) {
-                prepareEnd(session, end);
-                session.lease().enter(MovePhase.CANCELLING);
-            }
-            new CleanUp(session, settings, listener).run();
+        try {
+            work(id, session -> {
+                Move move = session.move();
+                checkCancel(move, end.keepsMoved);
+                if (move.phase() != MovePhase.CANCELLING) {
+                    prepareEnd(session, end);
+                    session.lease().enter(MovePhase.CANCELLING);
+                }
+                new CleanUp(session, settings, listener).run();
+                return true;
+            });
+        } catch (ServerRefusalException e) {
+            throw mayBeLost(id, e);
+        }
+    }
+
+    private ShardflakeException mayBeLost(long id, ServerRefusalException failure) {
+        try {
+            checkCancelWithoutTarget(id);
+        } catch (ShardflakeException e) {
+            return failure;
+        }
+        MoveException lost = new MoveException(
+                failure.kind(),
+                String.valueOf(failure.getMessage()),
+                "if %s is gone for good: shardflake move cancel %d --target-lost".formatted(move(id).target(), id));
+        lost.addSuppressed(failure);
+        return lost;
+    }
+
+    /**
+     * Checks whether {@link #cancelWithoutTarget} would do it. Changes nothing.
+     *
+     * @throws MoveRefusedException if not
+     */
+    public void checkCancelWithoutTarget(long id) {
+        Sql.translating(() -> {
+            LostTarget.check(move(id), servers);
+            return true;
+        });
+    }
+
+    /**
+     * Ends a move whose target is gone for good, and asks the source and the catalog only. Should the target come back, its copies refuse
+     * writes.
+     *
+     * @throws MoveRefusedException if the target answers, or has a shard, or has had one whose last rows the source may lack
+     */
+    public void cancelWithoutTarget(long id) {
+        Sql.translating(() -> {
+            LostTarget.cancel(catalog, id, servers);
             return true;
         });
     }
@@ -552,7 +650,9 @@ public final class Mover {
         }
         try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
             new Settlement(session, settings.patience()).run();
-            session.lease().problem(String.valueOf(failure.getMessage()));
+            if (!(failure instanceof ExitDelay.EndingException)) {
+                session.lease().problem(String.valueOf(failure.getMessage()));
+            }
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);
         }

@@ -29,6 +29,22 @@ final class OpenShard {
     }
 
     /**
+     * Opens a shard where the catalog has it, whatever an interrupted attempt has left.
+     *
+     * @param names the sequences, null for none
+     * @param values the last value of each
+     * @param publishing SQL that publishes its changes, or empty
+     */
+    static String whereItIsSql(MoveShard shard, @Nullable Array names, @Nullable Array values, String publishing) {
+        // Ids may already be running, if opening was interrupted at its end.
+        return "SELECT shardflake.fence_ids(%d, true);\n".formatted(shard.shard())
+                + prepareSql(shard.shard(), names, values)
+                + recordSql(shard.shard(), shard.epoch(), true)
+                + publishing
+                + finishSql(shard.shard());
+    }
+
+    /**
      * Records the server's knowledge of the shard map, in the transaction that opens or closes the shard there.
      *
      * @param epoch the epoch with which the shard becomes the server's, or ceases to be

@@ -24,7 +24,7 @@ import org.shardflake.sql.FunctionLibrary;
 /** Checks whether shards can be moved, before anything is changed. */
 public final class Preflight {
 
-    private static final String APPLICATION = "shardflake move, checking";
+    static final String APPLICATION = "shardflake move, checking";
     private static final long CLOCK_TOLERANCE_MILLIS = 1000;
 
     /** Publications of checks whose process is gone, or had the number of ours. */
@@ -40,10 +40,14 @@ public final class Preflight {
             "shards-present",
             "target-free",
             "function-library",
+            "reference-tables",
             "extensions",
             "encoding",
             "roles",
             "uncarried-objects");
+
+    /** The last one counts. */
+    private static final String ANY = " target_session_attrs=any";
 
     /** What a subscription of a role that is no superuser gets without a password, or if the server does not ask for it. */
     private static final String PROHIBITED = "2F003";
@@ -79,6 +83,43 @@ public final class Preflight {
                 source.connect(APPLICATION),
                 from -> Sql.with(
                         target.connect(APPLICATION), to -> new Preflight(source, target, shards, from, to).run())));
+    }
+
+    /** Those checks that also concern shards that a standby of the source takes over. */
+    static List<PreflightCheck> ofSplit(
+            MoveServer source, MoveServer target, ShardSet shards, Connection from, Connection standby)
+            throws SQLException {
+        Preflight checks = new Preflight(source, target, shards, from, standby);
+        checks.checkServer(from, source.name());
+        checks.checkServer(standby, target.name());
+        checks.checkReachable();
+        checks.checkPresent();
+        checks.checkTables();
+        checks.checkDependencies();
+        checks.checkSessions();
+        checks.checkClocks();
+        return checks.checks;
+    }
+
+    /** While the target is a standby, on which nothing can be created. */
+    private void checkReachable() throws SQLException {
+        if (Replication.silencesTheLog(from)) {
+            checkReachable("source-reaches-target", from, "shardflake_preflight", target, source, ANY);
+        } else {
+            add(
+                    "source-reaches-target",
+                    Outcome.WARNING,
+                    "not tried, since %s would log what it logs in with".formatted(source.name()),
+                    "see that %s can connect to %s by %s"
+                            .formatted(
+                                    source.name(), target.name(), target.url().hosts()));
+        }
+        add(
+                "target-reaches-source",
+                Outcome.WARNING,
+                "cannot be tried from a standby",
+                "see that %s can connect to %s by %s, as in the shard map"
+                        .formatted(target.name(), source.name(), source.url().hosts()));
     }
 
     private PreflightReport run() throws SQLException {
@@ -167,7 +208,7 @@ public final class Preflight {
         }
     }
 
-    private void checkPlace() throws SQLException {
+    private void checkPresent() throws SQLException {
         long present = Sql.number(from, "SELECT count(*) FROM pg_namespace WHERE nspname = ANY (?)", shards);
         boolean all = present == shards.size();
         add(
@@ -175,13 +216,17 @@ public final class Preflight {
                 all ? Outcome.OK : Outcome.FAILED,
                 "%d of %d shards have their schema on %s".formatted(present, shards.size(), source.name()),
                 all ? "" : "deploy them with shardflake schema deploy");
+    }
+
+    private void checkPlace() throws SQLException {
+        checkPresent();
         none(
                 "target-free",
                 Outcome.FAILED,
                 to,
                 "SELECT nspname FROM pg_namespace WHERE nspname = ANY (?)",
                 "%s has these schemas already".formatted(target.name()),
-                "look whether they are the left-over of a move (shardflake doctor), and drop them: SELECT shardflake.drop_shard(7, force => true)",
+                "shardflake doctor says what they are: those of an open split are removed by running server split again; drop the left-over of a move with SELECT shardflake.drop_shard(7, force => true)",
                 shards);
         int newest = Math.max(FunctionLibrary.version(from), FunctionLibrary.version(to));
         if (newest > FunctionLibrary.version()) {
@@ -432,11 +477,25 @@ public final class Preflight {
                 TABLES + """
                 SELECT k.conrelid::regclass || ' to ' || k.confrelid::regclass
                   FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class f ON f.oid = k.confrelid
-                 WHERE k.contype = 'f' AND c.relnamespace <> f.relnamespace AND (k.conrelid IN (SELECT oid FROM t) OR k.confrelid IN (SELECT oid FROM t))
+                 WHERE k.contype = 'f' AND c.relnamespace <> f.relnamespace AND f.relnamespace IS DISTINCT FROM to_regnamespace('reference') AND (k.conrelid IN (SELECT oid FROM t) OR k.confrelid IN (SELECT oid FROM t))
                 """,
                 "foreign keys that leave their shard",
-                "drop them: the other table stays behind",
+                "drop them: the other table stays behind. Foreign keys into schema reference may stay",
                 shards);
+        List<String> referenced = Sql.list(
+                from,
+                TABLES
+                        + "SELECT DISTINCT format('%I.%I', n.nspname, f.relname) FROM pg_constraint k JOIN pg_class f ON f.oid = k.confrelid JOIN pg_namespace n ON n.oid = f.relnamespace WHERE k.contype = 'f' AND n.nspname = 'reference' AND k.conrelid IN (SELECT oid FROM t)",
+                row -> row.getString(1),
+                shards);
+        none(
+                "reference-tables",
+                Outcome.FAILED,
+                to,
+                "SELECT name FROM unnest(?::text[]) name WHERE to_regclass(name) IS NULL",
+                "%s lacks reference tables that the shards refer to".formatted(target.name()),
+                "bring them with shardflake reference repair",
+                from.createArrayOf("text", referenced.toArray()));
         none(
                 "other-publications",
                 Outcome.WARNING,
@@ -558,13 +617,13 @@ public final class Preflight {
 
     /**
      * Checks that one server can connect to the other, with a subscription that is rolled back. For a role that cannot keep the server
-     * from logging a warning there is an empty publication meanwhile, so that there is none: see {@link Stream#createSubscription}.
+     * from logging a warning there is an empty publication meanwhile, so that there is none: see {@link Replication#createSubscription}.
      */
     private void checkReachable(
             String name, Connection subscriber, Connection publishing, MoveServer publisher, MoveServer subscribing)
             throws SQLException {
         String publication = "shardflake_preflight_" + Sql.number(publishing, "SELECT pg_backend_pid()");
-        boolean needed = !Stream.silencesTheLog(subscriber)
+        boolean needed = !Replication.silencesTheLog(subscriber)
                 && Sql.isTrue(publishing, "SELECT has_database_privilege(current_database(), 'CREATE')");
         if (needed) {
             for (String left : Sql.list(publishing, LEFT_BY_KILLED_CHECKS, row -> row.getString(1))) {
@@ -573,7 +632,7 @@ public final class Preflight {
             Sql.execute(publishing, "CREATE PUBLICATION " + publication);
         }
         try {
-            checkReachable(name, subscriber, publication, publisher, subscribing);
+            checkReachable(name, subscriber, publication, publisher, subscribing, "");
         } finally {
             if (needed) {
                 Sql.execute(publishing, "DROP PUBLICATION " + publication);
@@ -582,16 +641,21 @@ public final class Preflight {
     }
 
     private void checkReachable(
-            String name, Connection subscriber, String publication, MoveServer publisher, MoveServer subscribing)
+            String name,
+            Connection subscriber,
+            String publication,
+            MoveServer publisher,
+            MoveServer subscribing,
+            String parameters)
             throws SQLException {
         subscriber.setAutoCommit(false);
         Savepoint before = subscriber.setSavepoint();
         try {
-            Stream.createSubscription(
+            Replication.createSubscription(
                     subscriber,
                     "shardflake_preflight",
                     publication,
-                    publisher.url().conninfo(),
+                    publisher.url().conninfo() + parameters,
                     "");
             add(name, Outcome.OK, "%s connects to %s".formatted(subscribing.name(), publisher.name()), "");
         } catch (SQLException e) {

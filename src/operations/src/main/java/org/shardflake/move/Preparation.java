@@ -10,10 +10,12 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.SchemaLock;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.grants.Grants;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
@@ -33,23 +35,33 @@ final class Preparation {
     private static final String EPOCHS =
             "SELECT concat_ws(' ', (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())";
 
+    private static final Duration REFERENCE_PATIENCE = Duration.ofSeconds(30);
+
     private final MoveSession session;
     private final MoveSettings settings;
+    private final MoveLimits limits;
     private final MoveListener listener;
 
-    Preparation(MoveSession session, MoveSettings settings, MoveListener listener) {
+    Preparation(MoveSession session, MoveSettings settings, MoveLimits limits, MoveListener listener) {
         this.session = session;
         this.settings = settings;
+        this.limits = limits;
         this.listener = listener;
     }
 
     void run() throws SQLException {
-        if (session.move().phase() == MovePhase.PREPARING) {
+        MovePhase phase = session.move().phase();
+        if (phase == MovePhase.PREPARING) {
             prepare();
-            session.lease().enter(MovePhase.COPYING);
         }
-        if (session.move().phase() == MovePhase.COPYING) {
-            copy();
+        if (phase == MovePhase.PREPARING || phase == MovePhase.COPYING) {
+            Optional<SplitPosition> promoted = session.lease().splitPosition();
+            if (promoted.isPresent()) {
+                session.lease().enter(MovePhase.COPYING);
+                takeOver(promoted.get());
+            } else {
+                copy(phase);
+            }
             session.lease().enter(MovePhase.CATCHING_UP);
         }
         if (session.move().phase() == MovePhase.CATCHING_UP) {
@@ -81,7 +93,9 @@ final class Preparation {
         Connection to = session.target().control();
         // Always in the same order, so that moves in opposite directions do not wait for each other.
         boolean sourceFirst = session.source().name().compareTo(session.target().name()) < 0;
-        try (SchemaLock first = lock(sourceFirst ? session.source() : session.target());
+        try (MoveLimits.Schemas inTurn = limits.awaitSchemas(
+                        session.source().name(), session.target().name());
+                SchemaLock first = lock(sourceFirst ? session.source() : session.target());
                 SchemaLock second = lock(sourceFirst ? session.target() : session.source())) {
             ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
             schema.create(shards);
@@ -165,22 +179,34 @@ final class Preparation {
                 .toList();
     }
 
-    /** Restarts an interrupted copy: its snapshot is gone with the process that made it. */
-    private void copy() throws SQLException {
+    /**
+     * Restarts an interrupted copy: its snapshot is gone with the process that made it. A shard that was copied already is kept if it has
+     * the rows of the new snapshot, too.
+     *
+     * @param since the phase in which the move was taken up. In {@code PREPARING} there is no slot yet, or it was dropped here
+     */
+    private void copy(MovePhase since) throws SQLException {
         ShardSet shards = session.move().shardSet();
         Stream forward = session.forward();
-        NewerCopies.refuse(session, forward, listener);
+        if (since == MovePhase.COPYING) {
+            NewerCopies.refuse(session, forward, listener);
+            session.lease().enter(MovePhase.PREPARING); // A slot that is missing from now on was not lost.
+        }
         forward.dropSubscription();
         forward.dropSlot();
         forward.equalMarks();
-        for (int shard : shards.stream().toArray()) {
+        ShardSet copied = session.move().shardSet(ShardPhase.COPIED);
+        for (int shard :
+                shards.stream().filter(shard -> !copied.contains(shard)).toArray()) {
             session.lease().copied(shard, ShardPhase.WAITING, 0, 0);
         }
         try (ExportedSnapshot snapshot =
                 ExportedSnapshot.createSlot(session.source().server(), forward.name())) {
+            session.lease().enter(MovePhase.COPYING);
             listener.reached(MoveStep.SLOT_CREATED);
-            new MoveCopy(session.source(), session.target(), session.lease(), settings, listener)
-                    .copy(snapshot, shards);
+            awaitReferencedRows();
+            new MoveCopy(session.source(), session.target(), session.lease(), settings, limits, listener)
+                    .copy(snapshot, shards, copied);
         }
         // Not earlier: it would have retained all the write-ahead log of the copy. Not later: a target that fails over
         // loses it, which reveals that its standby may lack what it has confirmed.
@@ -190,6 +216,59 @@ final class Preparation {
         forward.subscribe();
         forward.enable();
         listener.reached(MoveStep.SUBSCRIBED);
+    }
+
+    /** The target was the source's standby, and has the shards as of where it was promoted. */
+    private void takeOver(SplitPosition position) throws SQLException {
+        Stream forward = session.forward();
+        boolean subscribed = forward.hasSubscription();
+        if (subscribed ? !forward.hasSlot() : !forward.keepsSince(position)) {
+            throw new MoveRefusedException(
+                    "%s has lost the replication slot %s, so %s does not get what was written since it was promoted"
+                            .formatted(
+                                    session.source().name(),
+                                    forward.name(),
+                                    session.target().name()),
+                    "if %1$s was neither restored nor failed over, the copies are just older: end this with move cancel %2$d --uncompared; otherwise with move cancel %2$d, which compares. Then begin again with another standby"
+                            .formatted(session.source().name(), session.taken().id()));
+        }
+        if (!subscribed && (forward.hasFailedOver() || !forward.hasReached(position))) {
+            throw new MoveRefusedException(
+                    "%s has failed over, or was restored, since %s was promoted, which may have rows that %s has lost"
+                            .formatted(
+                                    session.source().name(),
+                                    session.target().name(),
+                                    session.source().name()),
+                    "end this with move cancel %d, and begin again with another standby"
+                            .formatted(session.taken().id()));
+        }
+        for (MoveShard shard : session.move().shards()) {
+            session.lease().copied(shard.shard(), ShardPhase.COPIED, 0, 0);
+        }
+        session.reverse().createSlot();
+        listener.reached(MoveStep.REVERSE_SLOT_CREATED);
+        session.reverse().enable();
+        if (!subscribed) {
+            forward.subscribeFrom(position);
+        }
+        forward.enable();
+        listener.reached(MoveStep.SUBSCRIBED);
+    }
+
+    /** Foreign keys may be checked when the rows are in, so the target needs what the snapshot's rows refer to. */
+    private void awaitReferencedRows() throws SQLException {
+        Connection from = session.source().control();
+        Connection to = session.target().control();
+        if (!ReferenceVersion.isKept(from) || !ReferenceVersion.isKept(to)) {
+            return;
+        }
+        long needed = ReferenceVersion.of(from);
+        boolean arrived = Poll.everyMillis(20, REFERENCE_PATIENCE).until(() -> ReferenceVersion.of(to) >= needed);
+        if (!arrived) {
+            throw new MoveException(
+                    "%s does not get what is written to reference tables; shardflake reference status says why"
+                            .formatted(session.target().name()));
+        }
     }
 
     private void catchUp() throws SQLException {
@@ -204,9 +283,8 @@ final class Preparation {
     }
 
     private void awaitCaughtUp(Stream stream) throws SQLException {
-        stream.await(settings.patience(), listener);
-        if (stream.measureLag(Duration.ofSeconds(30)).compareTo(CAUGHT_UP) > 0) {
-            awaitCaughtUp(stream);
-        }
+        do {
+            stream.await(settings.patience(), listener);
+        } while (stream.measureLag(Duration.ofSeconds(30)).compareTo(CAUGHT_UP) > 0);
     }
 }

@@ -4,15 +4,34 @@
  */
 package org.shardflake.move;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
-/** Removes subscriptions and replication slots, each on its server, whatever the state of the other one. */
+/** Makes and removes subscriptions and replication slots, each on its server, whatever the state of the other one. */
 public final class Replication {
+
+    /** Where the connection string is kept for a moment: what COPY brings is in no log. */
+    private static final String SECRET = "CREATE TEMPORARY TABLE shardflake_conninfo (conninfo text) ON COMMIT DROP";
+
+    /** The block catches errors, since the server's log has the text of a statement that fails, and of those around it. */
+    private static final String CREATE_SUBSCRIPTION = """
+            DO $$ BEGIN
+                EXECUTE format(
+                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %2$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%3$s)',
+                    (SELECT conninfo FROM pg_temp.shardflake_conninfo));
+            EXCEPTION WHEN OTHERS THEN
+                RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE;
+            END $$;
+            DROP TABLE pg_temp.shardflake_conninfo
+            """;
 
     private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
     private static final String MAY_SEE_ORIGINS = """
@@ -31,6 +50,62 @@ public final class Replication {
     private Replication() {}
 
     /**
+     * Options for servers that fail over. The slot and the subscription must agree that standbys keep the slot. A subscriber with
+     * synchronous standbys waits for them before it confirms what they might otherwise lack when one of them takes over.
+     */
+    public static String safeOptions(Connection publisher, Connection subscriber) throws SQLException {
+        boolean keepsSlots = hasFailover(subscriber) && hasFailover(publisher);
+        boolean waits = Sql.isTrue(subscriber, "SELECT current_setting('synchronous_standby_names') <> ''");
+        return (keepsSlots ? ", failover = true" : "") + (waits ? ", synchronous_commit = on" : "");
+    }
+
+    /**
+     * Creates a disabled subscription, in a transaction that the caller ends.
+     *
+     * <p>The connection string may contain a password, which a server would write into its log and show to others as the text of a
+     * statement or as its parameter. It would also be in the context of a warning that the publication does not exist, unless the role
+     * {@link #silencesTheLog}.
+     */
+    public static void createSubscription(
+            Connection connection, String name, String publication, String conninfo, String options)
+            throws SQLException {
+        if (silencesTheLog(connection)) {
+            Sql.execute(connection, "SET LOCAL log_min_messages = 'panic'");
+        }
+        Sql.execute(connection, SECRET);
+        byte[] line = conninfo.replace("\\", "\\\\").concat("\n").getBytes(UTF_8);
+        CopyIn copy = connection
+                .unwrap(PGConnection.class)
+                .getCopyAPI()
+                .copyIn("COPY pg_temp.shardflake_conninfo FROM STDIN");
+        copy.writeToCopy(line, 0, line.length);
+        copy.endCopy();
+        Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, publication, options));
+    }
+
+    /** Whether the role may say that the server does not log its warnings. */
+    static boolean silencesTheLog(Connection connection) throws SQLException {
+        return Sql.isTrue(connection, "SELECT has_parameter_privilege('log_min_messages', 'SET')");
+    }
+
+    /** Creates a slot, which standbys keep where they can, once transactions that have written on the server have ended. */
+    public static void createSlot(Connection connection, String name) throws SQLException {
+        Sql.call(
+                connection,
+                hasFailover(connection)
+                        ? "SELECT pg_create_logical_replication_slot(?, 'pgoutput', failover => true)"
+                        : "SELECT pg_create_logical_replication_slot(?, 'pgoutput')",
+                name);
+    }
+
+    public static boolean hasSubscription(Connection connection, String name) throws SQLException {
+        return Sql.isTrue(
+                connection,
+                "SELECT EXISTS (SELECT FROM pg_subscription WHERE subname = ? AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))",
+                name);
+    }
+
+    /**
      * Removes a subscription without its slot, whose server may be down.
      *
      * @param checkFirst SQL that fails if this must not be done
@@ -43,7 +118,7 @@ public final class Replication {
                                 .formatted(name));
     }
 
-    static boolean hasSlot(Connection connection, String name) throws SQLException {
+    public static boolean hasSlot(Connection connection, String name) throws SQLException {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
     }
 
@@ -51,7 +126,7 @@ public final class Replication {
      * Whether a slot came to this server in a failover, from a primary that kept it in step (PostgreSQL 17 and later). What the
      * subscriber has confirmed may be missing here then, and the other way round.
      */
-    static boolean hasFailedOver(Connection connection, String name) throws SQLException {
+    public static boolean hasFailedOver(Connection connection, String name) throws SQLException {
         return Sql.isTrue(
                 connection,
                 "SELECT COALESCE((SELECT (to_jsonb(s) ->> 'synced')::boolean FROM pg_replication_slots s WHERE slot_name = ?), false)",
@@ -63,7 +138,7 @@ public final class Replication {
      * now has positions in the log that the subscriber has seen already, so it is not sent. False also if the subscriber does not let us
      * look.
      */
-    static boolean isAhead(Connection subscriber, Connection publisher, String name) throws SQLException {
+    public static boolean isAhead(Connection subscriber, Connection publisher, String name) throws SQLException {
         if (!Sql.isTrue(subscriber, MAY_SEE_ORIGINS)) {
             return false;
         }

@@ -144,7 +144,7 @@ final class Settlement {
     }
 
     /** A restored catalog describes an earlier state: bringing the servers in line with it would close the newest rows. */
-    private static void checkCatalogIsNewest(MoveSide side, Move move) throws SQLException {
+    static void checkCatalogIsNewest(MoveSide side, Move move) throws SQLException {
         Map<Integer, Long> here = side.gotShards();
         for (MoveShard shard : move.shards()) {
             long epoch = here.getOrDefault(shard.shard(), 0L);
@@ -192,12 +192,7 @@ final class Settlement {
         Sql.execute(
                 here.control(),
                 here.checkClaim()
-                        // They may already be running, if opening was interrupted at its end.
-                        + "SELECT shardflake.fence_ids(%d, true);\n".formatted(shard.shard())
-                        + OpenShard.prepareSql(
-                                shard.shard(), positions.get(0)[0], positions.get(0)[1])
-                        + OpenShard.recordSql(shard.shard(), shard.epoch(), true)
-                        + carrying.addSql(toAdd)
-                        + OpenShard.finishSql(shard.shard()));
+                        + OpenShard.whereItIsSql(
+                                shard, positions.get(0)[0], positions.get(0)[1], carrying.addSql(toAdd)));
     }
 }

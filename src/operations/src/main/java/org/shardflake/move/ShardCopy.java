@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.ArrayDeque;
@@ -15,6 +16,7 @@ import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
 import org.postgresql.copy.CopyOut;
 import org.shardflake.Sharding;
+import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -72,7 +74,10 @@ final class ShardCopy implements AutoCloseable {
              ORDER BY turn
             """;
 
-    /** What would fire for rows that are copied: triggers, the fence among them, and foreign keys. */
+    /**
+     * What would fire for rows that are copied: triggers, the fence among them, and foreign keys. Those to reference tables stay, since
+     * dropping them would lock tables that others read; the rows that they need are there already.
+     */
     private static final String FIRING = """
             WITH own AS (
                 SELECT t.oid, format('%I.%I', n.nspname, t.relname) AS name
@@ -81,7 +86,7 @@ final class ShardCopy implements AutoCloseable {
                    format('ALTER TABLE %s ADD CONSTRAINT %I %s', t.name, k.conname, pg_get_constraintdef(k.oid))
                    || COALESCE((SELECT format('; COMMENT ON CONSTRAINT %I ON %s IS %L', k.conname, t.name, d.description)
                                   FROM pg_description d WHERE d.objoid = k.oid AND d.classoid = 'pg_constraint'::regclass), ''), 1 AS turn
-              FROM own t JOIN pg_constraint k ON k.conrelid = t.oid WHERE k.contype = 'f' AND k.conparentid = 0
+              FROM own t JOIN pg_constraint k ON k.conrelid = t.oid WHERE k.contype = 'f' AND k.conparentid = 0 AND k.confrelid IN (SELECT oid FROM own)
              UNION ALL
             SELECT format('ALTER TABLE %s DISABLE TRIGGER %I', t.name, g.tgname), format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, g.tgname), 2
               FROM own t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled = 'O'
@@ -97,15 +102,32 @@ final class ShardCopy implements AutoCloseable {
                         OR t.oid = ANY ('{aclitem,aclitem[],regclass,regproc,regprocedure,regoper,regoperator,regtype,regrole,regnamespace,regconfig,regdictionary}'::regtype[])))
             """;
 
+    /** Its columns but for generated ones, its size in bytes, and how many rows PostgreSQL takes it to have, if it knows. */
+    private static final String TABLE = """
+            SELECT COALESCE(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname), ''), pg_table_size(c.oid), c.reltuples
+              FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+             WHERE c.oid = ?::regclass GROUP BY c.oid, c.reltuples
+            """;
+
+    /** The part of a copy's time that the rows take where indexes are built after them. */
+    private static final double ROWS_BEFORE_INDEXES = 0.8;
+
     private final Connection source;
     private final Connection target;
     private final Throttle throttle;
     private final Progress progress;
 
-    /** Receives the progress of rows. */
+    /** Receives the progress. */
     @FunctionalInterface
     interface Progress {
-        void copied(long bytes, long rows);
+        /**
+         * More was copied.
+         *
+         * @param bytes sent
+         * @param rows of a table that has all its rows now, otherwise 0
+         * @param size how much of the shard's size on the source that stands for
+         */
+        void copied(long bytes, long rows, long size);
     }
 
     /**
@@ -139,15 +161,22 @@ final class ShardCopy implements AutoCloseable {
             if (bytes >= LARGE) {
                 takeAway(BUILT_LAST, shard, builds);
             }
+            double share = builds.isEmpty() ? 1 : ROWS_BEFORE_INDEXES;
             for (String table : tables) {
-                copyTable(table);
+                copyTable(table, share);
             }
             for (String build : builds) {
-                build(shard, build);
+                Sql.execute(target, build);
             }
             target.commit();
         } catch (SQLException | RuntimeException e) {
             rollback(e);
+            if (e instanceof SQLException broken && FOREIGN_KEY_VIOLATION.equals(broken.getSQLState())) {
+                throw new MoveException(
+                        "shard %d cannot be copied, since rows on the source break a foreign key. Mend them there, and run the same command again. %s"
+                                .formatted(shard, String.valueOf(e.getMessage()).replaceAll("\\s*\n\\s*", ". ")),
+                        e);
+            }
             throw e;
         }
         target.setAutoCommit(true);
@@ -157,23 +186,23 @@ final class ShardCopy implements AutoCloseable {
         }
     }
 
-    private void build(int shard, String statement) throws SQLException {
-        try {
-            Sql.execute(target, statement);
-        } catch (SQLException e) {
-            if (FOREIGN_KEY_VIOLATION.equals(e.getSQLState())) {
-                throw new MoveException(
-                        "shard %d cannot be copied, since rows on the source break a foreign key. Mend them there, and run the same command again. %s"
-                                .formatted(shard, String.valueOf(e.getMessage()).replaceAll("\\s*\n\\s*", ". ")),
-                        e);
+    /** Whether the target has exactly the source's rows in these tables. Reading them takes a fraction of the time of writing them. */
+    boolean isThere(List<String> tables) throws SQLException {
+        Sql.execute(source, Rows.SETTINGS);
+        Sql.execute(target, Rows.SETTINGS);
+        for (String table : tables) {
+            Rows rows = Rows.of(source, target, table);
+            if (!InParallel.both(() -> rows.digest(source), () -> rows.digest(target))
+                    .areEqual()) {
+                return false;
             }
-            throw e;
         }
+        return true;
     }
 
     /**
      * As in replication, fences and other triggers do not fire, including those of foreign keys. Where the role may not say so for its
-     * session, the triggers are disabled and the foreign keys dropped, until the rows are in; only then does anybody see the tables.
+     * session, the triggers are disabled and the shard's foreign keys dropped, until the rows are in; only then does anybody see the tables.
      */
     private void silenceTriggers(int shard, Deque<String> builds) throws SQLException {
         Savepoint before = target.setSavepoint();
@@ -206,24 +235,19 @@ final class ShardCopy implements AutoCloseable {
         }
     }
 
-    private void copyTable(String table) throws SQLException {
+    private void copyTable(String table, double share) throws SQLException {
         String format = Sql.isTrue(target, ONLY_BUILT_IN_TYPES, table) ? "binary" : "text";
-        String columns = String.join(
-                ", ",
-                Sql.list(
-                        source,
-                        "SELECT quote_ident(attname) FROM pg_attribute WHERE attrelid = ?::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = '' ORDER BY attname",
-                        row -> row.getString(1),
-                        table));
+        Table its =
+                Sql.list(source, TABLE, row -> Table.read(row, share), table).get(0);
         CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
         CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
-        CopyOut out = from.copyOut("COPY %s (%s) TO STDOUT (FORMAT %s)".formatted(table, columns, format));
+        CopyOut out = from.copyOut("COPY %s (%s) TO STDOUT (FORMAT %s)".formatted(table, its.columns(), format));
         CopyIn in = null;
         try {
-            in = to.copyIn("COPY %s (%s) FROM STDIN (FORMAT %s, FREEZE)".formatted(table, columns, format));
-            pump(out, in);
-            long rows = in.endCopy();
-            progress.copied(0, rows);
+            in = to.copyIn("COPY %s (%s) FROM STDIN (FORMAT %s, FREEZE)".formatted(table, its.columns(), format));
+            Pump pump = new Pump(in, its);
+            pump.forward(out);
+            pump.end();
         } catch (SQLException | RuntimeException e) {
             if (in != null && in.isActive()) {
                 in.cancelCopy();
@@ -235,31 +259,67 @@ final class ShardCopy implements AutoCloseable {
         }
     }
 
-    /** Forwards rows in pieces: the driver sends each piece as a message of its own. */
-    private void pump(CopyOut out, CopyIn in) throws SQLException {
-        byte[] buffer = new byte[64 * 1024];
-        int filled = 0;
-        for (byte[] row = out.readFromCopy(); row != null; row = out.readFromCopy()) {
-            if (filled + row.length > buffer.length && filled > 0) {
-                send(in, buffer, filled);
-                filled = 0;
-            }
-            if (row.length > buffer.length) {
-                send(in, row, row.length);
-            } else {
-                System.arraycopy(row, 0, buffer, filled, row.length);
-                filled += row.length;
-            }
-        }
-        if (filled > 0) {
-            send(in, buffer, filled);
+    /**
+     * A table on the source.
+     *
+     * @param size the bytes by which its progress is counted
+     * @param rows about how many it has; not positive if that is not known
+     */
+    private record Table(String columns, long size, long rows) {
+
+        static Table read(ResultSet row, double share) throws SQLException {
+            return new Table(row.getString(1), Math.round(row.getLong(2) * share), (long) row.getDouble(3));
         }
     }
 
-    private void send(CopyIn in, byte[] bytes, int length) throws SQLException {
-        in.writeToCopy(bytes, 0, length);
-        progress.copied(length, 0);
-        throttle.copied(length);
+    /** Forwards rows in pieces: the driver sends each piece as a message of its own. */
+    private final class Pump {
+
+        private final CopyIn in;
+        private final Table table;
+        private final byte[] buffer = new byte[64 * 1024];
+        private int filled;
+        private long rows;
+        private long counted;
+
+        Pump(CopyIn in, Table table) {
+            this.in = in;
+            this.table = table;
+        }
+
+        void forward(CopyOut out) throws SQLException {
+            for (byte[] row = out.readFromCopy(); row != null; row = out.readFromCopy()) {
+                if (filled + row.length > buffer.length && filled > 0) {
+                    send(buffer, filled);
+                    filled = 0;
+                }
+                rows++;
+                if (row.length > buffer.length) {
+                    send(row, row.length);
+                } else {
+                    System.arraycopy(row, 0, buffer, filled, row.length);
+                    filled += row.length;
+                }
+            }
+            if (filled > 0) {
+                send(buffer, filled);
+            }
+        }
+
+        /** Reports rows by their part of all rows: what is sent of values that TOAST compresses is larger than the table. */
+        private void send(byte[] bytes, int length) throws SQLException {
+            in.writeToCopy(bytes, 0, length);
+            long part = table.rows() > 0 ? table.size() * rows / table.rows() : length;
+            long size = Math.min(part, table.size() - counted);
+            counted += size;
+            rows = 0;
+            progress.copied(length, 0, size);
+            throttle.copied(length);
+        }
+
+        void end() throws SQLException {
+            progress.copied(0, in.endCopy(), table.size() - counted);
+        }
     }
 
     @Override

@@ -4,8 +4,6 @@
  */
 package org.shardflake.move;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -15,8 +13,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import org.postgresql.PGConnection;
-import org.postgresql.copy.CopyIn;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
@@ -28,21 +24,6 @@ import org.shardflake.jdbc.Sql;
  * of all shards from the beginning. For one thread.
  */
 final class Stream {
-
-    /** Where the connection string is kept for a moment: what COPY brings is in no log. */
-    private static final String SECRET = "CREATE TEMPORARY TABLE shardflake_conninfo (conninfo text) ON COMMIT DROP";
-
-    /** The block catches errors, since the server's log has the text of a statement that fails, and of those around it. */
-    private static final String CREATE_SUBSCRIPTION = """
-            DO $$ BEGIN
-                EXECUTE format(
-                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %2$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%3$s)',
-                    (SELECT conninfo FROM pg_temp.shardflake_conninfo));
-            EXCEPTION WHEN OTHERS THEN
-                RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE;
-            END $$;
-            DROP TABLE pg_temp.shardflake_conninfo
-            """;
 
     private static final Duration STOP_PATIENCE = Duration.ofSeconds(30);
     private static final Duration LOOK = Duration.ofSeconds(1);
@@ -141,12 +122,7 @@ final class Stream {
     void createSlot() throws SQLException {
         if (!hasSlot()) {
             equalMarks();
-            Sql.call(
-                    publisher.control(),
-                    Replication.hasFailover(publisher.control())
-                            ? "SELECT pg_create_logical_replication_slot(?, 'pgoutput', failover => true)"
-                            : "SELECT pg_create_logical_replication_slot(?, 'pgoutput')",
-                    name);
+            Replication.createSlot(publisher.control(), name);
         }
     }
 
@@ -161,10 +137,7 @@ final class Stream {
     }
 
     boolean hasSubscription() throws SQLException {
-        return Sql.isTrue(
-                subscriber.control(),
-                "SELECT EXISTS (SELECT FROM pg_subscription WHERE subname = ? AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database()))",
-                name);
+        return Replication.hasSubscription(subscriber.control(), name);
     }
 
     /**
@@ -175,49 +148,50 @@ final class Stream {
         Connection connection = subscriber.control();
         Sql.inTransaction(connection, () -> {
             Sql.execute(connection, subscriber.checkClaim());
-            createSubscription(connection, name, name, publisher.server().url().conninfo(), safely());
+            create(connection);
             return true;
         });
     }
 
     /**
-     * Options for servers that fail over. The slot and the subscription must agree that standbys keep the slot. A subscriber with
-     * synchronous standbys waits for them before it confirms what they might otherwise lack when one of them takes over.
+     * Creates the subscription from a position of the publisher's log on: the subscriber has everything before, since it was a standby.
+     * Both in one transaction, so a subscription that is there begins nowhere else.
      */
-    private String safely() throws SQLException {
+    void subscribeFrom(SplitPosition position) throws SQLException {
         Connection connection = subscriber.control();
-        boolean keepsSlots = Replication.hasFailover(connection) && Replication.hasFailover(publisher.control());
-        boolean waits = Sql.isTrue(connection, "SELECT current_setting('synchronous_standby_names') <> ''");
-        return (keepsSlots ? ", failover = true" : "") + (waits ? ", synchronous_commit = on" : "");
+        Sql.inTransaction(connection, () -> {
+            Sql.execute(connection, subscriber.checkClaim());
+            create(connection);
+            Sql.call(
+                    connection,
+                    "SELECT pg_replication_origin_advance('pg_' || oid, ?::pg_lsn) FROM pg_subscription WHERE subname = ? AND subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())",
+                    position.asLsn(),
+                    name);
+            return true;
+        });
     }
 
-    /**
-     * Creates a disabled subscription, in a transaction that the caller ends.
-     *
-     * <p>The connection string may contain a password, which a server would write into its log and show to others as the text of a
-     * statement or as its parameter. It would also be in the context of a warning that the publication does not exist, unless the role
-     * {@link #silencesTheLog}.
-     */
-    static void createSubscription(
-            Connection connection, String name, String publication, String conninfo, String options)
-            throws SQLException {
-        if (silencesTheLog(connection)) {
-            Sql.execute(connection, "SET LOCAL log_min_messages = 'panic'");
-        }
-        Sql.execute(connection, SECRET);
-        byte[] line = conninfo.replace("\\", "\\\\").concat("\n").getBytes(UTF_8);
-        CopyIn copy = connection
-                .unwrap(PGConnection.class)
-                .getCopyAPI()
-                .copyIn("COPY pg_temp.shardflake_conninfo FROM STDIN");
-        copy.writeToCopy(line, 0, line.length);
-        copy.endCopy();
-        Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, publication, options));
+    private void create(Connection connection) throws SQLException {
+        Replication.createSubscription(
+                connection,
+                name,
+                name,
+                publisher.server().url().conninfo(),
+                Replication.safeOptions(publisher.control(), connection));
     }
 
-    /** Whether the role may say that the server does not log its warnings. */
-    static boolean silencesTheLog(Connection connection) throws SQLException {
-        return Sql.isTrue(connection, "SELECT has_parameter_privilege('log_min_messages', 'SET')");
+    /** Whether the slot can send everything that was committed from a position on. */
+    boolean keepsSince(SplitPosition position) throws SQLException {
+        return Sql.isTrue(
+                publisher.control(),
+                "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ? AND confirmed_flush_lsn <= ?::pg_lsn AND wal_status IS DISTINCT FROM 'lost')",
+                name,
+                position.asLsn());
+    }
+
+    /** Whether the publisher has written up to a position; if not, it is not the server on which that was. */
+    boolean hasReached(SplitPosition position) throws SQLException {
+        return Sql.isTrue(publisher.control(), "SELECT pg_current_wal_insert_lsn() >= ?::pg_lsn", position.asLsn());
     }
 
     void enable() throws SQLException {
@@ -345,7 +319,7 @@ final class Stream {
     void drop() throws SQLException {
         dropSubscription();
         dropSlot();
-        Sql.execute(publisher.control(), publisher.checkClaim() + "DROP PUBLICATION IF EXISTS " + name);
+        dropPublication();
         for (MoveSide side : List.of(publisher, subscriber)) {
             Sql.call(side.control(), "DELETE FROM shardflake.move_marker WHERE stream = ?", key);
         }
@@ -356,6 +330,10 @@ final class Stream {
         if (hasSubscription()) {
             Replication.dropSubscription(subscriber.control(), name, subscriber.checkClaim());
         }
+    }
+
+    void dropPublication() throws SQLException {
+        Sql.execute(publisher.control(), publisher.checkClaim() + "DROP PUBLICATION IF EXISTS " + name);
     }
 
     /** Ends the sender that may still use it. */

@@ -14,9 +14,18 @@ import org.shardflake.jdbc.Sql;
  * The reason why a subscriber does not follow, as far as both servers can tell. PostgreSQL writes a subscription's error only to its
  * log.
  *
- * @param mayPass whether the server, which retries by itself, can recover
  */
-record StreamTrouble(String what, boolean mayPass) {
+record StreamTrouble(String what, Outlook outlook) {
+
+    /** What can become of it. */
+    enum Outlook {
+        /** Only people can mend it. */
+        LASTING,
+        /** The server, which retries by itself, can recover soon. */
+        PASSING,
+        /** It ends when something else does. */
+        WAITING
+    }
 
     private static final String SUBSCRIPTION = """
             SELECT s.subenabled, COALESCE(e.apply_error_count + e.sync_error_count, 0)
@@ -28,6 +37,11 @@ record StreamTrouble(String what, boolean mayPass) {
     /** Trouble with a publisher's slot. */
     private static final String SLOT =
             "SELECT active, COALESCE(wal_status = 'lost', false) FROM pg_replication_slots WHERE slot_name = ?";
+
+    private static final String NO_WORKER_LEFT = """
+            SELECT NOT EXISTS (SELECT FROM pg_stat_subscription WHERE subname = ? AND pid IS NOT NULL)
+               AND (SELECT count(*) FROM pg_stat_subscription WHERE pid IS NOT NULL) >= current_setting('max_logical_replication_workers')::integer
+            """;
 
     private record Subscription(boolean enabled, long errors) {}
 
@@ -84,19 +98,38 @@ record StreamTrouble(String what, boolean mayPass) {
                             errors == 1 ? "once so far" : errors + " times so far"));
         }
         if (!slots.get(0).active()) { // There may be a worker, which tries to connect again and again.
-            return connectionFailure(stream, subscriber, conninfo)
-                    .flatMap(failure -> passing(
-                            "%s cannot connect to %s: %s".formatted(subscriber.name(), publisher.name(), failure)));
+            Optional<StreamTrouble> failure = connectionFailure(stream, subscriber, conninfo)
+                    .flatMap(why ->
+                            passing("%s cannot connect to %s: %s".formatted(subscriber.name(), publisher.name(), why)));
+            return failure.isPresent() ? failure : lackOfWorkers(stream, subscriber);
         }
         return Optional.empty();
     }
 
+    /** What a subscription waits for when others have all workers: the server only logs it. */
+    private static Optional<StreamTrouble> lackOfWorkers(String stream, Side subscriber) throws SQLException {
+        return Sql.isTrue(subscriber.connection(), NO_WORKER_LEFT, stream)
+                ? waiting(
+                        "%s has no worker left to follow %s: max_logical_replication_workers is %s, and other moves and subscriptions have them all; it follows when one of them ends, or raise it and restart"
+                                .formatted(
+                                        subscriber.name(),
+                                        stream,
+                                        Sql.text(
+                                                subscriber.connection(),
+                                                "SELECT current_setting('max_logical_replication_workers')")))
+                : Optional.empty();
+    }
+
     private static Optional<StreamTrouble> lasting(String what) {
-        return Optional.of(new StreamTrouble(what, false));
+        return Optional.of(new StreamTrouble(what, Outlook.LASTING));
     }
 
     private static Optional<StreamTrouble> passing(String what) {
-        return Optional.of(new StreamTrouble(what, true));
+        return Optional.of(new StreamTrouble(what, Outlook.PASSING));
+    }
+
+    private static Optional<StreamTrouble> waiting(String what) {
+        return Optional.of(new StreamTrouble(what, Outlook.WAITING));
     }
 
     /** The error, if any, when the subscriber connects as the subscription does. */
@@ -117,7 +150,7 @@ record StreamTrouble(String what, boolean mayPass) {
         }
         connection.setAutoCommit(false);
         try {
-            Stream.createSubscription(connection, "shardflake_trial", stream, its.get(0), "");
+            Replication.createSubscription(connection, "shardflake_trial", stream, its.get(0), "");
             return Optional.empty();
         } catch (SQLException e) {
             return Optional.of(Sql.message(e).replaceFirst("^could not connect to the publisher: ", ""));

@@ -54,7 +54,7 @@ final class StreamWatch {
                 told = found.what();
                 listener.streamFails(told);
             }
-            if (trouble.isOver() || !found.mayPass()) {
+            if (hasFailed(found)) {
                 throw new MoveException("%s does not follow %s: %s"
                         .formatted(
                                 stream.subscriber().name(), stream.publisher().name(), told));
@@ -68,5 +68,16 @@ final class StreamWatch {
                                     stream.publisher().name(),
                                     duration.toSeconds()));
         }
+    }
+
+    private boolean hasFailed(StreamTrouble found) {
+        return switch (found.outlook()) {
+            case LASTING -> true;
+            case PASSING -> trouble.isOver();
+            case WAITING -> {
+                trouble.restart();
+                yield false;
+            }
+        };
     }
 }

@@ -30,38 +30,25 @@ final class Throttle {
 
     private record Positions(long written, OptionalLong applied) {}
 
-    private final long bytesPerSecond;
+    private final MoveLimits limits;
     private final Duration maxLag;
     private final Connection target;
-    private long nextNanos = System.nanoTime();
     private final Deque<Position> written = new ArrayDeque<>();
     private long nextLook = System.nanoTime();
 
     /**
      * @param target a connection that nobody else uses
      */
-    Throttle(long bytesPerSecond, Duration maxLag, Connection target) {
+    Throttle(MoveLimits limits, Duration maxLag, Connection target) {
         this.target = target;
-        this.bytesPerSecond = bytesPerSecond;
+        this.limits = limits;
         this.maxLag = maxLag;
     }
 
     /** Waits as long as these bytes may take, and for standbys. */
     void copied(long bytes) throws SQLException {
         awaitStandbys();
-        if (bytesPerSecond > 0) {
-            long wait = reserve(bytes);
-            if (wait > 1_000_000) {
-                Pause.millis(wait / 1_000_000);
-            }
-        }
-    }
-
-    private synchronized long reserve(long bytes) {
-        long now = System.nanoTime();
-        // Unused allowance is not made up for.
-        nextNanos = Math.max(nextNanos, now - 100_000_000L) + bytes * 1_000_000_000L / bytesPerSecond;
-        return nextNanos - now;
+        limits.awaitBytes(bytes);
     }
 
     /**

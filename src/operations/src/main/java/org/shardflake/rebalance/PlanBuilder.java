@@ -5,11 +5,9 @@
 package org.shardflake.rebalance;
 
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntToLongFunction;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -17,46 +15,30 @@ import org.shardflake.rebalance.RebalancePlan.Change;
 import org.shardflake.rebalance.RebalancePlan.Move;
 import org.shardflake.rebalance.RebalancePlan.ServerChange;
 import org.shardflake.rebalance.RebalancePlanner.Route;
-import org.shardflake.rebalance.ServerLoad.Shard;
 
 /** Describes the chosen moves in numbers and words. */
 final class PlanBuilder {
 
     private final ShardMap map;
-    private final IntToLongFunction weightOf;
+    private final ShardLoads loads;
     private final RebalanceSettings settings;
-    private final double mean;
-    private final Map<String, ServerLoad> before;
-    private final Map<String, ServerLoad> now;
+    private final Map<String, MeasuredServer> before;
+    private final Map<String, MeasuredServer> now;
 
-    PlanBuilder(ShardMap map, IntToLongFunction weightOf, RebalanceSettings settings, double mean) {
+    PlanBuilder(ShardMap map, ShardLoads loads, List<Measure> measures, RebalanceSettings settings) {
         this.map = map;
-        this.weightOf = weightOf;
+        this.loads = loads;
         this.settings = settings;
-        this.mean = mean;
-        this.before = loads();
-        this.now = loads();
+        this.before = MeasuredServer.all(map, measures);
+        this.now = MeasuredServer.all(map, measures);
     }
 
-    private Map<String, ServerLoad> loads() {
-        Map<String, ServerLoad> loads = new HashMap<>();
-        map.servers().forEach(server -> loads.put(server.name(), new ServerLoad(server, false, false)));
-        for (int shard = 0; shard < map.sharding().shardCount(); shard++) {
-            get(loads, map.server(shard).name()).add(shard(shard), false);
-        }
-        return loads;
-    }
-
-    private Shard shard(int number) {
-        return new Shard(number, weightOf.applyAsLong(number));
-    }
-
-    private static ServerLoad get(Map<String, ServerLoad> loads, String name) {
-        ServerLoad load = loads.get(name);
-        if (load == null) {
+    private static MeasuredServer get(Map<String, MeasuredServer> servers, String name) {
+        MeasuredServer server = servers.get(name);
+        if (server == null) {
             throw new IllegalStateException("no server " + name);
         }
-        return load;
+        return server;
     }
 
     RebalancePlan build(Map<Route, List<Integer>> shardsByRoute) {
@@ -67,14 +49,14 @@ final class PlanBuilder {
     }
 
     private Move move(Route route, ShardSet shards) {
-        ServerLoad from = get(now, route.from());
-        ServerLoad to = get(now, route.to());
+        MeasuredServer from = get(now, route.from());
+        MeasuredServer to = get(now, route.to());
         long fromBefore = percent(from);
         long toBefore = percent(to);
-        shards.stream().forEach(shard -> from.give(shard(shard), to));
+        shards.stream().forEach(shard -> from.give(shard, to));
         Change fromLoad = new Change(fromBefore, percent(from));
         Change toLoad = new Change(toBefore, percent(to));
-        Long bytes = bytes(shards.stream().mapToLong(weightOf).sum());
+        Long bytes = settings.by().hasBytes() ? bytes(shards.stream().boxed().toList()) : null;
         return new Move(route.from(), route.to(), shards, bytes, fromLoad, toLoad, reason(route, fromLoad, toLoad));
     }
 
@@ -88,20 +70,26 @@ final class PlanBuilder {
     }
 
     private ServerChange change(Server server) {
-        ServerLoad first = get(before, server.name());
-        ServerLoad last = get(now, server.name());
+        MeasuredServer first = get(before, server.name());
+        MeasuredServer last = get(now, server.name());
         return new ServerChange(
                 server.name(),
-                new Change(first.shards(), last.shards()),
-                settings.by() == RebalanceBy.BYTES ? new Change(first.weight(), last.weight()) : null,
+                new Change(first.shards().size(), last.shards().size()),
+                settings.by().hasBytes() ? new Change(bytes(first.shards()), bytes(last.shards())) : null,
+                settings.by().isByRate() ? new Change(rate(first.shards()), rate(last.shards())) : null,
                 new Change(percent(first), percent(last)));
     }
 
-    private @Nullable Long bytes(long weight) {
-        return settings.by() == RebalanceBy.BYTES ? weight : null;
+    private long bytes(Collection<Integer> shards) {
+        return shards.stream().mapToLong(loads.bytes()::applyAsLong).sum();
     }
 
-    private long percent(ServerLoad load) {
-        return mean == 0 ? 0 : Math.round(100 * load.utilisation() / mean);
+    private long rate(Collection<Integer> shards) {
+        return Math.round(
+                shards.stream().mapToDouble(loads.rate()::applyAsDouble).sum());
+    }
+
+    private static long percent(MeasuredServer server) {
+        return Math.round(100 * server.utilisation());
     }
 }

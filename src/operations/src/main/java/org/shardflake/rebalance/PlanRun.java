@@ -5,17 +5,19 @@
 package org.shardflake.rebalance;
 
 import java.util.List;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.move.MovePhase;
+import org.shardflake.move.MoveRequest;
+import org.shardflake.move.ParallelMoves;
 import org.shardflake.rebalance.RebalancePlan.Move;
 
 /**
- * Carries out a plan, move by move.
+ * Carries out a plan, several moves at a time.
  *
  * <p>The shard map says what is done: a shard on its target needs nothing more. So an interrupted plan continues when it is run
  * again.
@@ -45,37 +47,28 @@ public final class PlanRun {
     }
 
     /**
-     * Finishes the plan's interrupted moves, then carries out what is left, reading the shard map again before each of them.
+     * Finishes the plan's interrupted moves, and then carries out what is left, as many at once as may be.
      *
-     * @param done receives each move when its shards are on their target
      * @return how many shards were moved
-     * @throws RebalanceRefusedException as {@link #pending()}, possibly in the middle of the plan
+     * @throws RebalanceRefusedException as {@link #pending()}
      */
-    public int run(MoveRunner runner, Consumer<Move> done) throws InterruptedException {
-        int moved = finishInterrupted(runner);
-        for (Move move : pending()) {
-            Move rest = rest(move, catalog.load());
-            if (rest.shards().isEmpty()) {
-                continue;
-            }
-            runner.move(rest.from(), rest.to(), rest.shards());
-            requireDone(rest);
-            moved += rest.shards().size();
-            done.accept(rest);
-        }
-        return moved;
-    }
-
-    private int finishInterrupted(MoveRunner runner) throws InterruptedException {
-        int moved = 0;
-        for (org.shardflake.move.Move begun : runner.unfinished()) {
-            if (begun.phase() != MovePhase.CANCELLING
-                    && plan.moves().stream().anyMatch(move -> isPartOf(begun, move))) {
-                runner.finish(begun);
-                moved += begun.shards().size();
-            }
-        }
-        return moved;
+    public int run(ParallelMoves moves) throws InterruptedException {
+        pending(); // Refuses a plan that is not of this map.
+        List<MoveRequest> begun = moves.unfinished().stream()
+                .filter(move -> move.phase() != MovePhase.CANCELLING
+                        && plan.moves().stream().anyMatch(planned -> isPartOf(move, planned)))
+                .map(MoveRequest::of)
+                .toList();
+        // They have slots and workers, which the checks of the others would not find free.
+        moves.run(begun);
+        List<MoveRequest> rest = pending().stream()
+                .map(move -> new MoveRequest(move.from(), move.to(), move.shards()))
+                .toList();
+        moves.run(rest);
+        requireDone();
+        return Stream.concat(begun.stream(), rest.stream())
+                .mapToInt(request -> request.shards().size())
+                .sum();
     }
 
     private static boolean isPartOf(org.shardflake.move.Move begun, Move planned) {
@@ -84,12 +77,11 @@ public final class PlanRun {
                 && begun.shardSet().stream().allMatch(planned.shards()::contains);
     }
 
-    private void requireDone(Move move) {
-        ShardSet left = rest(move, catalog.load()).shards();
-        if (!left.isEmpty()) {
+    private void requireDone() {
+        for (Move left : pending()) {
             throw new RebalanceException(
                     "the move from %s to %s ended, but the shard map has shards %s on %s still"
-                            .formatted(move.from(), move.to(), left, move.from()),
+                            .formatted(left.from(), left.to(), left.shards(), left.from()),
                     null);
         }
     }

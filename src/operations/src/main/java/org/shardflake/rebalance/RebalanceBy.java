@@ -9,5 +9,19 @@ public enum RebalanceBy {
     /** The bytes of its shards: tables with their indexes. */
     BYTES,
     /** The number of its shards. */
-    COUNT
+    COUNT,
+    /** The rows written in its shards per second. */
+    RATE,
+    /** Rows written and bytes, each by itself: what is gained in one is not lost in the other. */
+    BOTH;
+
+    /** Whether rates are needed. Then moves have to be worth the bytes they copy. */
+    public boolean isByRate() {
+        return this == RATE || this == BOTH;
+    }
+
+    /** Whether the plan tells bytes. */
+    public boolean hasBytes() {
+        return this != COUNT;
+    }
 }

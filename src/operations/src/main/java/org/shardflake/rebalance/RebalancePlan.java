@@ -5,6 +5,8 @@
 package org.shardflake.rebalance;
 
 import java.util.List;
+import java.util.Objects;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 
@@ -33,16 +35,22 @@ public record RebalancePlan(
     /**
      * A server before and after the plan.
      *
-     * @param bytes of its shards, if the plan was made by bytes
-     * @param load percent of the mean, relative to the server's capacity
+     * @param bytes of its shards, unless the plan was made by count
+     * @param rate rows written per second, if the plan was made by rate or both
+     * @param load percent of the mean, relative to the server's capacity; of rate and bytes the one of which the server has
+     *     more
      */
     public record ServerChange(
-            String name, Change shards, @Nullable Change bytes, Change load) {}
+            String name,
+            Change shards,
+            @Nullable Change bytes,
+            @Nullable Change rate,
+            Change load) {}
 
     /**
      * A group of shards that goes from one server to another.
      *
-     * @param bytes of these shards, if the plan was made by bytes
+     * @param bytes of these shards, which are copied; null if the plan was made by count
      * @param fromLoad of the source before and after this move, in percent of the mean
      * @param toLoad of the target before and after this move, in percent of the mean
      */
@@ -54,6 +62,15 @@ public record RebalancePlan(
             Change fromLoad,
             Change toLoad,
             String reason) {}
+
+    /** What the moves copy, if the plan tells. */
+    public OptionalLong bytes() {
+        return moves.stream().anyMatch(move -> move.bytes() == null)
+                ? OptionalLong.empty()
+                : OptionalLong.of(moves.stream()
+                        .mapToLong(move -> Objects.requireNonNull(move.bytes()))
+                        .sum());
+    }
 
     /** How many shards move. */
     public int shardCount() {

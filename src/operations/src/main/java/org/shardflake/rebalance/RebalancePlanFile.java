@@ -35,8 +35,8 @@ import org.snakeyaml.engine.v2.common.FlowStyle;
  * - {from: db1, to: db3, shards: 9-11, bytes: 24576, fromBefore: 133, fromAfter: 100, toBefore: 0, toAfter: 100, reason: ...}
  * </pre>
  *
- * <p>Loads are in percent of the mean. {@code shards} takes what {@link ShardSet#parse} reads; there are bytes only in a plan
- * by bytes.
+ * <p>Loads are in percent of the mean. {@code shards} takes what {@link ShardSet#parse} reads; there are no bytes in a plan
+ * by count, and rates (rows written per second) only in one by rate or both.
  */
 public final class RebalancePlanFile {
 
@@ -71,6 +71,9 @@ public final class RebalancePlanFile {
         put(properties, "shards", server.shards());
         if (server.bytes() != null) {
             put(properties, "bytes", server.bytes());
+        }
+        if (server.rate() != null) {
+            put(properties, "rate", server.rate());
         }
         put(properties, "load", server.load());
         return properties;
@@ -141,16 +144,28 @@ public final class RebalancePlanFile {
         return switch (text) {
             case "bytes" -> RebalanceBy.BYTES;
             case "count" -> RebalanceBy.COUNT;
-            default -> throw new IllegalArgumentException("by is %s, not one of bytes, count".formatted(text));
+            case "rate" -> RebalanceBy.RATE;
+            case "both" -> RebalanceBy.BOTH;
+            default ->
+                throw new IllegalArgumentException("by is %s, not one of bytes, count, rate, both".formatted(text));
         };
     }
 
     private static ServerChange server(String name, YamlNode node, RebalanceBy by) {
-        node.allow("shardsBefore", "shardsAfter", "bytesBefore", "bytesAfter", "loadBefore", "loadAfter");
+        node.allow(
+                "shardsBefore",
+                "shardsAfter",
+                "bytesBefore",
+                "bytesAfter",
+                "rateBefore",
+                "rateAfter",
+                "loadBefore",
+                "loadAfter");
         return new ServerChange(
                 name,
                 change(node, "shards"),
-                by == RebalanceBy.BYTES ? change(node, "bytes") : null,
+                by.hasBytes() ? change(node, "bytes") : null,
+                by.isByRate() ? change(node, "rate") : null,
                 change(node, "load"));
     }
 
@@ -160,7 +175,7 @@ public final class RebalancePlanFile {
                 node.text("from"),
                 node.text("to"),
                 shards(node),
-                by == RebalanceBy.BYTES ? node.number("bytes", Long.MAX_VALUE) : null,
+                by.hasBytes() ? node.number("bytes", Long.MAX_VALUE) : null,
                 change(node, "from"),
                 change(node, "to"),
                 node.text("reason"));

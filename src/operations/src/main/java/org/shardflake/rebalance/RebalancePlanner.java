@@ -54,24 +54,51 @@ public final class RebalancePlanner {
         this.weightOf = weightOf;
     }
 
+    /** Makes a plan by bytes or by count, with the bytes of each shard, which are not asked for in a plan by count. */
+    public static RebalancePlan plan(ShardMap map, IntToLongFunction bytes, RebalanceSettings settings) {
+        return plan(map, ShardLoads.ofBytes(bytes), settings);
+    }
+
     /**
      * Makes a plan.
      *
-     * @param bytes returns the bytes of each shard; not called for a plan by count
+     * @param loads what the shards weigh
      * @throws org.shardflake.UnknownServerException if a drained or excluded server is not in the map
      * @throws org.shardflake.ShardOutOfRangeException if a pinned shard is not in the map
      * @throws IllegalArgumentException if a shard is pinned to a drained server, or no server can take a drained server's shards
      * @throws RebalanceRefusedException if a server's weight is not a number
      */
-    public static RebalancePlan plan(ShardMap map, IntToLongFunction bytes, RebalanceSettings settings) {
-        IntToLongFunction weight = settings.by() == RebalanceBy.COUNT ? shard -> 1 : bytes;
-        return new RebalancePlanner(map, weight, settings).plan();
-    }
-
-    private RebalancePlan plan() {
+    public static RebalancePlan plan(ShardMap map, ShardLoads loads, RebalanceSettings settings) {
         settings.drained().forEach(map::server);
         settings.excluded().forEach(map::server);
         settings.pinned().stream().forEach(map::server);
+        List<Measure> measures = Measure.of(map, loads, settings);
+        if (settings.by().isByRate() && settings.drained().isEmpty()) {
+            RatePlanner planner = new RatePlanner(map, loads, measures, settings);
+            return new PlanBuilder(map, loads, measures, settings).build(planner.movesByRoute());
+        }
+        if (settings.by().isByRate()) {
+            RebalancePlanner planner = new RebalancePlanner(map, shard -> share(shard, measures), settings);
+            planner.choose();
+            return new PlanBuilder(map, loads, measures, settings).build(planner.movesByRoute());
+        }
+        Measure only = measures.get(0);
+        RebalancePlanner planner =
+                new RebalancePlanner(map, shard -> (long) only.of().applyAsDouble(shard), settings);
+        List<Measure> possible = List.of(only.withMean(planner.choose()));
+        return new PlanBuilder(map, loads, possible, settings).build(planner.movesByRoute());
+    }
+
+    /** The load of a shard by all measures, in billionths of what a server has in the mean. */
+    private static long share(int shard, List<Measure> measures) {
+        return Math.round(measures.stream()
+                .filter(measure -> measure.mean() > 0)
+                .mapToDouble(measure -> 1e9 * measure.of().applyAsDouble(shard) / measure.mean())
+                .sum());
+    }
+
+    /** Returns the mean that was aimed for. */
+    private double choose() {
         load();
         double mean = mean();
         if (settings.drained().isEmpty()) {
@@ -80,7 +107,7 @@ public final class RebalancePlanner {
             drain();
         }
         prune();
-        return new PlanBuilder(map, weightOf, settings, mean).build(movesByRoute());
+        return mean;
     }
 
     private void load() {

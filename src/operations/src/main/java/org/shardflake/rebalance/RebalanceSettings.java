@@ -11,6 +11,7 @@ import org.shardflake.ShardSet;
  * The constraints of a plan.
  *
  * @param pinned shards that stay where they are
+ * @param recent shards that moved not long ago; in a plan by rate they stay as long as their server is within twice the threshold
  * @param drained servers to take every shard off; if there are any, no other shard moves
  * @param excluded servers that must not receive shards
  * @param maxMoves how many shards the plan may move
@@ -21,6 +22,7 @@ import org.shardflake.ShardSet;
 public record RebalanceSettings(
         RebalanceBy by,
         ShardSet pinned,
+        ShardSet recent,
         Set<String> drained,
         Set<String> excluded,
         int maxMoves,
@@ -47,26 +49,37 @@ public record RebalanceSettings(
     /** Nothing pinned, drained or excluded; any number of moves. */
     public static RebalanceSettings by(RebalanceBy by) {
         return new RebalanceSettings(
-                by, ShardSet.of(), Set.of(), Set.of(), Integer.MAX_VALUE, DEFAULT_THRESHOLD, DEFAULT_IMPROVEMENT);
+                by,
+                ShardSet.of(),
+                ShardSet.of(),
+                Set.of(),
+                Set.of(),
+                Integer.MAX_VALUE,
+                DEFAULT_THRESHOLD,
+                DEFAULT_IMPROVEMENT);
     }
 
     RebalanceSettings pinning(ShardSet shards) {
-        return new RebalanceSettings(by, shards, drained, excluded, maxMoves, threshold, improvement);
+        return new RebalanceSettings(by, shards, recent, drained, excluded, maxMoves, threshold, improvement);
+    }
+
+    RebalanceSettings resting(ShardSet shards) {
+        return new RebalanceSettings(by, pinned, shards, drained, excluded, maxMoves, threshold, improvement);
     }
 
     RebalanceSettings draining(String... servers) {
-        return new RebalanceSettings(by, pinned, Set.of(servers), excluded, maxMoves, threshold, improvement);
+        return new RebalanceSettings(by, pinned, recent, Set.of(servers), excluded, maxMoves, threshold, improvement);
     }
 
     RebalanceSettings excluding(String... servers) {
-        return new RebalanceSettings(by, pinned, drained, Set.of(servers), maxMoves, threshold, improvement);
+        return new RebalanceSettings(by, pinned, recent, drained, Set.of(servers), maxMoves, threshold, improvement);
     }
 
     RebalanceSettings moving(int atMost) {
-        return new RebalanceSettings(by, pinned, drained, excluded, atMost, threshold, improvement);
+        return new RebalanceSettings(by, pinned, recent, drained, excluded, atMost, threshold, improvement);
     }
 
     RebalanceSettings within(int percent) {
-        return new RebalanceSettings(by, pinned, drained, excluded, maxMoves, percent, improvement);
+        return new RebalanceSettings(by, pinned, recent, drained, excluded, maxMoves, percent, improvement);
     }
 }

@@ -45,7 +45,8 @@ final class ServerLoad {
         this.excluded = excluded;
     }
 
-    private static double capacity(Server server) {
+    /** How much of the load a server should have, compared with others. */
+    static double capacity(Server server) {
         String text = server.labels().getOrDefault(LABEL, "1");
         try {
             double capacity = Double.parseDouble(text);

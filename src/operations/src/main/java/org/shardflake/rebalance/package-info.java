@@ -12,7 +12,7 @@
  * <pre>{@code
  * ShardMap map = ShardCatalog.at(catalog).load();
  * RebalancePlan plan = RebalancePlanner.plan(map, shard -> 0, RebalanceSettings.by(RebalanceBy.COUNT));
- * new PlanRun(plan, ShardCatalog.at(catalog)).run(MoveRunner.with(mover, "rebalanced"), done -> {});
+ * new PlanRun(plan, ShardCatalog.at(catalog)).run(new ParallelMoves(mover, "rebalanced"));
  * }</pre>
  */
 @NullMarked

@@ -63,6 +63,9 @@ final class Making implements AutoCloseable {
     private final Instance home;
     private final List<Instance> others = new ArrayList<>();
 
+    /** The servers that have got the point so far. */
+    private final List<String> made = new ArrayList<>();
+
     private Making(ServerUrl catalogUrl, Function<Server, ServerUrl> urls, List<Connection> opened)
             throws SQLException {
         this.opened = opened;
@@ -117,8 +120,7 @@ final class Making implements AutoCloseable {
 
     /** The system identifier; empty if the role may not ask for it. */
     static String identity(Connection connection) throws SQLException {
-        boolean mayAsk = Sql.isTrue(connection, "SELECT has_function_privilege('pg_control_system()', 'execute')");
-        return mayAsk ? Sql.text(connection, "SELECT system_identifier::text FROM pg_control_system()") : "";
+        return Sql.systemIdentifier(connection).orElse("");
     }
 
     private static void requirePrivilege(Connection connection, String server) throws SQLException {
@@ -141,10 +143,8 @@ final class Making implements AutoCloseable {
             makeOnServers(name);
             makeInCatalog(name);
         }
-        for (Instance instance : others) {
-            Sql.awaitDisk(instance.connection()); // The point itself waits for nothing.
-        }
-        PointCatalog.enter(catalog, name, "complete"); // On the disk with its point, which comes before.
+        // On the disk with its point, which comes before.
+        orIncomplete(name, home, () -> PointCatalog.enter(catalog, name, "complete"));
         warn(warnings);
     }
 
@@ -178,62 +178,74 @@ final class Making implements AutoCloseable {
         PointCatalog.begin(catalog, name, version, Sql.text(catalog, PointCatalog.PLACEMENTS));
     }
 
-    private void makeOnServers(String name) throws SQLException {
-        List<String> done = new ArrayList<>();
+    private void makeOnServers(String name) {
         for (Instance instance : others) {
-            try {
-                record(name, instance, PLACE, name);
-            } catch (SQLException e) {
-                throw incomplete(name, instance, done, e);
-            }
-            done.addAll(instance.servers());
+            record(name, instance, PLACE, name);
+            made.addAll(instance.servers());
+        }
+        for (Instance instance : others) {
+            // The point itself waits for nothing, and a server that crashes now would lose it.
+            orIncomplete(name, instance, () -> Sql.awaitDisk(instance.connection()));
         }
     }
 
     /** Recorded before it is made, so that the restored catalog has the record; with its place afterwards. */
-    private void makeInCatalog(String name) throws SQLException {
+    private void makeInCatalog(String name) {
         record(name, home, NOW);
-        PointCatalog.enter(catalog, name, "on all servers");
-        try {
-            record(name, home, PLACE, name);
-        } catch (SQLException e) {
-            throw incomplete(name, home, List.copyOf(connections.keySet()), e);
-        }
+        orIncomplete(name, home, () -> PointCatalog.enter(catalog, name, "on all servers"));
+        record(name, home, PLACE, name);
     }
 
-    private void record(String name, Instance instance, String sql, Object... parameters) throws SQLException {
+    private void record(String name, Instance instance, String sql, Object... parameters) {
         record Found(String lsn, String walFile, OffsetDateTime madeAt) {
             Place place(String server, boolean isCatalog, String identity) {
                 return new Place(server, isCatalog, identity, lsn, walFile, madeAt.toInstant());
             }
         }
-        Found found = Sql.list(
+        List<Found> found = new ArrayList<>();
+        orIncomplete(
+                name,
+                instance,
+                () -> found.addAll(Sql.list(
                         instance.connection(),
                         sql,
                         row -> new Found(row.getString(1), row.getString(2), row.getObject(3, OffsetDateTime.class)),
-                        parameters)
-                .get(0);
+                        parameters)));
         for (String server : instance.servers()) {
-            PointCatalog.record(catalog, name, found.place(server, false, instance.identity()));
+            enter(name, found.get(0).place(server, false, instance.identity()));
         }
         if (instance.hasCatalog()) {
-            PointCatalog.record(catalog, name, found.place(RestorePoint.CATALOG, true, instance.identity()));
+            enter(name, found.get(0).place(RestorePoint.CATALOG, true, instance.identity()));
         }
     }
 
-    private static ShardflakeException incomplete(String name, Instance failed, List<String> done, SQLException cause) {
-        return new ShardflakeException(
-                Kind.PARTLY_DONE,
-                "restore point %s is incomplete: %s failed: %s; %s"
-                        .formatted(
-                                name,
-                                failed,
-                                Sql.message(cause),
-                                done.isEmpty()
-                                        ? "no other server has it"
-                                        : "only %s have it".formatted(String.join(", ", done))),
-                "when the server answers, make another, with another name; this one is good for nothing",
-                cause);
+    private void enter(String name, Place place) {
+        orIncomplete(name, home, () -> PointCatalog.record(catalog, name, place));
+    }
+
+    /** A part of the work, done with one of the servers. */
+    @FunctionalInterface
+    private interface Part {
+        void run() throws SQLException;
+    }
+
+    private void orIncomplete(String name, Instance instance, Part part) {
+        try {
+            part.run();
+        } catch (SQLException e) {
+            throw new ShardflakeException(
+                    Kind.PARTLY_DONE,
+                    "restore point %s is incomplete: %s failed: %s; %s"
+                            .formatted(
+                                    name,
+                                    instance,
+                                    Sql.message(e),
+                                    made.isEmpty()
+                                            ? "no other server has it"
+                                            : "only %s have it".formatted(String.join(", ", made))),
+                    "when the server answers, make another, with another name; this one is good for nothing",
+                    e);
+        }
     }
 
     private void warn(Consumer<String> warnings) throws SQLException {

@@ -33,6 +33,11 @@ final class PointCatalog {
              WHERE point = ? ORDER BY server = '', server
             """;
 
+    private static final String MAY_READ = """
+            SELECT count(*) = 2 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE n.nspname = 'shardflake_catalog' AND c.relname IN ('restore_point', 'restore_point_server') AND has_table_privilege(c.oid, 'SELECT')
+            """;
+
     static final String PLACEMENTS = """
             SELECT md5(string_agg(format('%s %s %s', shard, server, epoch), ',' ORDER BY shard)) FROM shardflake_catalog.shard
             """;
@@ -48,6 +53,14 @@ final class PointCatalog {
                     "bring it up to date with shardflake upgrade",
                     null);
         }
+    }
+
+    /** The newest complete point; empty also if there cannot be any, or the role may not know. */
+    static Optional<RestorePoint> newest(Connection connection) throws SQLException {
+        return Sql.isTrue(connection, MAY_READ)
+                ? read(connection, POINTS + " WHERE p.phase = 'complete' ORDER BY p.begun_at DESC LIMIT 1").stream()
+                        .findFirst()
+                : Optional.empty();
     }
 
     static List<RestorePoint> list(Connection connection) throws SQLException {

@@ -72,6 +72,11 @@ public final class RestorePoints {
         return Sql.translating(() -> with(PointCatalog::list));
     }
 
+    /** The newest restore point that every server and the catalog have; empty also if the role may not read restore points. */
+    public Optional<RestorePoint> newest() {
+        return Sql.translating(() -> with(PointCatalog::newest));
+    }
+
     /**
      * Compares servers that were restored to a restore point with it, and changes nothing.
      *

@@ -14,11 +14,13 @@ server AS (
 provider AS (
     SELECT bool_or(pg_has_role(r.oid, p.oid, 'USAGE')) AS is_there
       FROM role r, pg_roles p WHERE r.oid IS NOT NULL AND p.rolname IN ('rds_superuser', 'cloudsqlsuperuser', 'azure_pg_admin', 'neon_superuser')),
-schema AS (SELECT oid, nspname, nspowner, nspname ~ '^shard_[0-9]{4}$' AS is_shard FROM pg_namespace WHERE nspname ~ '^shard(flake(_catalog|_deploy)?|_[0-9]{4})$'),
+schema AS (SELECT oid, nspname, nspowner, nspname ~ '^shard_[0-9]{4}$' AS is_shard FROM pg_namespace WHERE nspname ~ '^(shard(flake(_catalog|_deploy)?|_[0-9]{4})|reference)$'),
 owned (owner, part) AS (
-    SELECT nspowner, CASE WHEN is_shard THEN 'shards' WHEN nspname = 'shardflake_catalog' THEN 'catalog' ELSE 'library' END FROM schema
+    SELECT nspowner, CASE WHEN is_shard THEN 'shards' WHEN nspname = 'shardflake_catalog' THEN 'catalog' WHEN nspname = 'reference' THEN 'reference tables' ELSE 'library' END FROM schema
      UNION
     SELECT c.relowner, 'shards' FROM schema s JOIN pg_class c ON c.relnamespace = s.oid WHERE s.is_shard
+     UNION
+    SELECT c.relowner, 'reference tables' FROM schema s JOIN pg_class c ON c.relnamespace = s.oid WHERE s.nspname = 'reference'
      UNION
     SELECT oid, 'shards' FROM wanted w JOIN pg_roles o ON o.rolname = ANY (w.owners)
      UNION
@@ -36,6 +38,9 @@ library_to_be AS (
 on_shards (works, why, tables, sequences) AS (
     VALUES (ARRAY['application'], 'to read and write in the shards, and to draw ids', 'SELECT, INSERT, UPDATE, DELETE', 'USAGE'),
            (ARRAY['doctor'], 'to compare rows, and ids with the clock', 'SELECT', 'SELECT')),
+on_reference_tables (works, why, tables, sequences) AS (
+    VALUES (ARRAY['application'], 'to read reference tables, and to write them on their home', 'SELECT, INSERT, UPDATE', 'USAGE'),
+           (ARRAY['doctor'], 'to compare reference tables', 'SELECT', 'SELECT')),
 -- What those execute of the library who do not own it.
 library_function (works, name) AS (
     SELECT ARRAY['adopt'], 'shardflake.is_fenced(integer)'
@@ -73,8 +78,16 @@ needed (works, turn, why, has, statement) AS (
       FROM owner o, role r
      UNION ALL
     SELECT ARRAY['catalog of deploy', 'catalog of adopt', 'catalog of application', 'catalog of doctor'], 1, 'to read the shard map',
-           COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE'), false), format('SELECT shardflake_catalog.grant_read(%L)', w.rolname)
+           COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE')
+                AND (SELECT bool_and(has_table_privilege(r.oid, c.oid, 'SELECT')) FROM pg_class c
+                      WHERE c.relnamespace = s.oid AND c.relname IN ('shard', 'reference', 'reference_delete', 'lookup', 'split')), false),
+           format('SELECT shardflake_catalog.grant_read(%L)', w.rolname)
       FROM wanted w, role r, schema s WHERE s.nspname = 'shardflake_catalog'
+     UNION ALL
+    SELECT ARRAY['catalog of doctor'], 2, 'to know which restore points there are', bool_and(COALESCE(has_table_privilege(r.oid, c.oid, 'SELECT'), false)),
+           format('GRANT SELECT ON %s TO %s', string_agg(c.oid::regclass::text, ', ' ORDER BY c.oid::regclass::text), r.name)
+      FROM role r, pg_class c JOIN schema s ON s.oid = c.relnamespace
+     WHERE s.nspname = 'shardflake_catalog' AND c.relname IN ('restore_point', 'restore_point_server') GROUP BY r.name
      UNION ALL
     SELECT ARRAY['application', 'adopt', 'doctor'], 5, 'to call the function library', COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE'), false),
            format('GRANT USAGE ON SCHEMA shardflake TO %s', r.name)
@@ -96,7 +109,15 @@ needed (works, turn, why, has, statement) AS (
         EXECUTE format('GRANT USAGE ON SCHEMA %%1$I TO %1$s; GRANT %2$s ON ALL TABLES IN SCHEMA %%1$I TO %1$s; GRANT %3$s ON ALL SEQUENCES IN SCHEMA %%1$I TO %1$s', s);
     END LOOP;
 END $do$$text$, replace(r.name, $q$'$q$, $q$''$q$), g.tables, g.sequences)
-      FROM role r, on_shards g)
+      FROM role r, on_shards g
+     UNION ALL
+    SELECT g.works, 21, g.why,
+           COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE')
+                AND (SELECT COALESCE(bool_and(has_table_privilege(r.oid, c.oid, t.privilege)), true)
+                       FROM pg_class c, unnest(string_to_array(g.tables, ', ')) t (privilege) WHERE c.relnamespace = s.oid AND c.relkind = 'r'), false),
+           format('GRANT USAGE ON SCHEMA reference TO %1$s; GRANT %2$s ON ALL TABLES IN SCHEMA reference TO %1$s; GRANT %3$s ON ALL SEQUENCES IN SCHEMA reference TO %1$s',
+                  r.name, g.tables, g.sequences)
+      FROM role r, schema s, on_reference_tables g WHERE s.nspname = 'reference')
 SELECT n.why, n.has OR r.is_superuser, n.statement FROM needed n, role r WHERE ? = ANY (n.works)
  UNION ALL
 SELECT format('for %s to create the function library', l.name), has_database_privilege(l.oid, current_database(), 'CREATE'),

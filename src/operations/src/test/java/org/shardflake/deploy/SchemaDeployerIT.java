@@ -25,6 +25,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeployReport.ServerReport;
 import org.shardflake.jdbc.Sql;
 
+@Tag("full")
 class SchemaDeployerIT {
 
     @RegisterExtension
@@ -37,17 +38,9 @@ class SchemaDeployerIT {
     private Path directory;
 
     @Test
-    void leavesTheOneShardThatFailsAsItWas() throws Exception {
-        leavesTheOneThatFailsAsItWas(60, 46);
-    }
-
-    @Test
-    @Tag("full")
     void leavesTheOneShardOfTwoThousandThatFailsAsItWas() throws Exception {
-        leavesTheOneThatFailsAsItWas(2000, 1234);
-    }
-
-    private void leavesTheOneThatFailsAsItWas(int shards, int failing) throws Exception {
+        int shards = 2000;
+        int failing = 1234;
         int half = shards / 2;
         DeployFixture fixture = new DeployFixture(postgres, 2, shards, directory);
         fixture.deploy(fixture.photos());
@@ -80,19 +73,11 @@ class SchemaDeployerIT {
         fixture.drop();
     }
 
+    /** Every round adds tables to the shards, is killed when a random number of them is done, and run again. */
     @Test
     void goesOnWhereItWasKilled() throws Exception {
-        goesOnWhereItWasKilled(60, 3);
-    }
-
-    @Test
-    @Tag("full")
-    void goesOnWhereItWasKilledManyTimes() throws Exception {
-        goesOnWhereItWasKilled(200, 20);
-    }
-
-    /** Every round adds tables to the shards, is killed when a random number of them is done, and run again. */
-    private void goesOnWhereItWasKilled(int shards, int kills) throws Exception {
+        int shards = 200;
+        int kills = 20;
         DeployFixture fixture = new DeployFixture(postgres, 2, shards, directory);
         fixture.deploy(fixture.photos());
         Random random = new Random(5);

@@ -31,6 +31,7 @@ class ServerFindingsTest {
         ServerFacts facts = new ServerFacts(
                 version,
                 "1/2",
+                "2026-11-23",
                 clockMillis,
                 doubtMillis,
                 MAP.layout().epochMillis(),
@@ -46,7 +47,8 @@ class ServerFindingsTest {
                 List.of(),
                 List.of());
         Access access = new Access(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
-        return ServerFindings.of(new Knowledge(MAP, MAP, List.of(), Set.of(), Set.of(), Map.of("db1", facts)), access)
+        return ServerFindings.of(
+                        new Knowledge(MAP, MAP, List.of(), Set.of(), List.of(), Set.of(), Map.of("db1", facts)), access)
                 .stream()
                 .map(Finding::toString)
                 .toList();

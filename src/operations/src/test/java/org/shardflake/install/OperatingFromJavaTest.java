@@ -35,7 +35,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.rebalance.MoveRunner;
+import org.shardflake.move.ParallelMoves;
 import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalanceBy;
 import org.shardflake.rebalance.RebalancePlan;
@@ -106,7 +106,7 @@ class OperatingFromJavaTest {
 
         ShardMap map = ShardCatalog.at(catalog).load();
         RebalancePlan plan = RebalancePlanner.plan(map, shard -> 0, RebalanceSettings.by(RebalanceBy.COUNT));
-        new PlanRun(plan, ShardCatalog.at(catalog)).run(MoveRunner.with(mover, "rebalanced"), done -> {});
+        new PlanRun(plan, ShardCatalog.at(catalog)).run(new ParallelMoves(mover, "rebalanced"));
         map = ShardCatalog.at(catalog).load();
         assertThat(map.shards(map.server("db2")).size()).isEqualTo(4);
 

@@ -55,19 +55,27 @@ public final class AccountShards {
     private final TestDatabase catalogDatabase;
     private final String user;
     private final String password;
+    private final String parameters;
     private final ShardCatalog catalog;
 
-    private AccountShards(List<TestDatabase> servers, TestDatabase catalogDatabase, String user, String password) {
+    private AccountShards(
+            List<TestDatabase> servers, TestDatabase catalogDatabase, String user, String password, String parameters) {
         this.servers = servers;
         this.catalogDatabase = catalogDatabase;
         this.user = user;
         this.password = password;
+        this.parameters = parameters;
         this.catalog = ShardCatalog.at(catalogUrl());
     }
 
     /** The same, used by another role. */
-    AccountShards as(String otherUser, String otherPassword) {
-        return new AccountShards(servers, catalogDatabase, otherUser, otherPassword);
+    public AccountShards as(String otherUser, String otherPassword) {
+        return new AccountShards(servers, catalogDatabase, otherUser, otherPassword, parameters);
+    }
+
+    /** The same with parameters in the URLs, from ? on. */
+    AccountShards with(String urlParameters) {
+        return new AccountShards(servers, catalogDatabase, user, password, urlParameters);
     }
 
     /** All shards on the first server, the others empty. */
@@ -88,8 +96,9 @@ public final class AccountShards {
         return create(postgres, servers, shards, directory, changelog, false);
     }
 
-    private static AccountShards of(List<TestDatabase> databases, TestDatabase catalog) {
-        return new AccountShards(databases, catalog, catalog.user(), catalog.password());
+    /** Servers with these databases, and a catalog; nothing is in them yet. */
+    static AccountShards of(List<TestDatabase> databases, TestDatabase catalog) {
+        return new AccountShards(databases, catalog, catalog.user(), catalog.password(), "");
     }
 
     /** Two servers and a catalog that are bare. */
@@ -123,6 +132,11 @@ public final class AccountShards {
     }
 
     /** Creates the catalog, and deploys to all shards, on the first server. */
+    void deploy(int shards, Path directory) throws SQLException, IOException, InterruptedException {
+        deploy(shards, directory, Files.writeString(directory.resolve("accounts.sql"), CHANGELOG));
+    }
+
+    /** The same with another changelog. */
     void deploy(int shards, Path directory, Path changelog) throws SQLException, InterruptedException {
         try (Connection connection = catalogUrl().connect("a test")) {
             CatalogSchema.deploy(connection);
@@ -165,11 +179,11 @@ public final class AccountShards {
     }
 
     public ServerUrl url(String server) {
-        return ServerUrl.parse(servers.get(position(server)).uri(user, password));
+        return ServerUrl.parse(servers.get(position(server)).uri(user, password) + parameters);
     }
 
-    private ServerUrl catalogUrl() {
-        return ServerUrl.parse(catalogDatabase.uri(user, password));
+    public ServerUrl catalogUrl() {
+        return ServerUrl.parse(catalogDatabase.uri(user, password) + parameters);
     }
 
     private static int position(String server) {

@@ -122,6 +122,9 @@ class MoveCrashIT {
         Process process = startTool("db1", "db2", step, false);
         process.destroy(); // SIGTERM, which Java takes as it takes the SIGINT of Ctrl-C.
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).moves())
+                .singleElement()
+                .satisfies(move -> assertThat(move.problem()).isEmpty());
 
         ShardMap map = shards.catalog().load();
         for (int shard : MOVING.stream().toArray()) {

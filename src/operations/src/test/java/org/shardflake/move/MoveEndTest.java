@@ -58,6 +58,16 @@ class MoveEndTest {
         }
     }
 
+    private static final MoveSettings IMPATIENT = new MoveSettings(
+            2, 0, 0, Duration.ofSeconds(10), Duration.ofMillis(90), Duration.ofMillis(30), Duration.ofSeconds(2), true);
+
+    /** A table of the shard's owner, whoever that is. */
+    private static final String RESCUED = """
+            CREATE TABLE shard_0003.rescued AS SELECT 1 AS id;
+            DO $$ BEGIN EXECUTE 'ALTER TABLE shard_0003.rescued OWNER TO '
+                || (SELECT nspowner::regrole FROM pg_namespace WHERE nspname = 'shard_0003'); END $$
+            """;
+
     private long cutOver() throws SQLException {
         long id =
                 mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
@@ -120,7 +130,7 @@ class MoveEndTest {
     @Test
     void aTableThatOnlyTheSourceHasIsNotLostAtComplete() throws SQLException {
         long id = cutOver();
-        shards.execute("db1", "CREATE TABLE shard_0003.rescued AS SELECT 1 AS id");
+        shards.execute("db1", RESCUED);
 
         differs(id, ShardSet.of(3));
 
@@ -168,7 +178,7 @@ class MoveEndTest {
             "ALTER TABLE shard_0003.tag DISABLE TRIGGER ALL; INSERT INTO shard_0003.tag VALUES (-1, 'late'); ALTER TABLE shard_0003.tag ENABLE TRIGGER ALL; ALTER TABLE shard_0003.tag ENABLE ALWAYS TRIGGER shardflake_seal, ENABLE ALWAYS TRIGGER shardflake_seal_truncate";
 
     @ParameterizedTest
-    @ValueSource(strings = {OPENED, "CREATE TABLE shard_0003.rescued AS SELECT 1 AS id"})
+    @ValueSource(strings = {OPENED, RESCUED})
     void rowsWrittenByForceAfterTheLastComparisonAreNotLost(String write) throws SQLException {
         long id = cutOver();
 
@@ -202,15 +212,7 @@ class MoveEndTest {
         long id = cutOver();
         PostgresServer target = shards.database("db2").server();
         AtomicBoolean armed = new AtomicBoolean(true);
-        MoveSettings impatient = new MoveSettings(
-                2,
-                0,
-                Duration.ofSeconds(10),
-                Duration.ofMillis(90),
-                Duration.ofMillis(30),
-                Duration.ofSeconds(2),
-                true);
-        Mover failing = shards.mover(impatient, new MoveListener() {
+        Mover failing = shards.mover(IMPATIENT, new MoveListener() {
             @Override
             public void reached(MoveStep step) {
                 if (step == when && armed.getAndSet(false)) {
@@ -229,6 +231,115 @@ class MoveEndTest {
 
         assertThat(copiesOnTheSource()).isZero();
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    /** Ends a run as a kill does: nothing is tidied up. */
+    private static final class Killed extends Error {
+        private static final long serialVersionUID = 1L;
+    }
+
+    private interface Work {
+        void run() throws SQLException;
+    }
+
+    private static void whileDown(PostgresServer server, Work work) throws SQLException {
+        server.crash();
+        try {
+            work.run();
+        } finally {
+            server.start();
+        }
+    }
+
+    private Mover dying(MoveStep when) {
+        return shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == when) {
+                    throw new Killed();
+                }
+            }
+        });
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"SHARD_COPIED", "FENCED", "STAGED"})
+    void aTargetThatIsGoneForGoodIsLetGoOf(MoveStep when) throws SQLException {
+        PostgresServer target = shards.database("db2").server();
+        Mover dying = dying(when);
+        Move move = dying.create("db1", "db2", ShardSet.parse("2-3"), "a test");
+        assertThatThrownBy(() -> dying.carryOut(move, false))
+                .isInstanceOfAny(Killed.class, IllegalStateException.class); // copying, in threads
+        assertThatThrownBy(() -> mover.cancelWithoutTarget(move.id())).hasMessage("db2 answers");
+        whileDown(target, () -> {
+            assertThatThrownBy(() -> shards.mover(IMPATIENT, MoveListener.NONE).cancel(move.id(), Mover.End.BACK))
+                    .isInstanceOfSatisfying(
+                            MoveException.class,
+                            e -> assertThat(e.hint())
+                                    .contains("if db2 is gone for good: shardflake move cancel %d --target-lost"
+                                            .formatted(move.id())));
+            mover.cancelWithoutTarget(move.id());
+
+            assertThat(Mover.moves(shards.catalogUrl())).isEmpty();
+            assertThat(shards.leftovers("db1")).isZero();
+            shards.execute(
+                    "db1",
+                    "INSERT INTO shard_0002.account (uid) VALUES (2); INSERT INTO shard_0003.account (uid) VALUES (3)");
+        });
+        assertThatThrownBy(() -> shards.execute("db2", "INSERT INTO shard_0003.account (uid) VALUES (3)"))
+                .isInstanceOf(SQLException.class);
+    }
+
+    /** It has been on the target before, and back. */
+    @Test
+    void aTargetThatIsGoneForGoodIsLetGoOfThoughItHadTheShardOnce() throws SQLException {
+        PostgresServer target = shards.database("db2").server();
+        Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+        mover.follow(move.id());
+        mover.cutOver(move.id(), ShardSet.of(3));
+        mover.reverse(move.id(), ShardSet.of(3));
+        Mover dying = dying(MoveStep.FENCED);
+        assertThatThrownBy(() -> dying.cutOver(move.id(), ShardSet.of(3))).isInstanceOf(Killed.class);
+        whileDown(target, () -> {
+            mover.cancelWithoutTarget(move.id());
+
+            shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+        });
+    }
+
+    /** The catalog was restored to before the cutover. */
+    @Test
+    void aTargetThatIsGoneForGoodIsNotLetGoOfByACatalogThatForgotTheCutover() throws SQLException {
+        PostgresServer target = shards.database("db2").server();
+        Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+        mover.follow(move.id());
+        mover.cutOver(move.id(), ShardSet.of(3));
+        try (Connection catalog = shards.catalogUrl().connect("a test")) {
+            Sql.execute(
+                    catalog,
+                    "SET session_replication_role = replica; UPDATE shardflake_catalog.move_shard SET phase = 'copied', mark = NULL WHERE shard = 3;"
+                            + " UPDATE shardflake_catalog.shard SET server = 'db1', epoch = epoch - 1 WHERE shard = 3");
+        }
+        whileDown(target, () -> {
+            assertThatThrownBy(() -> mover.cancelWithoutTarget(move.id()))
+                    .hasMessageContaining("older than the servers");
+        });
+    }
+
+    @Test
+    void aTargetThatIsGoneForGoodIsNotLetGoOfWithTheRowsThatItHas() throws SQLException {
+        PostgresServer target = shards.database("db2").server();
+        Mover dying = dying(MoveStep.SWITCHED);
+        Move move = dying.create("db1", "db2", ShardSet.of(3), "a test");
+        assertThatThrownBy(() -> dying.carryOut(move, false)).isInstanceOf(Killed.class);
+        whileDown(target, () -> {
+            assertThatThrownBy(() -> mover.cancelWithoutTarget(move.id()))
+                    .hasMessage("shards 3 are on db2, which may have rows that db1 lacks");
+        });
+
+        mover.carryOut(move, false);
+
+        assertThat(copiesOnTheSource()).isEqualTo(4);
     }
 
     @Test

@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.shardflake.ShardSet;
 import org.shardflake.server.ServerUrl;
 
@@ -13,6 +14,9 @@ import org.shardflake.server.ServerUrl;
  * whether to cancel in the end.
  */
 final class MoveProcess {
+
+    private static final CountDownLatch ENDING = new CountDownLatch(1);
+    private static final CountDownLatch ENDED = new CountDownLatch(1);
 
     private MoveProcess() {}
 
@@ -32,7 +36,12 @@ final class MoveProcess {
                         }
                     }
                 });
-        run(mover, source, target, ShardSet.parse(args[5]), Boolean.parseBoolean(args[7]));
+        Runtime.getRuntime().addShutdownHook(new Thread(MoveProcess::endWhenWorkHasEnded));
+        try {
+            run(mover, source, target, ShardSet.parse(args[5]), Boolean.parseBoolean(args[7]));
+        } finally {
+            ENDED.countDown();
+        }
         System.out.println("ended");
     }
 
@@ -56,13 +65,21 @@ final class MoveProcess {
         mover.complete(move.id());
     }
 
-    /** Until Ctrl-C, which lets threads go on while the process ends. */
+    /** Ctrl-C lets threads go on while the process ends, as while another thread finishes a cutover. */
+    private static void endWhenWorkHasEnded() {
+        ENDING.countDown();
+        try {
+            ENDED.await(20, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Until Ctrl-C. */
     private static void sayReachedAndStay() {
-        CountDownLatch ending = new CountDownLatch(1);
-        Runtime.getRuntime().addShutdownHook(new Thread(ending::countDown));
         System.out.println("reached"); // Now that Ctrl-C may come.
         try {
-            ending.await();
+            ENDING.await();
         } catch (InterruptedException e) {
             throw new IllegalStateException(e);
         }

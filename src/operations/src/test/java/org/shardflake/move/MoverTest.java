@@ -15,9 +15,12 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -96,6 +99,56 @@ class MoverTest {
         assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^shard_'"))
                 .isEqualTo(4);
         assertThat(mover.moves()).isEmpty();
+    }
+
+    @Test
+    void aShardThatWasCopiedBeforeAnInterruptionIsNotCopiedAgainUnlessItHasChanged() throws SQLException {
+        ShardSet moving = ShardSet.range(0, 4);
+        Move move = mover.create("db1", "db2", moving, "");
+        AtomicInteger copied = new AtomicInteger();
+        MoveSettings usual = MoveSettings.DEFAULT;
+        MoveSettings oneByOne = new MoveSettings(
+                1, 0, 0, usual.maxLag(), usual.pause(), usual.lockTimeout(), usual.patience(), usual.verify());
+        Mover interrupted = shards.mover(oneByOne, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.SHARD_COPIED && copied.incrementAndGet() == 3) {
+                    throw new IllegalStateException("stopped by the test");
+                }
+            }
+        });
+        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        ShardSet there = mover.move(move.id()).shardSet(ShardPhase.COPIED);
+        assertThat(there.size()).isEqualTo(3);
+        int changed = there.stream().findFirst().getAsInt();
+        shards.execute("db1", """
+                UPDATE shard_%1$04d.account SET note = CASE balance WHEN 1 THEN 'two' ELSE 'one' END WHERE balance IN (1, 2)
+                """.formatted(changed));
+        Map<Integer, Long> before = files(moving);
+
+        assertThat(mover.follow(move.id()).phase()).isEqualTo(MovePhase.FOLLOWING);
+
+        Map<Integer, Long> after = files(moving);
+        for (int shard : moving.stream().toArray()) {
+            boolean kept = there.contains(shard) && shard != changed;
+            assertThat(Objects.equals(after.get(shard), before.get(shard)))
+                    .as("shard %d kept", shard)
+                    .isEqualTo(kept);
+        }
+        assertThat(mover.move(move.id()).shards())
+                .allSatisfy(shard -> assertThat(shard.rows()).isEqualTo(2000));
+        assertThat(mover.verify(move.id(), moving)).isEmpty();
+        mover.cancel(move.id(), Mover.End.BACK);
+    }
+
+    /** What a table that is truncated gets anew. */
+    private Map<Integer, Long> files(ShardSet of) throws SQLException {
+        Map<Integer, Long> files = new TreeMap<>();
+        for (int shard : of.stream().toArray()) {
+            files.put(
+                    shard, shards.number("db2", "SELECT pg_relation_filenode('shard_%04d.account')".formatted(shard)));
+        }
+        return files;
     }
 
     /** As after a failover of the source: what is over stays over, and the rest stays where it is. */

@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.InputStream;
@@ -19,6 +20,7 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,8 +32,10 @@ import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.grants.Grant;
 import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
 
 /** Shards that belong to a role that is no superuser, moved by a superuser and by a role with no more than the grants for moves. */
+@Tag("full")
 class PlainRolesIT {
 
     private static final String PASSWORD = "not to be seen";
@@ -108,6 +112,29 @@ class PlainRolesIT {
         everywhereGrant(Grants.Work.MOVES, "plain_mover", grant -> true);
 
         movesAndComesBack(shards.as("plain_mover", PASSWORD));
+    }
+
+    /** The client, and each server as a subscriber, check the other's name; none of them comes without TLS. */
+    @Test
+    void aRoleMovesThemOverTlsThatChecksTheServersName() throws Exception {
+        assumeTrue(postgres.database(0).server().majorVersion() >= 16, "PostgreSQL 15 has no such role");
+        everywhereGrant(Grants.Work.MOVES, "plain_mover", grant -> true);
+        try (Tls tls = Tls.on(postgres, 3, directory)) {
+            AccountShards mover = shards.as("plain_mover", PASSWORD);
+            String verified = "?sslmode=verify-full&sslrootcert=" + tls.certificate();
+            assertThatThrownBy(() -> connect(mover.with("?sslmode=disable").url("db1")))
+                    .hasMessageContaining("plain_mover");
+            assertThatThrownBy(() -> connect(ServerUrl.parse(
+                            shards.database("db1").uri("plain_mover", PASSWORD).replace("localhost", "127.0.0.1")
+                                    + verified)))
+                    .hasMessageContaining("127.0.0.1");
+
+            movesAndComesBack(mover.with(verified));
+        }
+    }
+
+    private static void connect(ServerUrl url) throws SQLException {
+        url.connect("a test").close();
     }
 
     @Test

@@ -10,6 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -97,12 +98,19 @@ class ShardCopyTest {
     }
 
     private void copy(long bytes) throws SQLException {
+        copy(bytes, TABLES, (more, rows, size) -> {});
+    }
+
+    private void copy(long bytes, List<String> tables, ShardCopy.Progress progress) throws SQLException {
         Connection reader = from.connect();
         reader.setAutoCommit(false);
         try (Connection control = to.connect();
                 ShardCopy copy = new ShardCopy(
-                        reader, to.connect(), new Throttle(0, Duration.ofSeconds(10), control), (more, rows) -> {})) {
-            copy.copy(7, bytes, TABLES, "");
+                        reader,
+                        to.connect(),
+                        new Throttle(new MoveLimits(0, 0), Duration.ofSeconds(10), control),
+                        progress)) {
+            copy.copy(7, bytes, tables, "");
         }
     }
 
@@ -150,6 +158,39 @@ class ShardCopyTest {
 
         assertThat(oids()).isEqualTo(oids);
         assertThat(Sql.number(target, "SELECT count(*) FROM shard_0007.photo")).isEqualTo(2000);
+    }
+
+    /** Compressed by TOAST, a table is much smaller than what is sent of it. */
+    @Test
+    void progressIsByRows() throws SQLException {
+        String document = "CREATE TABLE shard_0007.document (id bigint PRIMARY KEY, text text)";
+        long size;
+        try (Connection source = from.connect()) {
+            Sql.execute(
+                    source,
+                    document
+                            + "; INSERT INTO shard_0007.document SELECT n, repeat(md5(n::text), 1500) FROM generate_series(1, 600) n"
+                            + "; ANALYZE shard_0007.document");
+            size = Sql.number(source, "SELECT pg_table_size('shard_0007.document')");
+        }
+        Sql.execute(target, document);
+        List<Long> sizes = new ArrayList<>();
+        List<Long> sent = new ArrayList<>();
+        copy(1000, List.of("shard_0007.document"), (more, rows, part) -> {
+            sent.add(more);
+            sizes.add(part);
+        });
+
+        int half = sizes.size() / 2;
+        assertThat(sum(sent)).isGreaterThan(5 * size);
+        assertThat(sum(sizes.subList(0, half)))
+                .as("of %d, when half is sent", size)
+                .isBetween(size * 4 / 10, size * 6 / 10);
+        assertThat(sum(sizes)).isEqualTo(size);
+    }
+
+    private static long sum(List<Long> values) {
+        return values.stream().mapToLong(Long::longValue).sum();
     }
 
     @Test

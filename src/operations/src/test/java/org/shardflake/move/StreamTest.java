@@ -32,7 +32,7 @@ class StreamTest {
         try (Connection connection = postgres.database(0).connect()) {
             connection.setAutoCommit(false);
 
-            Throwable refused = catchThrowable(() -> Stream.createSubscription(
+            Throwable refused = catchThrowable(() -> Replication.createSubscription(
                     connection,
                     "shardflake_test",
                     "shardflake_test",
@@ -78,8 +78,8 @@ class StreamTest {
                 its.setAutoCommit(false);
                 String conninfo = "host='%s' port='%s' user='stream_role' password='geheim' dbname='%s'"
                         .formatted(host, Sql.text(its, "SHOW port"), database.name());
-                Throwable refused =
-                        catchThrowable(() -> Stream.createSubscription(its, "shardflake_test", "own", conninfo, ""));
+                Throwable refused = catchThrowable(
+                        () -> Replication.createSubscription(its, "shardflake_test", "own", conninfo, ""));
                 assertThat(refused == null).isEqualTo(host.equals("localhost"));
                 assertThat(Sql.list(
                                 connection,

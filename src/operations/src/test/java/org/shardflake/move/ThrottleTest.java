@@ -28,7 +28,7 @@ class ThrottleTest {
     @Test
     void bytesTakeTheTimeThatTheRateGivesThem() throws SQLException {
         try (Connection target = postgres.database(0).connect()) {
-            Throttle throttle = new Throttle(1_000_000, Duration.ofSeconds(10), target);
+            Throttle throttle = new Throttle(new MoveLimits(1_000_000, 0), Duration.ofSeconds(10), target);
             long start = System.nanoTime();
 
             for (int i = 0; i < 20; i++) {
@@ -42,7 +42,7 @@ class ThrottleTest {
     @Test
     void noRateIsNoLimit() throws SQLException {
         try (Connection target = postgres.database(0).connect()) {
-            Throttle throttle = new Throttle(0, Duration.ofSeconds(10), target);
+            Throttle throttle = new Throttle(new MoveLimits(0, 0), Duration.ofSeconds(10), target);
             Thread.currentThread().interrupt(); // Whoever waits fails.
             try {
                 throttle.copied(Long.MAX_VALUE);
@@ -66,7 +66,7 @@ class ThrottleTest {
                             .formatted(Sql.quote(
                                     ServerUrl.parse(postgres.database(0).uri()).conninfo())));
             try {
-                Throttle throttle = new Throttle(0, Duration.ofMillis(500), target);
+                Throttle throttle = new Throttle(new MoveLimits(0, 0), Duration.ofMillis(500), target);
                 insert(target, 1);
                 await().atMost(Duration.ofMinutes(2)).until(() -> Sql.number(standby, "SELECT count(*) FROM t") == 1);
                 throttle.copied(1);

@@ -92,9 +92,9 @@ class RebalancePlannerTest {
                         RebalanceBy.COUNT,
                         10,
                         List.of(
-                                new ServerChange("db1", new Change(6, 4), null, new Change(150, 100)),
-                                new ServerChange("db2", new Change(6, 4), null, new Change(150, 100)),
-                                new ServerChange("db3", new Change(0, 4), null, new Change(0, 100))),
+                                new ServerChange("db1", new Change(6, 4), null, null, new Change(150, 100)),
+                                new ServerChange("db2", new Change(6, 4), null, null, new Change(150, 100)),
+                                new ServerChange("db3", new Change(0, 4), null, null, new Change(0, 100))),
                         List.of(
                                 new Move(
                                         "db1",
@@ -164,8 +164,8 @@ class RebalancePlannerTest {
         Input gain33Percent = input(new long[] {150, 50}, new long[] {});
         RebalanceSettings pinned = BY_BYTES.pinning(ShardSet.of(1)).within(0);
         assertThat(gain33Percent.plan(pinned).moves()).isEmpty();
-        RebalanceSettings eager =
-                new RebalanceSettings(RebalanceBy.BYTES, ShardSet.of(1), Set.of(), Set.of(), Integer.MAX_VALUE, 0, 33);
+        RebalanceSettings eager = new RebalanceSettings(
+                RebalanceBy.BYTES, ShardSet.of(1), ShardSet.of(), Set.of(), Set.of(), Integer.MAX_VALUE, 0, 33);
         assertThat(gain33Percent.plan(eager).moves()).hasSize(1);
     }
 
@@ -379,6 +379,7 @@ class RebalancePlannerTest {
         return new RebalanceSettings(
                 random.nextBoolean() ? RebalanceBy.BYTES : RebalanceBy.COUNT,
                 ShardSet.of(pinned),
+                ShardSet.of(),
                 drained,
                 excluded,
                 random.nextBoolean() ? Integer.MAX_VALUE : 1 + random.nextInt(50),

@@ -6,7 +6,9 @@ package org.shardflake.restore;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -30,6 +32,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.cluster.PostgresServer;
 import org.shardflake.move.AccountShards;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
@@ -227,6 +230,49 @@ class RestorePointsTest {
         } finally {
             thread.shutdownNow();
         }
+        assertThat(shards.catalog().load().server(1).name()).isEqualTo("db2");
+    }
+
+    /** Stopped after the point of db1 was recorded, and before db2 and the catalog have one. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void aServerThatFailsBetweenThePointsOfTheServersMakesItIncompleteAndTheNextIsMade(int failing) throws Exception {
+        PostgresServer server = postgres.database(failing).server();
+        assumeTrue(server.canRestart(), "the server cannot be killed");
+        shards.executeInCatalog("""
+                CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END';
+                CREATE TRIGGER wait BEFORE INSERT ON shardflake_catalog.restore_point_server FOR EACH ROW WHEN (NEW.server = 'db1') EXECUTE FUNCTION wait()
+                """);
+        ExecutorService thread = Executors.newSingleThreadExecutor();
+        try (Connection lock = postgres.database(2).connect()) {
+            lock.createStatement().execute("SELECT pg_advisory_lock(7)");
+            Future<RestorePoint> making = thread.submit(() -> make("half"));
+            await().atMost(Duration.ofSeconds(60))
+                    .until(() -> shards.catalogNumber(
+                                    "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+                            == 1);
+            server.crash();
+            if (failing != 2) {
+                lock.createStatement().execute("SELECT pg_advisory_unlock(7)");
+            }
+            String name = failing == 2 ? "the catalog" : "db" + (failing + 1);
+            assertThatThrownBy(() -> making.get(2, TimeUnit.MINUTES))
+                    .cause()
+                    .isInstanceOf(ShardflakeException.class)
+                    .hasMessageContaining("restore point half is incomplete: " + name)
+                    .satisfies(e -> assertThat(((ShardflakeException) e).kind()).isEqualTo(Kind.PARTLY_DONE));
+        } finally {
+            thread.shutdownNow();
+            server.start();
+        }
+        shards.executeInCatalog("DROP FUNCTION wait CASCADE");
+
+        assertThat(points.list())
+                .singleElement()
+                .satisfies(point -> assertThat(point.isComplete()).isFalse());
+        assertThat(make("whole").isComplete()).isTrue();
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(1), "a test"), false);
         assertThat(shards.catalog().load().server(1).name()).isEqualTo("db2");
     }
 

@@ -69,7 +69,7 @@ final class OnShardKeys extends CachedExpressionEvaluator {
             return key;
         }
         if (value instanceof ShardflakeId id) {
-            return ShardKey.id(id.value());
+            return ShardKey.id(id);
         }
         if (value instanceof String text) {
             return ShardKey.uid(text);
@@ -82,10 +82,10 @@ final class OnShardKeys extends CachedExpressionEvaluator {
 
     private static ShardKey id(Object value) {
         if (value instanceof ShardflakeId id) {
-            return ShardKey.id(id.value());
+            return ShardKey.id(id);
         }
         if (value instanceof String text) {
-            return ShardKey.id(ShardflakeId.parse(text).value());
+            return ShardKey.id(ShardflakeId.parse(text));
         }
         return ShardKey.id(whole(value, "a number, its text, or a ShardflakeId"));
     }

@@ -19,15 +19,22 @@ final class RouterStart {
     private static final String EXAMPLE = CATALOG + "=postgresql://app@db1/app";
 
     private final ShardflakeProperties properties;
+    private final @Nullable ShardflakeConnectionDetails details;
     private final ShardRouterBuilder builder = ShardRouter.builder();
 
-    RouterStart(ShardflakeProperties properties) {
+    RouterStart(ShardflakeProperties properties, @Nullable ShardflakeConnectionDetails details) {
         this.properties = properties;
+        this.details = details;
     }
 
     ShardRouter start(Consumer<ShardRouterBuilder> customizers) {
-        map();
-        login();
+        if (details == null) {
+            map();
+            login(properties.username(), properties.password());
+        } else {
+            builder.catalog(details.catalog());
+            login(details.username(), details.password());
+        }
         set("shardflake.poll-interval", properties.pollInterval(), builder::pollInterval);
         set("shardflake.drain-timeout", properties.drainTimeout(), builder::drainTimeout);
         set("shardflake.close-timeout", properties.closeTimeout(), builder::closeTimeout);
@@ -57,11 +64,10 @@ final class RouterStart {
         set("shardflake.map-cache", properties.mapCache(), builder::cacheFile);
     }
 
-    private void login() {
-        String username = properties.username();
+    private void login(@Nullable String username, @Nullable String password) {
         if (username != null) {
-            builder.credentials(username, properties.password());
-        } else if (properties.password() != null) {
+            builder.credentials(username, password);
+        } else if (password != null) {
             throw new ShardflakeStartException(
                     "shardflake.password is set, but not shardflake.username.",
                     "Set shardflake.username to the login that the password is for.");
@@ -83,8 +89,7 @@ final class RouterStart {
         try {
             setter.accept(value);
         } catch (RuntimeException e) {
-            throw new ShardflakeStartException(
-                    "%s cannot be used: %s.".formatted(property, e.getMessage()), "Correct " + property + ".", e);
+            throw ShardflakeStartException.because(property + " cannot be used", e, "Correct " + property + ".");
         }
     }
 
@@ -92,16 +97,16 @@ final class RouterStart {
         try {
             return builder.build();
         } catch (CatalogMissingException e) {
-            throw new ShardflakeStartException(
-                    "The database of shardflake.catalog has no shard map: %s.".formatted(e.getMessage()),
-                    "Create the installation with 'shardflake init', or set shardflake.catalog to the database that has it.",
-                    e);
+            throw ShardflakeStartException.because(
+                    "The database of shardflake.catalog has no shard map",
+                    e,
+                    "Create the installation with 'shardflake init', or set shardflake.catalog to the database that has it.");
         } catch (CatalogUnavailableException e) {
-            throw new ShardflakeStartException(
-                    "The catalog cannot be asked for the shard map: %s.".formatted(e.getMessage()),
+            throw ShardflakeStartException.because(
+                    "The catalog cannot be asked for the shard map",
+                    e,
                     "Check that the server of shardflake.catalog runs and accepts this login (shardflake.username, shardflake.password)."
-                            + " With shardflake.map-cache the application also starts while the catalog is down.",
-                    e);
+                            + " With shardflake.map-cache the application also starts while the catalog is down.");
         }
     }
 }

@@ -27,6 +27,9 @@ final class ShardTransactionManager extends JdbcTransactionManager {
     @Serial
     private static final long serialVersionUID = 1L;
 
+    static final String NOT_SUSPENDABLE =
+            "the router has begun this transaction and will end it; REQUIRES_NEW and NOT_SUPPORTED are not possible inside write and read of ShardRouter";
+
     private final transient ShardRouter router;
 
     ShardTransactionManager(ShardRouter router, DataSource dataSource) {
@@ -65,6 +68,10 @@ final class ShardTransactionManager extends JdbcTransactionManager {
     }
 
     private ShardAttempt attempt() {
+        return attempt(router);
+    }
+
+    static ShardAttempt attempt(ShardRouter router) {
         ShardAttempt attempt = router.currentAttempt();
         if (attempt == null) {
             throw new IllegalTransactionStateException("a transaction needs a shard, and "
@@ -86,8 +93,7 @@ final class ShardTransactionManager extends JdbcTransactionManager {
     @Override
     protected Object doSuspend(Object transaction) {
         if (!isOfSpring(transaction)) {
-            throw new TransactionSuspensionNotSupportedException(
-                    "the router has begun this transaction and will end it; REQUIRES_NEW and NOT_SUPPORTED are not possible inside write and read of ShardRouter");
+            throw new TransactionSuspensionNotSupportedException(NOT_SUSPENDABLE);
         }
         Object ofRouter = attempt().suspend();
         return new Suspended(super.doSuspend(transaction), ofRouter);

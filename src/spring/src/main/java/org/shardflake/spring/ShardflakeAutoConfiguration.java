@@ -5,6 +5,7 @@
 package org.shardflake.spring;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import jakarta.persistence.EntityManagerFactory;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jooq.SQLDialect;
@@ -17,8 +18,10 @@ import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.contributor.HealthIndicator;
@@ -30,31 +33,52 @@ import org.springframework.jdbc.support.SQLExceptionTranslator;
 import org.springframework.transaction.PlatformTransactionManager;
 import org.springframework.transaction.TransactionManager;
 
-/** The router and, over it, the application's {@code DataSource} and transactions. */
+/**
+ * The router and, over it, the application's {@code DataSource} and transactions. The names of classes are those of Spring
+ * Boot 3 and 4.
+ */
 @AutoConfiguration(
         beforeName = {
+            "org.springframework.boot.actuate.autoconfigure.health.HealthContributorAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.jdbc.DataSourceHealthContributorAutoConfiguration",
+            "org.springframework.boot.autoconfigure.jdbc.DataSourceAutoConfiguration",
+            "org.springframework.boot.autoconfigure.jdbc.DataSourceTransactionManagerAutoConfiguration",
+            "org.springframework.boot.autoconfigure.jdbc.JdbcTemplateAutoConfiguration",
+            "org.springframework.boot.autoconfigure.jooq.JooqAutoConfiguration",
+            "org.springframework.boot.autoconfigure.orm.jpa.HibernateJpaAutoConfiguration",
+            ShardflakeAutoConfiguration.TRANSACTIONS_OF_BOOT_3,
             "org.springframework.boot.health.autoconfigure.contributor.HealthContributorAutoConfiguration",
+            "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration",
             "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
             "org.springframework.boot.jdbc.autoconfigure.DataSourceTransactionManagerAutoConfiguration",
             "org.springframework.boot.jdbc.autoconfigure.JdbcTemplateAutoConfiguration",
             "org.springframework.boot.jdbc.autoconfigure.health.DataSourceHealthContributorAutoConfiguration",
             "org.springframework.boot.jooq.autoconfigure.JooqAutoConfiguration",
-            "org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration"
+            ShardflakeAutoConfiguration.TRANSACTIONS
         },
         afterName = {
+            "org.springframework.boot.actuate.autoconfigure.metrics.MetricsAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
             "org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration",
             "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration"
         })
+@ConditionalOnBooleanProperty(name = "shardflake.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(ShardflakeProperties.class)
 final class ShardflakeAutoConfiguration {
+
+    static final String TRANSACTIONS =
+            "org.springframework.boot.transaction.autoconfigure.TransactionAutoConfiguration";
+    static final String TRANSACTIONS_OF_BOOT_3 =
+            "org.springframework.boot.autoconfigure.transaction.TransactionAutoConfiguration";
 
     @Bean(destroyMethod = "close")
     @ConditionalOnMissingBean
     ShardRouter shardRouter(
             ShardflakeProperties properties,
+            ObjectProvider<ShardflakeConnectionDetails> details,
             ObjectProvider<RouterListener> listeners,
             ObjectProvider<ShardRouterCustomizer> customizers) {
-        return new RouterStart(properties).start(builder -> {
+        return new RouterStart(properties, details.getIfAvailable()).start(builder -> {
             listeners.orderedStream().forEach(builder::listener);
             customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
         });
@@ -66,6 +90,7 @@ final class ShardflakeAutoConfiguration {
         return new CurrentShardDataSource(router);
     }
 
+    /** Unless that of JPA is there: beans of the classes below come first. */
     @Bean
     @ConditionalOnMissingBean(TransactionManager.class)
     PlatformTransactionManager transactionManager(ShardRouter router, DataSource dataSource) {
@@ -88,6 +113,27 @@ final class ShardflakeAutoConfiguration {
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
     static OnShardAdvisor onShardAdvisor(ObjectProvider<ShardRouter> router) {
         return new OnShardAdvisor(router::getObject);
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = {"org.springframework.orm.jpa.JpaTransactionManager", "org.hibernate.Session"})
+    static class Jpa {
+
+        @Bean
+        static HibernateSetUp shardflakeHibernate(ObjectProvider<ShardRouter> router) {
+            return new HibernateSetUp(router::getObject);
+        }
+
+        /** That of JPA if there are entities. */
+        @Bean("transactionManager")
+        @ConditionalOnMissingBean(TransactionManager.class)
+        PlatformTransactionManager jpaTransactionManager(
+                ShardRouter router, DataSource dataSource, ObjectProvider<EntityManagerFactory> entityManagers) {
+            EntityManagerFactory factory = entityManagers.getIfUnique();
+            return factory == null
+                    ? new ShardTransactionManager(router, dataSource)
+                    : new ShardJpaTransactionManager(router, dataSource, factory);
+        }
     }
 
     @Configuration(proxyBeanMethods = false)
@@ -138,6 +184,39 @@ final class ShardflakeAutoConfiguration {
         @ConditionalOnMissingBean(name = {"shardflakeHealthIndicator", "dbHealthContributor", "dbHealthIndicator"})
         HealthIndicator shardflakeHealthIndicator(ShardRouter router) {
             return new ShardflakeHealthIndicator(router);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = {"org.jooq.SQLDialect", BootThreeBean.JOOQ_CUSTOMIZER})
+    static class JooqDialectOfBootThree {
+
+        @Bean
+        static BootThreeBean shardflakeJooqDialect() {
+            return BootThreeBean.jooqDialect();
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass(name = BootThreeBean.HEALTH_INDICATOR)
+    static class HealthOfBootThree {
+
+        @Bean({"shardflakeHealthIndicator", "dbHealthContributor"})
+        @ConditionalOnMissingBean(name = {"shardflakeHealthIndicator", "dbHealthContributor", "dbHealthIndicator"})
+        static BootThreeBean shardflakeHealthIndicator(ObjectProvider<ShardRouter> router) {
+            return BootThreeBean.health(router);
+        }
+    }
+
+    /** In Spring Boot 4 a module of its own, without which {@code @Transactional} would do nothing. */
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnMissingClass({TRANSACTIONS, TRANSACTIONS_OF_BOOT_3})
+    static class NoTransactions {
+
+        NoTransactions() {
+            throw new ShardflakeStartException(
+                    "Spring Boot's support of transactions is missing.",
+                    "Add the dependency spring-boot-starter-jdbc, or spring-boot-starter-data-jpa.");
         }
     }
 }

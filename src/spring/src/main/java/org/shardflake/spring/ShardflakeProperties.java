@@ -13,6 +13,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * What can be configured; what is not set is as the router's builder has it.
  *
+ * @param enabled Whether data is in shards. If not, '@OnShard' has no effect, and 'spring.datasource' is used as without the starter.
  * @param catalog URL of the catalog's database, such as postgresql://app@db1/app.
  * @param username Login for all servers and the catalog, instead of the user in their URLs.
  * @param password Password of that login.
@@ -24,6 +25,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  */
 @ConfigurationProperties("shardflake")
 record ShardflakeProperties(
+        @DefaultValue("true") boolean enabled,
         @Nullable String catalog,
         @Nullable String username,
         @Nullable String password,

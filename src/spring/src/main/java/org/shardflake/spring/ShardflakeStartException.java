@@ -24,6 +24,13 @@ final class ShardflakeStartException extends RuntimeException {
         this.action = action;
     }
 
+    /** @param reason whose message, with or without a full stop, says why */
+    static ShardflakeStartException because(String description, Exception reason, String action) {
+        String why = String.valueOf(reason.getMessage());
+        return new ShardflakeStartException(
+                "%s: %s%s".formatted(description, why, why.endsWith(".") ? "" : "."), action, reason);
+    }
+
     /** What to do about it. */
     String action() {
         return action;

@@ -20,15 +20,20 @@ class LayersTest {
                 .should()
                 .onlyDependOnClassesThat()
                 .resideInAnyPackage(
+                        "jakarta.persistence..",
                         "java..",
                         "javax.sql..",
                         "org.aopalliance..",
+                        "org.hibernate..",
                         "org.jspecify..",
                         "org.springframework..",
                         "org.jooq..",
                         "io.micrometer..",
+                        "com.fasterxml.jackson..",
+                        "tools.jackson..",
                         "org.shardflake",
                         "org.shardflake.catalog",
+                        "org.shardflake.jackson",
                         "org.shardflake.jooq",
                         "org.shardflake.micrometer",
                         "org.shardflake.router",

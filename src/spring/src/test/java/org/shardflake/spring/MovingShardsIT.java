@@ -24,6 +24,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.example.jpa.MovingJpaPhotos;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
@@ -60,7 +61,7 @@ class MovingShardsIT {
         }
     }
 
-    static class PhotoService {
+    static class PhotoService implements MovingPhotos {
 
         private final JdbcClient jdbc;
 
@@ -69,6 +70,7 @@ class MovingShardsIT {
         }
 
         /** Two statements of one transaction. */
+        @Override
         @OnShard("#uid")
         @Transactional
         public long add(long uid, String title) {
@@ -82,7 +84,7 @@ class MovingShardsIT {
             return id;
         }
 
-        /** Reads in a write, so that nothing of before a move is read. */
+        @Override
         @OnShard(id = "#id")
         @Transactional
         public String title(long id) {
@@ -95,22 +97,32 @@ class MovingShardsIT {
 
     @Test
     void nobodyNoticesAMove() throws Exception {
-        nobodyNotices(1);
+        nobodyNotices(1, Application.class, installation.arguments());
     }
 
     @Test
     @Tag("full")
     void nobodyNoticesManyMoves() throws Exception {
-        nobodyNotices(8);
+        nobodyNotices(8, Application.class, installation.arguments());
     }
 
-    private void nobodyNotices(int rounds) throws Exception {
+    @Test
+    void nobodyNoticesAMoveUnderJpa() throws Exception {
+        nobodyNotices(1, MovingJpaPhotos.Application.class, installation.argumentsForJpa());
+    }
+
+    @Test
+    @Tag("full")
+    void nobodyNoticesManyMovesUnderJpa() throws Exception {
+        nobodyNotices(8, MovingJpaPhotos.Application.class, installation.argumentsForJpa());
+    }
+
+    private void nobodyNotices(int rounds, Class<?> applicationClass, String[] arguments) throws Exception {
         Mover mover = Mover.at(installation.catalog(), MoveSettings.DEFAULT, MoveListener.NONE);
         Map<Long, String> acknowledged = new ConcurrentHashMap<>();
         long before = rows();
-        try (ConfigurableApplicationContext application =
-                        SpringApplication.run(Application.class, installation.arguments());
-                Load load = Load.start(application.getBean(PhotoService.class), acknowledged)) {
+        try (ConfigurableApplicationContext application = SpringApplication.run(applicationClass, arguments);
+                Load load = Load.start(application.getBean(MovingPhotos.class), acknowledged)) {
             for (int round = 0; round < rounds; round++) {
                 load.awaitMore(200);
                 mover.carryOut(mover.begin("db1", "db2", ShardSet.parse("0,2,4,6"), "there"), false);
@@ -144,18 +156,18 @@ class MovingShardsIT {
     /** Threads that add photos and read them back. */
     private static final class Load implements AutoCloseable {
 
-        private final PhotoService photos;
+        private final MovingPhotos photos;
         private final Map<Long, String> acknowledged;
         private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
         private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
         private volatile boolean stopped;
 
-        private Load(PhotoService photos, Map<Long, String> acknowledged) {
+        private Load(MovingPhotos photos, Map<Long, String> acknowledged) {
             this.photos = photos;
             this.acknowledged = acknowledged;
         }
 
-        static Load start(PhotoService photos, Map<Long, String> acknowledged) {
+        static Load start(MovingPhotos photos, Map<Long, String> acknowledged) {
             Load load = new Load(photos, acknowledged);
             for (int i = 0; i < THREADS; i++) {
                 load.threads.execute(load::run);

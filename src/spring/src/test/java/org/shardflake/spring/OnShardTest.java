@@ -155,6 +155,12 @@ class OnShardTest {
             return TransactionSynchronizationManager.isActualTransactionActive();
         }
 
+        @Transactional(propagation = Propagation.SUPPORTS)
+        public void supportsAndThen(long uid, Runnable then) {
+            insert(uid, "supports");
+            then.run();
+        }
+
         @Transactional(propagation = Propagation.NOT_SUPPORTED)
         public void addOutside(long uid, Runnable then) {
             insert(uid, "outside");
@@ -463,6 +469,17 @@ class OnShardTest {
 
         assertThat(installation.photos(2)).isZero();
         assertThat(installation.photos(3)).isZero();
+    }
+
+    @Test
+    void anotherShardInsideIsRefusedWithoutATransactionToo() throws SQLException {
+        assertThatThrownBy(() -> photos.supportsAndThen(2, () -> photos.supports(3)))
+                .isInstanceOf(CrossShardException.class)
+                .hasMessageContaining("uid 3 is in shard 3, but this connection is of shard 2, for uid 2");
+        photos.supportsAndThen(2, () -> photos.add(3, "in its own"));
+
+        assertThat(installation.photos(2)).isEqualTo(2);
+        assertThat(installation.photos(3)).isEqualTo(1);
     }
 
     @Test

@@ -11,6 +11,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.shardflake.IdLayout;
@@ -24,14 +25,23 @@ import org.shardflake.install.Installation;
 import org.shardflake.server.ServerUrl;
 
 /** Photos in 8 shards, in turn on two servers; the catalog is on the first. */
-final class PhotoInstallation {
+public final class PhotoInstallation {
 
-    static final int SHARDS = 8;
+    public static final int SHARDS = 8;
+
+    /** By the names of Spring Boot 4 and 3. */
+    private static final String WITHOUT_JPA = "--spring.autoconfigure.exclude="
+            + String.join(
+                    ",",
+                    "org.springframework.boot.hibernate.autoconfigure.HibernateJpaAutoConfiguration",
+                    "org.springframework.boot.data.jpa.autoconfigure.DataJpaRepositoriesAutoConfiguration",
+                    "org.springframework.boot.autoconfigure.orm.jpa.HibernateJpaAutoConfiguration",
+                    "org.springframework.boot.autoconfigure.data.jpa.JpaRepositoriesAutoConfiguration");
 
     private static final String TABLES = """
             --liquibase formatted sql
             --changeset app:photo
-            CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text);
+            CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text, version int NOT NULL DEFAULT 0, album_id bigint);
             CREATE INDEX photo_uid ON photo (uid);
             """;
 
@@ -41,11 +51,12 @@ final class PhotoInstallation {
         this.postgres = postgres;
     }
 
-    static PhotoInstallation create(PostgresExtension postgres, Path directory) throws Exception {
+    public static PhotoInstallation create(PostgresExtension postgres, Path directory) throws Exception {
         return create(postgres, directory, TABLES);
     }
 
-    static PhotoInstallation create(PostgresExtension postgres, Path directory, String changes) throws Exception {
+    public static PhotoInstallation create(PostgresExtension postgres, Path directory, String changes)
+            throws Exception {
         PhotoInstallation created = new PhotoInstallation(postgres);
         Installation installation = Installation.at(created.catalog());
         List<Server> servers = IntStream.range(0, 2)
@@ -58,7 +69,7 @@ final class PhotoInstallation {
         return created;
     }
 
-    String catalogUrl() {
+    public String catalogUrl() {
         return postgres.database(0).uri();
     }
 
@@ -66,10 +77,21 @@ final class PhotoInstallation {
         return ServerUrl.parse(postgres.database(0).uri());
     }
 
-    /** The properties of an application here, as arguments of its command line. */
+    /** The properties of an application here without JPA, as arguments of its command line. */
     String[] arguments(String... more) {
-        List<String> arguments = new ArrayList<>(
-                List.of("--shardflake.catalog=" + postgres.database(0).uri(), "--spring.main.banner-mode=off"));
+        String[] arguments = argumentsForJpa(more);
+        String[] withoutJpa = Arrays.copyOf(arguments, arguments.length + 1);
+        withoutJpa[arguments.length] = WITHOUT_JPA;
+        return withoutJpa;
+    }
+
+    /** The properties of an application here with JPA. */
+    public String[] argumentsForJpa(String... more) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "--shardflake.catalog=" + postgres.database(0).uri(),
+                "--spring.main.banner-mode=off",
+                "--server.port=0", // Applications of several tests run at the same time.
+                "--spring.liquibase.enabled=false")); // The tests bring it, and Spring Boot 3 would run it.
         arguments.addAll(List.of(more));
         return arguments.toArray(String[]::new);
     }
@@ -83,11 +105,11 @@ final class PhotoInstallation {
     }
 
     /** Runs SQL on the server that has a shard when the installation is new. */
-    void inShard(int shard, String sql) throws SQLException {
+    public void inShard(int shard, String sql) throws SQLException {
         execute(shard % 2, sql.replace("${shard.schema}", Sharding.schema(shard)));
     }
 
-    long number(int server, String sql) throws SQLException {
+    public long number(int server, String sql) throws SQLException {
         try (Connection connection = postgres.database(server).connect();
                 Statement statement = connection.createStatement();
                 ResultSet row = statement.executeQuery(sql)) {
@@ -97,7 +119,7 @@ final class PhotoInstallation {
     }
 
     /** The rows of a shard, where it is when the installation is new. */
-    long photos(int shard) throws SQLException {
+    public long photos(int shard) throws SQLException {
         return number(shard % 2, "SELECT count(*) FROM %s.photo".formatted(Sharding.schema(shard)));
     }
 

@@ -26,7 +26,9 @@ import org.springframework.context.annotation.Import;
 class SpringPageTest {
 
     private static final Path PAGE = Path.of("../docs/guide/spring.md");
+    private static final Path JPA = Path.of("src/test/java/org/shardflake/example/jpa");
     private static final Path HERE = Path.of("src/test/java/org/shardflake/spring");
+    private static final Path TESTS = Path.of("../spring-test/src/test/java/org/shardflake/spring/test");
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(2);
@@ -56,10 +58,15 @@ class SpringPageTest {
     @Test
     void everyLineOfJavaOnThePageIsHere() throws IOException {
         String here = Files.readString(HERE.resolve("PhotoService.java"))
-                + Files.readString(HERE.resolve("SpringPageTest.java"));
+                + Files.readString(HERE.resolve("SpringPageTest.java"))
+                + Files.readString(HERE.resolve("WebTest.java"))
+                + Files.readString(JPA.resolve("Photo.java"))
+                + Files.readString(JPA.resolve("PhotoLibrary.java"))
+                + Files.readString(TESTS.resolve("PhotoServiceTest.java"))
+                + Files.readString(TESTS.resolve("ShardflakeContainerIT.java"));
         List<String> blocks = blocks("java");
 
-        assertThat(blocks).hasSize(2);
+        assertThat(blocks).hasSize(8);
         blocks.forEach(block -> assertThat(withoutSpace(here)).contains(withoutSpace(block)));
     }
 

@@ -167,7 +167,7 @@ class StartTest {
                         SpringApplication.run(Application.class, arguments).close())
                 .satisfies(e -> {
                     FailureAnalysis analysis = Objects.requireNonNull(new ShardflakeFailureAnalyzer().analyze(e));
-                    assertThat(analysis.getDescription()).contains(description);
+                    assertThat(analysis.getDescription()).contains(description).doesNotContain("..");
                     assertThat(analysis.getAction()).contains(action);
                 });
     }

@@ -11,6 +11,7 @@ import java.util.List;
 import org.jooq.Condition;
 import org.jooq.Field;
 import org.jooq.ForeignKey;
+import org.jooq.Identity;
 import org.jooq.InverseForeignKey;
 import org.jooq.Name;
 import org.jooq.Path;
@@ -58,7 +59,7 @@ public class Like extends TableImpl<LikeRecord> {
     /**
      * The column <code>app.like.id</code>.
      */
-    public final TableField<LikeRecord, Long> ID = createField(DSL.name("id"), SQLDataType.BIGINT.nullable(false), this, "");
+    public final TableField<LikeRecord, Long> ID = createField(DSL.name("id"), SQLDataType.BIGINT.nullable(false).identity(true), this, "");
 
     /**
      * The column <code>app.like.uid</code>.
@@ -138,8 +139,13 @@ public class Like extends TableImpl<LikeRecord> {
     }
 
     @Override
+    public Identity<LikeRecord, Long> getIdentity() {
+        return (Identity<LikeRecord, Long>) super.getIdentity();
+    }
+
+    @Override
     public UniqueKey<LikeRecord> getPrimaryKey() {
-        return Keys.LIKE_PKEY;
+        return Keys.CONSTRAINT_3;
     }
 
     @Override
@@ -149,7 +155,7 @@ public class Like extends TableImpl<LikeRecord> {
 
     @Override
     public List<ForeignKey<LikeRecord, ?>> getReferences() {
-        return Arrays.asList(Keys.LIKE__LIKE_PHOTO_ID_FKEY);
+        return Arrays.asList(Keys.CONSTRAINT_32);
     }
 
     private transient PhotoPath _photo;
@@ -159,7 +165,7 @@ public class Like extends TableImpl<LikeRecord> {
      */
     public PhotoPath photo() {
         if (_photo == null)
-            _photo = new PhotoPath(this, Keys.LIKE__LIKE_PHOTO_ID_FKEY, null);
+            _photo = new PhotoPath(this, Keys.CONSTRAINT_32, null);
 
         return _photo;
     }

@@ -11,6 +11,7 @@ import java.util.List;
 import org.jooq.Condition;
 import org.jooq.Field;
 import org.jooq.ForeignKey;
+import org.jooq.Identity;
 import org.jooq.Index;
 import org.jooq.InverseForeignKey;
 import org.jooq.Name;
@@ -60,7 +61,7 @@ public class Photo extends TableImpl<PhotoRecord> {
     /**
      * The column <code>app.photo.id</code>.
      */
-    public final TableField<PhotoRecord, Long> ID = createField(DSL.name("id"), SQLDataType.BIGINT.nullable(false), this, "");
+    public final TableField<PhotoRecord, Long> ID = createField(DSL.name("id"), SQLDataType.BIGINT.nullable(false).identity(true), this, "");
 
     /**
      * The column <code>app.photo.uid</code>.
@@ -145,8 +146,13 @@ public class Photo extends TableImpl<PhotoRecord> {
     }
 
     @Override
+    public Identity<PhotoRecord, Long> getIdentity() {
+        return (Identity<PhotoRecord, Long>) super.getIdentity();
+    }
+
+    @Override
     public UniqueKey<PhotoRecord> getPrimaryKey() {
-        return Keys.PHOTO_PKEY;
+        return Keys.CONSTRAINT_6;
     }
 
     private transient LikePath _like;
@@ -156,7 +162,7 @@ public class Photo extends TableImpl<PhotoRecord> {
      */
     public LikePath like() {
         if (_like == null)
-            _like = new LikePath(this, null, Keys.LIKE__LIKE_PHOTO_ID_FKEY.getInverseKey());
+            _like = new LikePath(this, null, Keys.CONSTRAINT_32.getInverseKey());
 
         return _like;
     }

@@ -35,24 +35,31 @@ import org.shardflake.sql.FunctionLibrary;
  *
  * @param seconds of each round
  * @param bytes of the tables
+ * @param stages of one more move, by what it does
  * @param notMeasured why there is no dump among the candidates, empty if there is one
  */
-record DumpComparison(Rounds seconds, long bytes, String notMeasured) {
+record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, String notMeasured) {
 
     static final String MOVE = "move";
     static final String DUMP = "pg_dump -Fd -j2 and pg_restore -j2";
     static final String PLAIN_DUMP = "the same, dump not compressed (-Z0)";
 
+    static final String PIPE = "COPY to COPY, no index, nothing else";
+
     /** Not counted: in it servers make the files of the write-ahead log that they use again from then on. */
     private static final int WARM_UP_ROUNDS = 1;
 
-    /** Measures; the application's rows are spread evenly over the shards. */
-    static DumpComparison measure(PostgresCluster cluster, MoveSizes sizes) throws Exception {
+    /**
+     * Measures; the application's rows are spread evenly over the shards.
+     *
+     * @param megabytes of the tables, about
+     */
+    static DumpComparison measure(PostgresCluster cluster, int shards, int megabytes, int rounds) throws Exception {
         String obstacle = DumpAndRestore.obstacle(cluster.server(0));
-        try (Installation installation = Installation.onFirst(cluster, "whole", 2, sizes.shards())) {
+        try (Installation installation = Installation.onFirst(cluster, "whole", 2, shards)) {
             installation.deploy(Photos.CHANGELOG);
-            ShardSet all = ShardSet.range(0, sizes.shards() - 1);
-            Photos.fill(installation, "db1", all, Photos.rows((double) sizes.megabytes() / sizes.shards()));
+            ShardSet all = ShardSet.range(0, shards - 1);
+            Photos.fill(installation, "db1", all, Photos.rows((double) megabytes / shards));
             long bytes = Photos.bytes(installation, "db1", all);
             DumpAndRestore dump = new DumpAndRestore(installation);
             Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
@@ -65,7 +72,11 @@ record DumpComparison(Rounds seconds, long bytes, String notMeasured) {
                 candidates.put(DUMP, () -> said(DUMP, dump(dump, installation, List.of())));
                 candidates.put(PLAIN_DUMP, () -> said(PLAIN_DUMP, dump(dump, installation, List.of("-Z0"))));
             }
-            return new DumpComparison(Rounds.run(WARM_UP_ROUNDS, sizes.rounds(), candidates), bytes, obstacle);
+            candidates.put(PIPE, () -> said(PIPE, RowPipe.seconds(installation, all, free(installation))));
+            Rounds seconds = Rounds.run(WARM_UP_ROUNDS, rounds, candidates);
+            WholeMove.settle(installation);
+            return new DumpComparison(
+                    seconds, bytes, MoveStages.measure(installation, all, free(installation)), obstacle);
         }
     }
 

@@ -43,17 +43,22 @@ public final class MoveComparison {
     private static Results measure(PostgresCluster cluster, MoveSizes sizes) throws Exception {
         Spread start = ShardflakeCommand.startSeconds(sizes.rounds());
         System.out.println("whole moves beside dump and restore");
-        DumpComparison dumps = DumpComparison.measure(cluster, sizes);
+        DumpComparison dumps = DumpComparison.measure(cluster, sizes.shards(), sizes.megabytes(), sizes.rounds());
+        System.out.println("one large shard beside dump and restore");
+        DumpComparison large = DumpComparison.measure(cluster, 1, sizes.table(), sizes.rounds());
         System.out.println("cutovers under load");
         CutoverPauses pauses = CutoverPauses.measure(cluster, sizes);
-        return new Results(start, dumps, pauses);
+        return new Results(start, dumps, large, pauses);
     }
+
     /**
      * What was measured.
      *
      * @param start of the command alone, which every time contains, in seconds
+     * @param dumps of many shards
+     * @param large of one shard
      */
-    record Results(Spread start, DumpComparison dumps, CutoverPauses pauses) {
+    record Results(Spread start, DumpComparison dumps, DumpComparison large, CutoverPauses pauses) {
 
         /** What was set out to be reached. */
         List<Target> targets() {
@@ -64,6 +69,16 @@ public final class MoveComparison {
                         1,
                         "",
                         dumps.seconds().ratio(DumpComparison.DUMP, DumpComparison.MOVE)));
+                targets.add(Target.atLeast(
+                        "whole move beside a dump not compressed, times as fast as dump and restore",
+                        1.2,
+                        "",
+                        dumps.seconds().ratio(DumpComparison.PLAIN_DUMP, DumpComparison.MOVE)));
+                targets.add(Target.atLeast(
+                        "whole move of one large shard beside a dump not compressed, times as fast as dump and restore",
+                        1.2,
+                        "",
+                        large.seconds().ratio(DumpComparison.PLAIN_DUMP, DumpComparison.MOVE)));
             }
             targets.add(
                     atMost("write pause of a cutover, p50", 30, pauses.pauses().percentile(50)));

@@ -6,6 +6,7 @@ package org.shardflake.benchmarks.moves;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.shardflake.benchmarks.moves.MoveComparison.Results;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Distribution;
@@ -36,6 +37,8 @@ final class MovePage {
                         Target.HEADERS,
                         results.targets().stream().map(Target::row).toList());
         besideDump();
+        largeShard();
+        stages();
         pauses();
         conditions();
         return page;
@@ -75,6 +78,11 @@ final class MovePage {
         BarChart chart = new BarChart(
                 "%s of %s MiB to another server".formatted(shards(sizes.shards()), mebibytes(dumps.bytes())),
                 "seconds, less is better");
+        table(dumps, chart);
+        page.chart("moves-dump.svg", chart);
+    }
+
+    private void table(DumpComparison dumps, BarChart chart) {
         List<List<String>> rows = new ArrayList<>();
         for (String candidate : dumps.seconds().candidates()) {
             Spread seconds = dumps.seconds().of(candidate);
@@ -85,8 +93,46 @@ final class MovePage {
                     dumps.seconds().ratio(candidate, DumpComparison.MOVE).toString()));
             chart.bar(candidate, seconds, candidate.equals(DumpComparison.MOVE));
         }
-        page.table(List.of("", "Seconds", "MiB/s", "Times the move's time"), rows)
-                .chart("moves-dump.svg", chart);
+        page.table(List.of("", "Seconds", "MiB/s", "Times the move's time"), rows);
+    }
+
+    private void largeShard() {
+        DumpComparison large = results.large();
+        page.section("One large shard").paragraph("""
+                The same with one shard of %s MiB, nearly all of them in one table. It is copied over one connection.
+                """.formatted(mebibytes(large.bytes())));
+        BarChart chart = new BarChart(
+                "1 shard of %s MiB to another server".formatted(mebibytes(large.bytes())), "seconds, less is better");
+        table(large, chart);
+        page.chart("moves-large.svg", chart);
+    }
+
+    private void stages() {
+        List<List<String>> rows = new ArrayList<>();
+        Map<String, Double> many = results.dumps().stages();
+        Map<String, Double> one = results.large().stages();
+        for (String stage : many.keySet()) {
+            rows.add(List.of(
+                    stage,
+                    Figures.number(many.getOrDefault(stage, 0.0)),
+                    Figures.number(one.getOrDefault(stage, 0.0))));
+        }
+        rows.add(List.of("all", Figures.number(sum(many)), Figures.number(sum(one))));
+        rows.add(List.of(
+                "beside it, the rows alone: " + DumpComparison.PIPE,
+                results.dumps().seconds().of(DumpComparison.PIPE).toString(),
+                results.large().seconds().of(DumpComparison.PIPE).toString()));
+        page.section("Where the time goes")
+                .paragraph("""
+                One more move of each kind, carried out within a process that runs already, so without the start of the command.
+                The last line is what the machine can do with these rows: binary `COPY` to binary `COPY` over two pairs of
+                connections, into tables without index or constraint, with nothing followed, compared or analyzed.
+                """)
+                .table(List.of("Seconds", shards(sizes.shards()), "1 large shard"), rows);
+    }
+
+    private static double sum(Map<String, Double> seconds) {
+        return seconds.values().stream().mapToDouble(Double::doubleValue).sum();
     }
 
     private void pauses() {

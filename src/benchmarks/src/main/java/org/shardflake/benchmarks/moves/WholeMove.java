@@ -52,7 +52,7 @@ record WholeMove(double seconds, List<Double> pauses) {
     }
 
     /** Lets no move pay for the one before. */
-    private static void settle(Installation installation) throws SQLException, InterruptedException {
+    static void settle(Installation installation) throws SQLException, InterruptedException {
         installation.checkpoint();
         if (installation.servers().stream().anyMatch(server -> server.majorVersion() < 16)) {
             TimeUnit.SECONDS.sleep(SECONDS_BETWEEN_WORKERS + 1);

@@ -5,16 +5,11 @@
 package org.shardflake.benchmarks.router;
 
 import java.sql.Connection;
-import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
@@ -150,30 +145,7 @@ public final class RouterComparison {
         }
 
         private double rate(Operation operation, Peer peer, int threads) throws Exception {
-            ExecutorService executor = Executors.newFixedThreadPool(threads);
-            try {
-                long start = System.nanoTime();
-                long nanos = sizes.millis() * 1_000_000L;
-                Callable<Long> loop = () -> {
-                    long done = 0;
-                    while (System.nanoTime() - start < nanos) {
-                        operation.run(peer, servers);
-                        done++;
-                    }
-                    return done;
-                };
-                List<Future<Long>> running = new ArrayList<>();
-                for (int i = 0; i < threads; i++) {
-                    running.add(executor.submit(loop));
-                }
-                long sum = 0;
-                for (Future<Long> one : running) {
-                    sum += one.get();
-                }
-                return sum * 1e9 / (System.nanoTime() - start);
-            } finally {
-                executor.shutdownNow();
-            }
+            return Rates.of(threads, sizes.millis(), () -> operation.run(peer, servers));
         }
     }
 }

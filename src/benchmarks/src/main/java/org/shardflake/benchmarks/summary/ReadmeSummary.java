@@ -41,7 +41,10 @@ public final class ReadmeSummary {
                     "router",
                     "router, beside ShardingSphere-JDBC",
                     "router with ((?:JDBC|jOOQ), .*), beside ShardingSphere-JDBC"),
-            new Kind("moves", "move, times as fast as dump and restore", "whole move, .*"),
+            new Kind(
+                    "moves",
+                    "move, times as fast as dump and restore",
+                    "whole move ?(.*), times as fast as dump and restore"),
             new Kind("moves", "write pause of a cutover", "write pause of a cutover, (.*)"),
             new Kind("moves", "writes failed, lost or doubled in moves", "(transactions|acknowledged|writes) .*"),
             new Kind(

@@ -1,0 +1,95 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.net.InetSocketAddress;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import org.shardflake.PublicIds;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.console.Console;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.watch.Watch;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake console}: a page for operators. */
+@Command(
+        name = "console",
+        description = {
+            "Serves a page for operators on localhost, until Ctrl-C: what is unsafe, moves under way, servers and shards, a search for"
+                    + " a uid or an id, the history. Changes nothing, and says which command does.",
+            "Opens with the address that it prints, whose token is new each time. Servers are asked while the page is open.",
+            "Also serves /metrics, as shardflake exporter does."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "1:the catalog cannot be reached at the start, or failed",
+            "2:the command line is wrong, or the address is not one of localhost",
+            "4:there is no catalog, or the address is taken",
+            "130:ended with Ctrl-C"
+        },
+        footer = {"", "Example: shardflake console --listen 127.0.0.1:9719"})
+final class ConsoleCommand implements Callable<Integer> {
+
+    /** As many as the exporter's are by default. */
+    private static final int TOP = 20;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--listen",
+            paramLabel = "[HOST:]PORT",
+            defaultValue = "127.0.0.1:9719",
+            converter = AddressConverter.class,
+            description =
+                    "Where to listen, an address of localhost; port 0 takes any that is free (default: ${DEFAULT-VALUE}).")
+    private InetSocketAddress address;
+
+    @Mixin
+    private IdKeyMixin key;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        if (!address.getAddress().isLoopbackAddress()) {
+            throw new CliException(
+                    Kind.USAGE,
+                    "%s is not an address of localhost; the console has no TLS and no password"
+                            .formatted(AddressConverter.text(address, address.getPort())),
+                    "from another machine, come through a tunnel: ssh -L 9719:127.0.0.1:9719 HOST");
+        }
+        Optional<PublicIds> publicIds = key.isGiven() ? Optional.of(key.publicIds()) : Optional.empty();
+        catalog.onlyReads();
+        try (Watch watch = new Watch(catalog.url(), server -> catalog.parse(server.url()), catalog::warn);
+                Console console = start(watch, publicIds)) {
+            PrintWriter out = spec.commandLine().getOut();
+            out.println("the console is at http://%s%s"
+                    .formatted(AddressConverter.number(console.address()), console.entrance()));
+            out.flush();
+            new CountDownLatch(1).await();
+        }
+        return ExitCodes.OK;
+    }
+
+    private Console start(Watch watch, Optional<PublicIds> publicIds) {
+        try {
+            return Console.start(address, watch, new ConsoleQuestions(catalog, publicIds), TOP, catalog::warn);
+        } catch (IOException e) {
+            throw AddressConverter.taken(address, e);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.shardflake.PublicIds;
+import org.shardflake.cli.console.Questions;
+import org.shardflake.doctor.Doctor;
+import org.shardflake.doctor.Finding;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.Mover;
+
+/** Answers the console with what doctor, move status and map history say. */
+final class ConsoleQuestions implements Questions {
+
+    private static final int CHANGES = 100;
+
+    private final CatalogMixin catalog;
+    private final Optional<PublicIds> publicIds;
+    private final NamedCommands commands = new NamedCommands();
+
+    ConsoleQuestions(CatalogMixin catalog, Optional<PublicIds> publicIds) {
+        this.catalog = catalog;
+        this.publicIds = publicIds;
+    }
+
+    @Override
+    public List<Map<String, Object>> findings() throws InterruptedException {
+        Mover mover = MoveMixin.mover(catalog, MoveSettings.DEFAULT, MoveListener.NONE);
+        Doctor doctor = DoctorMixin.doctor(catalog, mover, Set.of());
+        List<Map<String, Object>> findings = new ArrayList<>();
+        for (Finding finding : doctor.examine()) {
+            Map<String, Object> facts = new LinkedHashMap<>(DoctorView.facts(finding, false));
+            facts.put("commands", commands(finding));
+            findings.add(facts);
+        }
+        return findings;
+    }
+
+    private List<String> commands(Finding finding) {
+        List<String> named = new ArrayList<>(commands.in(finding.remedy()));
+        if (finding.isFixable() && !named.contains("doctor --fix")) {
+            named.add(0, "doctor --fix");
+        }
+        return named.stream().map(this::command).toList();
+    }
+
+    @Override
+    public List<Map<String, Object>> history() {
+        return catalog.catalog().history(CHANGES).stream()
+                .map(MapHistoryCommand::facts)
+                .toList();
+    }
+
+    @Override
+    public Map<String, Object> move(MoveStatus status) {
+        return MoveView.facts(status);
+    }
+
+    @Override
+    public Optional<PublicIds> publicIds() {
+        return publicIds;
+    }
+
+    /** With the catalog, if that was given on the command line and would have to be again. */
+    @Override
+    public String command(String name) {
+        return "shardflake " + name
+                + catalog.ofCommandLine()
+                        .map(url -> " --catalog " + NamedCommands.quoted(url))
+                        .orElse("");
+    }
+}

@@ -1,0 +1,17 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import picocli.CommandLine.Command;
+
+/** {@code shardflake gateway}: tables over all shards in any PostgreSQL database. */
+@Command(
+        name = "gateway",
+        description = {
+            "Keeps gateways: schemas in any PostgreSQL database with one read-only table for each table of the shards, for psql and BI tools.",
+            "Moves bring them along."
+        },
+        footer = {"", "Example: shardflake gateway deploy --on postgresql://ann@reports/bi --reader reports"})
+public final class GatewayCommand {}

@@ -1,0 +1,17 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command;
+
+import picocli.CommandLine.Command;
+
+/** {@code shardflake lookup}: rows of all shards, found by a value. */
+@Command(
+        name = "lookup",
+        description = {
+            "Keeps lookups, by which the router finds rows of all shards by a value, such as accounts by their e-mail address. In a unique"
+                    + " lookup a value has one row in all shards."
+        },
+        footer = {"", "Example: shardflake lookup create account.email --unique"})
+public final class LookupCommand {}

@@ -1,0 +1,95 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/** The parts of the page as they are now, each as JSON, and how many look at them. Thread-safe. */
+final class Board {
+
+    /** Longer than a page takes to ask again. */
+    private static final long PAUSE = Duration.ofSeconds(10).toNanos();
+
+    private final Set<String> passing;
+    private final Map<String, String> parts = new LinkedHashMap<>();
+    private int viewers;
+    private long left = System.nanoTime();
+    private boolean closed;
+
+    /**
+     * @param passing parts that are as they were at the last look, so that who comes after a pause gets none
+     */
+    Board(Set<String> passing) {
+        this.passing = passing;
+    }
+
+    synchronized void put(String part, String json) {
+        if (!json.equals(parts.put(part, json))) {
+            notifyAll();
+        }
+    }
+
+    synchronized void arrive() {
+        if (viewers == 0 && System.nanoTime() - left > PAUSE) {
+            parts.keySet().removeAll(passing);
+        }
+        viewers++;
+        notifyAll();
+    }
+
+    synchronized void leave() {
+        viewers--;
+        left = System.nanoTime();
+    }
+
+    /** The time that somebody waits for may have changed. */
+    synchronized void wake() {
+        notifyAll();
+    }
+
+    /** Whoever waits is woken, and nobody waits any more. */
+    synchronized void close() {
+        closed = true;
+        notifyAll();
+    }
+
+    synchronized boolean isClosed() {
+        return closed;
+    }
+
+    /** Waits until somebody looks, and this time has come; or the end. */
+    synchronized void awaitViewers(LongSupplier nanoTime) throws InterruptedException {
+        while (!closed) {
+            long left = nanoTime.getAsLong() - System.nanoTime();
+            if (viewers > 0 && left <= 0) {
+                return;
+            }
+            wait(viewers > 0 ? left / 1_000_000 + 1 : 0);
+        }
+    }
+
+    /** The parts that are not as they were, after a wait for the first of them; none if nothing changes for so long. */
+    synchronized Map<String, String> news(Map<String, String> before, Duration patience) throws InterruptedException {
+        long deadline = System.nanoTime() + patience.toNanos();
+        while (true) {
+            Map<String, String> news = new HashMap<>();
+            parts.forEach((part, json) -> {
+                if (!json.equals(before.get(part))) {
+                    news.put(part, json);
+                }
+            });
+            long left = deadline - System.nanoTime();
+            if (!news.isEmpty() || closed || left <= 0) {
+                return news;
+            }
+            wait(left / 1_000_000 + 1);
+        }
+    }
+}

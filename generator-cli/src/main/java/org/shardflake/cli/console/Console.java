@@ -1,0 +1,333 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.sun.net.httpserver.Headers;
+import com.sun.net.httpserver.HttpExchange;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.net.InetSocketAddress;
+import java.net.URLDecoder;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
+import org.shardflake.cli.output.JsonWriter;
+import org.shardflake.cli.watch.MetricsPage;
+import org.shardflake.cli.watch.WebServer;
+import org.shardflake.watch.Sight;
+import org.shardflake.watch.Watch;
+
+/**
+ * A page that shows what servers, shards and moves are doing, as long as somebody looks. Changes nothing. Serves {@code /metrics} as
+ * well.
+ *
+ * <p>The page is the same for everybody; what it shows comes as JSON over one stream of events, and is put into the page as text.
+ */
+public final class Console implements AutoCloseable {
+
+    /** Pages that are open at a time. */
+    private static final int STREAMS = 16;
+
+    /** More requests at a time than there are streams. */
+    private static final int OTHERS = 4;
+
+    /** Shorter than an answer may take; the page then asks again. */
+    private static final Duration STREAM = Duration.ofSeconds(20);
+
+    private static final Duration HEARTBEAT = Duration.ofSeconds(5);
+
+    /** How often doctor examines at most when what is unsafe changes. */
+    private static final Duration SETTLED = Duration.ofSeconds(10);
+
+    private static final String JSON = "application/json";
+
+    private static final Map<String, String> FILES = Map.of(
+            "/", "text/html; charset=utf-8",
+            "/console.css", "text/css; charset=utf-8",
+            "/console.js", "text/javascript; charset=utf-8",
+            "/icon.svg", "image/svg+xml");
+
+    private static final Map<String, String> HEADERS = Map.of(
+            "Content-Security-Policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            "X-Content-Type-Options",
+            "nosniff",
+            "X-Frame-Options",
+            "DENY",
+            "Referrer-Policy",
+            "no-referrer",
+            "Cross-Origin-Opener-Policy",
+            "same-origin",
+            "Cross-Origin-Resource-Policy",
+            "same-origin",
+            "Cache-Control",
+            "no-store");
+
+    private final WebServer server;
+    private final Door door = new Door();
+    private final Watch watch;
+    private final Questions questions;
+    private final MetricsPage metrics;
+    private final Map<String, byte[]> files = new HashMap<>();
+    private final Board board = new Board(Set.of("unsafe", "shards", "moves", "now"));
+    private final Semaphore streams = new Semaphore(STREAMS);
+    private final Rates rates = new Rates();
+    private final Unsafe unsafe;
+    private final List<Repeated> work;
+    private final Repeated examination;
+    private volatile @Nullable View view;
+    private volatile List<Map<String, Object>> live = List.of();
+    /** What doctor found last. Only of the thread that examines. */
+    private Map<String, Object> examined = Map.of();
+
+    private Console(InetSocketAddress address, Watch watch, Questions questions, int top, Consumer<String> told)
+            throws IOException {
+        this.watch = watch;
+        this.questions = questions;
+        this.metrics = new MetricsPage(watch, top, told);
+        this.unsafe = new Unsafe(questions);
+        FILES.keySet().forEach(path -> files.put(path, file(path.equals("/") ? "/console.html" : path)));
+        this.examination = new Repeated("doctor", board, Duration.ofMinutes(1), told, this::examine);
+        this.work = List.of(
+                new Repeated("looks", board, Duration.ofSeconds(1), told, this::look),
+                new Repeated("history", board, Duration.ofSeconds(5), told, this::history),
+                examination);
+        this.server = WebServer.start(address, STREAMS + OTHERS, this::handle);
+    }
+
+    /**
+     * Begins to serve.
+     *
+     * @param address of localhost
+     * @param watch who is asked; left open
+     * @param top how many of the busiest and of the largest shards have metrics of their own
+     * @param told who hears of what failed
+     * @throws IOException if it cannot listen at the address
+     */
+    public static Console start(
+            InetSocketAddress address, Watch watch, Questions questions, int top, Consumer<String> told)
+            throws IOException {
+        Console console = new Console(address, watch, questions, top, told);
+        console.work.forEach(Repeated::start);
+        return console;
+    }
+
+    private static byte[] file(String path) {
+        try (InputStream file = Objects.requireNonNull(Console.class.getResourceAsStream(path.substring(1)))) {
+            return file.readAllBytes();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Where it listens. */
+    public InetSocketAddress address() {
+        return server.address();
+    }
+
+    /** The path that the page is opened at, with its token, once; a secret. */
+    public String entrance() {
+        return "%s?token=%s".formatted(door.root(), door.token());
+    }
+
+    private void handle(HttpExchange exchange) throws IOException {
+        Headers headers = exchange.getResponseHeaders();
+        HEADERS.forEach(headers::set);
+        Optional<String> refusal = door.refuse(exchange);
+        String asked = exchange.getRequestURI().getPath();
+        String path =
+                asked.startsWith(door.root()) ? asked.substring(door.root().length() - 1) : "";
+        if (refusal.isPresent()) {
+            WebServer.say(exchange, 403, refusal.get());
+        } else if (asked.equals(MetricsPage.PATH)) {
+            metrics.handle(exchange);
+        } else if (path.equals("/") && door.hasToken(exchange)) {
+            headers.set("Set-Cookie", door.newCookie());
+            read(exchange, path);
+        } else if (path.isEmpty() || !door.hasCookie(exchange)) {
+            WebServer.say(exchange, 403, "open the address that shardflake console printed: the token is in it");
+        } else if (path.equals("/examine")) {
+            examineNow(exchange);
+        } else {
+            read(exchange, path);
+        }
+    }
+
+    private void read(HttpExchange exchange, String path) throws IOException {
+        if (!WebServer.isRead(exchange)) {
+            return;
+        }
+        byte[] file = files.get(path);
+        if (file != null) {
+            WebServer.answer(exchange, 200, Objects.requireNonNull(FILES.get(path)), file);
+        } else if (path.equals("/events") && exchange.getRequestMethod().equals("GET")) {
+            events(exchange);
+        } else if (path.equals("/search")) {
+            search(exchange);
+        } else if (path.equals("/room")) {
+            room(exchange);
+        } else {
+            WebServer.say(exchange, 404, "there is no such page");
+        }
+    }
+
+    private void examineNow(HttpExchange exchange) throws IOException {
+        if (exchange.getRequestMethod().equals("POST")) {
+            examination.hurry(Duration.ZERO);
+            WebServer.say(exchange, 202, "doctor examines");
+        } else {
+            exchange.getResponseHeaders().set("Allow", "POST");
+            WebServer.say(exchange, 405, "only POST is answered");
+        }
+    }
+
+    private void search(HttpExchange exchange) throws IOException {
+        String text = parameter(exchange, "q").strip();
+        View now = view;
+        if (text.isEmpty() || text.length() > Search.MOST_CHARACTERS) {
+            WebServer.say(
+                    exchange,
+                    400,
+                    "q has %d characters, allowed: 1..%d".formatted(text.length(), Search.MOST_CHARACTERS));
+        } else if (now == null) {
+            WebServer.say(exchange, 503, "nothing has been seen yet; ask again");
+        } else {
+            String json = JsonWriter.write(new Search(now, questions).of(text));
+            WebServer.answer(exchange, 200, JSON, json.getBytes(UTF_8));
+        }
+    }
+
+    private static String parameter(HttpExchange exchange, String name) {
+        String query = Objects.requireNonNullElse(exchange.getRequestURI().getRawQuery(), "");
+        try {
+            return Arrays.stream(query.split("&"))
+                    .filter(parameter -> parameter.startsWith(name + "="))
+                    .map(parameter -> URLDecoder.decode(parameter.substring(name.length() + 1), UTF_8))
+                    .findFirst()
+                    .orElse("");
+        } catch (IllegalArgumentException e) {
+            return ""; // No such encoding.
+        }
+    }
+
+    /** What has changed, until the page has to ask again. */
+    private void events(HttpExchange exchange) throws IOException {
+        if (!streams.tryAcquire()) {
+            room(exchange);
+            return;
+        }
+        board.arrive();
+        try {
+            exchange.getResponseHeaders().set("Content-Type", "text/event-stream");
+            exchange.sendResponseHeaders(200, 0);
+            stream(exchange.getResponseBody());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // The console is ending.
+        } finally {
+            board.leave();
+            streams.release();
+        }
+    }
+
+    /** Whether another page may be opened, for one that hears nothing. */
+    private void room(HttpExchange exchange) throws IOException {
+        boolean isFull = streams.availablePermits() == 0;
+        WebServer.say(
+                exchange,
+                isFull ? 503 : 200,
+                isFull ? "%d pages are open, which is the most".formatted(STREAMS) : "there is room");
+    }
+
+    private void stream(OutputStream out) throws IOException, InterruptedException {
+        Map<String, String> sent = new HashMap<>();
+        long end = System.nanoTime() + STREAM.toNanos();
+        out.write("retry: 250\n\n".getBytes(UTF_8));
+        while (System.nanoTime() < end && !board.isClosed()) {
+            out.flush();
+            Map<String, String> news = board.news(sent, HEARTBEAT);
+            StringBuilder text = new StringBuilder(news.isEmpty() ? ":\n\n" : "");
+            news.forEach((part, json) -> text.append("event: ")
+                    .append(part)
+                    .append("\ndata: ")
+                    .append(json)
+                    .append("\n\n"));
+            out.write(text.toString().getBytes(UTF_8));
+            sent.putAll(news);
+        }
+        out.flush();
+    }
+
+    private void look() throws InterruptedException {
+        Sight sight = watch.look();
+        rates.add(sight);
+        View now = new View(sight, rates.shards(), rates.servers());
+        view = now;
+        SightFacts facts = new SightFacts(now, questions);
+        live = unsafe.of(sight);
+        put("unsafe", live);
+        if (unsafe.hasChanged()) {
+            examination.hurry(SETTLED);
+        }
+        put("shards", facts.shards());
+        put("moves", facts.moves());
+        put("now", facts.now());
+    }
+
+    private void history() {
+        try {
+            put("history", questions.history());
+        } catch (ShardflakeException e) {
+            // That the catalog does not answer is among what is unsafe; the history stays what it was.
+        }
+    }
+
+    private void examine() throws InterruptedException {
+        List<Map<String, Object>> before = live;
+        putExamined("examines", "");
+        try {
+            List<Map<String, Object>> findings = questions.findings();
+            examined = Map.of(
+                    "findings", findings, "before", before, "at", Instant.now().toString());
+            putExamined("done", "");
+        } catch (RuntimeException e) {
+            putExamined("failed", String.valueOf(e.getMessage()));
+        }
+    }
+
+    /** With what doctor found last, when that was, and what was unsafe when it began. */
+    private void putExamined(String state, String problem) {
+        Map<String, Object> facts = new LinkedHashMap<>(examined);
+        facts.put("state", state);
+        facts.put("problem", problem);
+        put("doctor", facts);
+    }
+
+    private void put(String part, Object facts) {
+        board.put(part, JsonWriter.write(facts));
+    }
+
+    /** Answers no more requests, and asks nobody any more. */
+    @Override
+    public void close() {
+        board.close();
+        work.forEach(Repeated::stop);
+        server.close();
+    }
+}

@@ -1,0 +1,124 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import com.sun.net.httpserver.Headers;
+import com.sun.net.httpserver.HttpExchange;
+import java.net.HttpCookie;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who is let in: a browser on this machine, or at the end of a tunnel to it, that once came with the token. Pages of other sites are
+ * not, whatever they send: they do not have the cookie, and what they say of where they come from is looked at too.
+ */
+final class Door {
+
+    /** A name that an attacker's DNS can give this machine's address would be another. The port may be that of a tunnel. */
+    private static final Pattern LOCAL_HOST =
+            Pattern.compile("(?:localhost|127(?:\\.[0-9]{1,3}){3}|\\[::1])(?::[0-9]{1,5})?", Pattern.CASE_INSENSITIVE);
+
+    private static final int BYTES = 24;
+
+    /**
+     * Another one with each start, so that the cookie does not go to whatever else is at this address or at the end of another tunnel: a
+     * browser does not tell ports apart.
+     */
+    private final String place = random(6);
+
+    private final String token = random(BYTES);
+    private final String session = random(BYTES);
+
+    private static String random(int bytes) {
+        byte[] random = new byte[bytes];
+        new SecureRandom().nextBytes(random);
+        return HexFormat.of().formatHex(random);
+    }
+
+    String token() {
+        return token;
+    }
+
+    /** The path below which the page is. */
+    String root() {
+        return "/" + place + "/";
+    }
+
+    /** The cookie of who came with the token. */
+    String newCookie() {
+        return "%s=%s; Path=%s; HttpOnly; SameSite=Strict".formatted(cookie(), session, root());
+    }
+
+    private String cookie() {
+        return "shardflake_console_" + place;
+    }
+
+    /** Why a request is refused wherever it leads. */
+    Optional<String> refuse(HttpExchange exchange) {
+        Headers headers = exchange.getRequestHeaders();
+        List<String> hosts = headers.getOrDefault("Host", List.of());
+        if (hosts.size() != 1 || !LOCAL_HOST.matcher(hosts.get(0)).matches()) {
+            return Optional.of("only requests to localhost are answered");
+        }
+        String origin = headers.getFirst("Origin");
+        if (origin != null
+                && !origin.toLowerCase(Locale.ROOT)
+                        .equals("http://" + hosts.get(0).toLowerCase(Locale.ROOT))) {
+            return Optional.of("requests of other sites are not answered");
+        }
+        String site = headers.getFirst("Sec-Fetch-Site");
+        boolean isOwn = site == null || site.equals("same-origin") || site.equals("none");
+        return isOwn || isLink(exchange) ? Optional.empty() : Optional.of("requests of other sites are not answered");
+    }
+
+    /** A link to the page, which may be anywhere; it still needs the token. */
+    private boolean isLink(HttpExchange exchange) {
+        return exchange.getRequestMethod().equals("GET")
+                && exchange.getRequestURI().getPath().equals(root())
+                && "navigate".equals(exchange.getRequestHeaders().getFirst("Sec-Fetch-Mode"));
+    }
+
+    boolean hasToken(HttpExchange exchange) {
+        String query = exchange.getRequestURI().getRawQuery();
+        return query != null
+                && Arrays.stream(query.split("&"))
+                        .filter(parameter -> parameter.startsWith("token="))
+                        .anyMatch(parameter -> isSame(token, parameter.substring("token=".length())));
+    }
+
+    boolean hasCookie(HttpExchange exchange) {
+        return exchange.getRequestHeaders().getOrDefault("Cookie", List.of()).stream()
+                .flatMap(header -> Arrays.stream(header.split(";")))
+                .map(Door::value)
+                .anyMatch(sent -> sent != null && sent.getName().equals(cookie()) && isSame(session, sent.getValue()));
+    }
+
+    private static @Nullable HttpCookie value(String text) {
+        int equals = text.indexOf('=');
+        try {
+            return equals < 0
+                    ? null
+                    : new HttpCookie(
+                            text.substring(0, equals).strip(),
+                            text.substring(equals + 1).strip());
+        } catch (IllegalArgumentException e) {
+            return null; // Somebody else's, with a name that is none.
+        }
+    }
+
+    /** In a time that does not tell how much of it is right. */
+    private static boolean isSame(String expected, String given) {
+        return MessageDigest.isEqual(expected.getBytes(US_ASCII), given.getBytes(US_ASCII));
+    }
+}

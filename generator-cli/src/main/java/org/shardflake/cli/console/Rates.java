@@ -1,0 +1,74 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import org.shardflake.load.LoadSample;
+import org.shardflake.load.ShardCounters;
+import org.shardflake.load.ShardRate;
+import org.shardflake.watch.Sight;
+
+/** Rates over the last looks. A session reports what it did only now and then, so a few seconds are too short. Not thread-safe. */
+final class Rates {
+
+    private static final long WINDOW = Duration.ofSeconds(10).toNanos();
+
+    private final Deque<Taken> samples = new ArrayDeque<>();
+    private Map<Integer, ShardRate> shards = Map.of();
+    private Map<String, ShardRate> servers = Map.of();
+
+    private record Taken(long nanos, LoadSample sample) {}
+
+    void add(Sight sight) {
+        long now = System.nanoTime();
+        LoadSample sample = new LoadSample(counters(sight, now), Map.of());
+        // One that is older than the window is kept, unless nobody has looked for long.
+        samples.removeIf(taken -> now - taken.nanos() > 3 * WINDOW);
+        while (samples.size() > 1 && now - second().nanos() > WINDOW) {
+            samples.removeFirst();
+        }
+        Taken first = samples.peekFirst();
+        shards = first == null ? Map.of() : sample.since(first.sample());
+        servers = first == null ? Map.of() : sample.byServer(first.sample());
+        samples.addLast(new Taken(now, sample));
+    }
+
+    private Taken second() {
+        return samples.stream().skip(1).findFirst().orElseThrow();
+    }
+
+    private static Map<Integer, ShardCounters> counters(Sight sight, long now) {
+        Map<Integer, ShardCounters> counters = new HashMap<>();
+        sight.servers()
+                .forEach((server, seen) -> seen.shards().forEach((shard, its) -> {
+                    if (isHome(sight, server, shard)) {
+                        long epoch = sight.map().placement(shard).epoch();
+                        counters.put(
+                                shard,
+                                new ShardCounters(server, epoch, now, its.load().rows()));
+                    }
+                }));
+        return counters;
+    }
+
+    private static boolean isHome(Sight sight, String server, int shard) {
+        return shard < sight.map().sharding().shardCount()
+                && sight.map().server(shard).name().equals(server);
+    }
+
+    /** Of each shard, without those whose rate cannot be known. */
+    Map<Integer, ShardRate> shards() {
+        return shards;
+    }
+
+    /** Of each server, as the sum of its shards. */
+    Map<String, ShardRate> servers() {
+        return servers;
+    }
+}

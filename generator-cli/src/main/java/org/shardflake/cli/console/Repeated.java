@@ -1,0 +1,97 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** Does something once, so that the first page finds it, and again and again while somebody looks; in a thread of its own. */
+final class Repeated {
+
+    /** So that who is asked has something else to do; but no long wait, since then it is looked at most. */
+    private static final int REST = 5;
+
+    private static final Duration MOST_REST = Duration.ofSeconds(3);
+
+    /** What is done. */
+    interface Task {
+        void run() throws InterruptedException;
+    }
+
+    private final Board board;
+    private final Task task;
+    private final Duration pause;
+    private final Consumer<String> told;
+    private String problem = "";
+    private final Thread thread;
+    private @Nullable Duration hurriedRest;
+    private long ended = System.nanoTime();
+    private volatile long next = System.nanoTime();
+
+    /**
+     * @param pause between the end of one and the beginning of the next, which is longer after one that took long
+     * @param told who hears that it failed, once for each reason
+     */
+    Repeated(String name, Board board, Duration pause, Consumer<String> told, Task task) {
+        this.board = board;
+        this.task = task;
+        this.pause = pause;
+        this.told = told;
+        this.thread = new Thread(this::repeat, "shardflake console: " + name);
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Begins the next one now, or once the one under way has ended, but not sooner after the last than this. */
+    synchronized void hurry(Duration rest) {
+        hurriedRest = rest;
+        next = Math.min(next, ended + rest.toNanos());
+        board.wake();
+    }
+
+    void stop() {
+        thread.interrupt();
+    }
+
+    private void repeat() {
+        try {
+            while (!board.isClosed()) {
+                begin();
+                long began = System.nanoTime();
+                runOnce();
+                end(System.nanoTime() - began);
+                board.awaitViewers(() -> next);
+            }
+        } catch (InterruptedException e) {
+            // The console is ending.
+        }
+    }
+
+    private synchronized void begin() {
+        hurriedRest = null;
+    }
+
+    private synchronized void end(long took) {
+        ended = System.nanoTime();
+        long rest = Math.max(pause.toNanos(), Math.min(MOST_REST.toNanos(), REST * took));
+        next = ended + (hurriedRest == null ? rest : hurriedRest.toNanos());
+    }
+
+    private void runOnce() throws InterruptedException {
+        try {
+            task.run();
+            problem = "";
+        } catch (RuntimeException e) {
+            if (!problem.equals(e.toString())) {
+                problem = e.toString();
+                told.accept("%s failed: %s".formatted(thread.getName(), problem));
+            }
+        }
+    }
+}

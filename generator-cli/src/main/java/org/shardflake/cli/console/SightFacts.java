@@ -1,0 +1,197 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.load.ShardRate;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveShard;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.ShardPhase;
+import org.shardflake.move.StreamStatus;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.watch.PlaceState;
+import org.shardflake.watch.ServerSight;
+import org.shardflake.watch.Sight;
+
+/** What was seen, as the page wants it. Addresses of servers are in it, but no passwords. */
+final class SightFacts {
+
+    private static final StreamStatus UNKNOWN = new StreamStatus(false, 0, 0, 0, "");
+
+    private final View view;
+    private final Sight sight;
+    private final Questions questions;
+
+    SightFacts(View view, Questions questions) {
+        this.view = view;
+        this.sight = view.sight();
+        this.questions = questions;
+    }
+
+    /** The installation and its servers. */
+    Map<String, Object> now() {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("at", sight.at().toString());
+        facts.put("catalog", !sight.catalogAnswers() ? "silent" : sight.catalogIsStandby() ? "standby" : "answers");
+        facts.put("version", sight.map().version());
+        facts.put("shards", view.shardCount());
+        facts.put("servers", sight.map().servers().stream().map(this::server).toList());
+        sight.restorePoint().ifPresent(at -> facts.put("restorePoint", at.toString()));
+        return facts;
+    }
+
+    private Map<String, @Nullable Object> server(Server server) {
+        Map<String, @Nullable Object> facts = new LinkedHashMap<>();
+        facts.put("name", server.name());
+        facts.put("hosts", ServerUrl.parse(server.url()).hosts());
+        ServerSight seen = sight.servers().get(server.name());
+        facts.put("answers", seen != null);
+        Map<String, Integer> states = new LinkedHashMap<>();
+        sight.shards(server).forEach((state, count) -> states.put(state.toString(), count));
+        facts.put("states", states);
+        facts.put("misplaced", sight.misplaced(server).toString());
+        if (seen != null) {
+            facts.put("version", seen.version());
+            facts.put("connections", seen.connections());
+            facts.put("maxConnections", seen.maxConnections());
+            facts.put("standbys", seen.standbys().size());
+            facts.put(
+                    "standbyLagMillis",
+                    seen.standbys().stream()
+                            .mapToLong(ServerSight.Standby::lagMillis)
+                            .max()
+                            .orElse(0));
+            facts.put("bytes", bytes(seen));
+            ShardRate rate = view.servers().get(server.name());
+            facts.put("written", rate == null ? null : tenth(rate.written()));
+            facts.put("read", rate == null ? null : tenth(rate.read()));
+        }
+        return facts;
+    }
+
+    /** Of all shards; null until the last of their sizes is read. */
+    private static @Nullable Long bytes(ServerSight seen) {
+        List<ServerSight.Load> loads =
+                seen.shards().values().stream().map(ServerSight.Shard::load).toList();
+        return loads.stream().allMatch(load -> load.tableBytes().isPresent())
+                ? loads.stream().mapToLong(ServerSight.Load::bytes).sum()
+                : null;
+    }
+
+    /** Each shard, in the order of their numbers. */
+    Map<String, Object> shards() {
+        List<Server> servers = sight.map().servers();
+        Map<String, Integer> positions = new LinkedHashMap<>();
+        servers.forEach(server -> positions.put(server.name(), positions.size()));
+        int count = view.shardCount();
+        List<Integer> homes = new ArrayList<>(count);
+        StringBuilder states = new StringBuilder(count);
+        List<@Nullable Long> bytes = new ArrayList<>(count);
+        List<@Nullable Double> rates = new ArrayList<>(count);
+        for (int shard = 0; shard < count; shard++) {
+            homes.add(positions.get(sight.map().server(shard).name()));
+            states.append(letter(sight.state(shard)));
+            OptionalLong size = view.bytes(shard);
+            bytes.add(size.isPresent() ? size.getAsLong() : null);
+            rates.add(view.rate(shard)
+                    .map(rate -> tenth(rate.written() + rate.read()))
+                    .orElse(null));
+        }
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("servers", List.copyOf(positions.keySet()));
+        facts.put("homes", homes);
+        facts.put("states", states.toString());
+        facts.put("bytes", bytes);
+        facts.put("rates", rates);
+        return facts;
+    }
+
+    private static char letter(PlaceState state) {
+        return switch (state) {
+            case OPEN -> 'o';
+            case CLOSED -> 'c';
+            case MOVING -> 'm';
+            case MISSING -> 'x';
+            case MISPLACED -> 'p';
+            case UNKNOWN -> 'u';
+        };
+    }
+
+    static double tenth(double value) {
+        return Math.round(value * 10) / 10.0;
+    }
+
+    List<Map<String, Object>> moves() {
+        return sight.moves().stream().map(this::move).toList();
+    }
+
+    private Map<String, Object> move(Move move) {
+        MoveStatus status = sight.status(move).orElseGet(() -> new MoveStatus(move, Map.of(), UNKNOWN, UNKNOWN));
+        Map<String, Object> facts = new LinkedHashMap<>(questions.move(status));
+        facts.remove("shardDetails"); // Of thousands of shards, each second.
+        if (!move.shardSet().stream().allMatch(status.bytes()::containsKey)) {
+            facts.remove("bytes"); // The sum of those that are known would look like progress.
+            facts.remove("copySecondsLeft");
+        }
+        sight.lagMillis(move, "forward").ifPresent(millis -> facts.put("forwardMillis", millis));
+        sight.lagMillis(move, "reverse").ifPresent(millis -> facts.put("reverseMillis", millis));
+        facts.put("known", sight.status(move).isPresent());
+        facts.put("comparing", sight.isComparing(move));
+        facts.put("count", move.shards().size());
+        Map<String, String> phases = new LinkedHashMap<>();
+        for (ShardPhase phase : ShardPhase.values()) {
+            phases.put(phase.toString(), move.shardSet(phase).toString());
+        }
+        facts.put("phases", phases);
+        facts.put(
+                "pauses",
+                move.shards().stream()
+                        .map(MoveShard::pauseMillis)
+                        .filter(pause -> pause.isPresent())
+                        .map(pause -> tenth(pause.getAsDouble()))
+                        .toList());
+        facts.put("commands", commands(move));
+        return facts;
+    }
+
+    /** What can be done with a move in its phase, as its commands take it. */
+    private List<Map<String, String>> commands(Move move) {
+        List<Map<String, String>> commands = new ArrayList<>();
+        boolean allSwitched =
+                move.shardSet(ShardPhase.SWITCHED).size() == move.shards().size();
+        boolean someSwitched = !move.shardSet(ShardPhase.SWITCHED).isEmpty();
+        switch (move.phase()) {
+            case PREPARING, COPYING, CATCHING_UP -> {
+                add(commands, "go on, if nobody does", move.nextCommand());
+                add(commands, "give it up", "move cancel %d".formatted(move.id()));
+            }
+            case FOLLOWING -> {
+                if (allSwitched) {
+                    add(commands, "end it", "move complete %d".formatted(move.id()));
+                } else {
+                    add(commands, "cut over", move.nextCommand());
+                }
+                if (someSwitched) {
+                    add(commands, "bring shards back", "move reverse %d".formatted(move.id()));
+                } else {
+                    add(commands, "give it up", "move cancel %d".formatted(move.id()));
+                }
+            }
+            case COMPLETING, CANCELLING -> add(commands, "go on, if nobody does", move.nextCommand());
+        }
+        return commands;
+    }
+
+    private void add(List<Map<String, String>> commands, String what, String command) {
+        commands.add(Map.of("what", what, "command", questions.command(command)));
+    }
+}

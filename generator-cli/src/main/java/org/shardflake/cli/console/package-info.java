@@ -1,0 +1,10 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/** A page for operators, on localhost. Begin with {@link org.shardflake.cli.console.Console}. */
+@NullMarked
+package org.shardflake.cli.console;
+
+import org.jspecify.annotations.NullMarked;

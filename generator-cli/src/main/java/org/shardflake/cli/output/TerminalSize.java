@@ -1,0 +1,47 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.output;
+
+import java.io.IOException;
+import org.jline.terminal.Terminal;
+import org.jline.terminal.TerminalBuilder;
+
+/** The columns and lines of the terminal; without one, or with a size that makes no sense, there is room for everything. */
+public record TerminalSize(int width, int height) {
+
+    static final TerminalSize UNLIMITED = new TerminalSize(Integer.MAX_VALUE, Integer.MAX_VALUE);
+
+    /** Terminals are hardly narrower, and asking costs time. */
+    private static final int USUAL_WIDTH = 80;
+
+    private static final int LEAST_WIDTH = 40;
+
+    private static volatile boolean isIgnored;
+
+    /** Lets tables be as wide as they need. */
+    public static void ignore() {
+        isIgnored = true;
+    }
+
+    /** Whether it may be worth asking for the size. */
+    static boolean mayBeNarrowerThan(int width) {
+        return width > USUAL_WIDTH && !isIgnored && Progress.isTerminal();
+    }
+
+    /** The size now: people resize terminals. */
+    public static TerminalSize current() {
+        if (!Progress.isTerminal()) {
+            return UNLIMITED;
+        }
+        try (Terminal terminal =
+                TerminalBuilder.builder().system(true).dumb(true).build()) {
+            return terminal.getWidth() < LEAST_WIDTH || terminal.getHeight() < 2
+                    ? UNLIMITED
+                    : new TerminalSize(terminal.getWidth(), terminal.getHeight());
+        } catch (IOException e) {
+            return UNLIMITED;
+        }
+    }
+}

@@ -1,0 +1,95 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.watch;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpHandler;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+
+/** The JDK's web server with one handler, threads of its own, and a limit of time. */
+public final class WebServer implements AutoCloseable {
+
+    private static final String TEXT = "text/plain; charset=utf-8";
+
+    private final HttpServer server;
+    private final ExecutorService threads;
+
+    private WebServer(HttpServer server, ExecutorService threads) {
+        this.server = server;
+        this.threads = threads;
+    }
+
+    /**
+     * Begins to serve. No request and no answer takes longer than 30 seconds.
+     *
+     * @param requests answered at a time
+     * @throws IOException if it cannot listen at the address
+     */
+    public static WebServer start(InetSocketAddress address, int requests, HttpHandler handler) throws IOException {
+        // Nobody holds a thread by sending a request, or by taking its answer, slower than this; the JDK has no limit
+        // of its own.
+        for (String limit : new String[] {"sun.net.httpserver.maxReqTime", "sun.net.httpserver.maxRspTime"}) {
+            if (System.getProperty(limit) == null) {
+                System.setProperty(limit, "30");
+            }
+        }
+        WebServer started = new WebServer(HttpServer.create(address, 0), Executors.newFixedThreadPool(requests));
+        started.server.createContext("/", exchange -> {
+            try (exchange) {
+                handler.handle(exchange);
+            }
+        });
+        started.server.setExecutor(started.threads);
+        started.server.start();
+        return started;
+    }
+
+    /** Where it listens. */
+    public InetSocketAddress address() {
+        return server.getAddress();
+    }
+
+    /** Answers a request, one of HEAD without the body. */
+    public static void answer(HttpExchange exchange, int status, String type, byte[] body) throws IOException {
+        exchange.getResponseHeaders().set("Content-Type", type);
+        boolean isHead = exchange.getRequestMethod().equals("HEAD");
+        exchange.sendResponseHeaders(status, isHead ? -1 : body.length);
+        if (!isHead) {
+            try (OutputStream out = exchange.getResponseBody()) {
+                out.write(body);
+            }
+        }
+    }
+
+    /** Answers a request with a line of text. */
+    public static void say(HttpExchange exchange, int status, String line) throws IOException {
+        answer(exchange, status, TEXT, (line + "\n").getBytes(UTF_8));
+    }
+
+    /** Whether the request only reads; if not, answers it. */
+    public static boolean isRead(HttpExchange exchange) throws IOException {
+        String method = exchange.getRequestMethod();
+        if (method.equals("GET") || method.equals("HEAD")) {
+            return true;
+        }
+        exchange.getResponseHeaders().set("Allow", "GET, HEAD");
+        say(exchange, 405, "only GET and HEAD are answered");
+        return false;
+    }
+
+    /** Answers no more requests. */
+    @Override
+    public void close() {
+        server.stop(0);
+        threads.shutdownNow();
+    }
+}

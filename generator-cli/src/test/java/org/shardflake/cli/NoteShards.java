@@ -1,0 +1,129 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.Map;
+import java.util.Objects;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveServer;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Notes in four shards, 0 and 1 on db1, 2 and 3 on db2, of servers that fail over.
+ *
+ * @param catalog the catalog's URL
+ * @param urls of db1 and db2
+ */
+record NoteShards(String catalog, Map<String, String> urls) {
+
+    private static final String CHANGELOG = """
+            --liquibase formatted sql
+            --changeset ann:note
+            CREATE TABLE note (id bigint PRIMARY KEY, text text);
+            """;
+
+    private static final String IDS = """
+            --changeset ann:note_ids runWith:jdbc splitStatements:false
+            SELECT shardflake.add_id_sequence('note', 'id');
+            """;
+
+    /** Creates them, with ids that the database draws. */
+    void create(Path directory) throws IOException {
+        create(directory, CHANGELOG + IDS);
+    }
+
+    /** Creates them, with ids that the test gives. */
+    void createWithoutIds(Path directory) throws IOException {
+        create(directory, CHANGELOG);
+    }
+
+    private void create(Path directory, String text) throws IOException {
+        succeed("init", "--shards=4", "--server=db1=" + url("db1"), "--server=db2=" + url("db2"));
+        Path changelog = Files.writeString(directory.resolve("notes.sql"), text);
+        succeed("schema", "deploy", "--no-checks", "--changelog=" + changelog, "--search-path=" + directory);
+    }
+
+    private String url(String server) {
+        return Objects.requireNonNull(urls.get(server));
+    }
+
+    Result launch(String... args) {
+        return Cli.launch(InputStream.nullInputStream(), Map.of("SHARDFLAKE_CATALOG", catalog), args);
+    }
+
+    void succeed(String... args) {
+        Result result = launch(args);
+        assertThat(result.exitCode()).as(result.toString()).isZero();
+    }
+
+    void fails(int exitCode, String message, String... args) {
+        Result result = launch(args);
+        assertThat(result.exitCode()).as(result.toString()).isEqualTo(exitCode);
+        assertThat(result.err()).contains(message);
+    }
+
+    Mover mover(MoveListener listener) {
+        return new Mover(
+                ServerUrl.parse(catalog),
+                name -> new MoveServer(name, ServerUrl.parse(url(name))),
+                MoveSettings.DEFAULT,
+                listener);
+    }
+
+    static void execute(PostgresServer server, String sql) throws SQLException {
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** The first value of the first row. */
+    static String query(PostgresServer server, String sql) throws SQLException {
+        try (Connection connection = server.connect()) {
+            return query(connection, sql);
+        }
+    }
+
+    static String query(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(sql)) {
+            row.next();
+            return String.valueOf(row.getString(1));
+        }
+    }
+
+    static long number(PostgresServer server, String sql) throws SQLException {
+        return Long.parseLong(query(server, sql));
+    }
+
+    /** Nothing of a move is left on a server: of slots, those of this database, since others may be standbys'. */
+    static void isEnded(Connection connection) throws SQLException {
+        assertThat(
+                        query(
+                                connection,
+                                "SELECT concat_ws(' ', (SELECT string_agg(pubname, ' ') FROM pg_publication), (SELECT string_agg(subname, ' ') FROM pg_subscription WHERE subdbid = d.oid), (SELECT string_agg(slot_name, ' ') FROM pg_replication_slots WHERE database = d.datname)) FROM pg_database d WHERE datname = current_database()"))
+                .isEmpty();
+    }
+
+    static void isEnded(PostgresServer server) throws SQLException {
+        try (Connection connection = server.connect()) {
+            isEnded(connection);
+        }
+    }
+}

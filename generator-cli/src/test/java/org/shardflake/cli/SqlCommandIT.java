@@ -1,0 +1,288 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cli.Cli.Result;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cluster.PostgresExtension;
+
+class SqlCommandIT {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    @TempDir
+    static Path directory;
+
+    private final Installation installation = new Installation(postgres);
+
+    /** In each of the 8 shards, 0 to 3 on db1, as many photos as its number, with one of 12 likes. */
+    @BeforeEach
+    void photos() throws SQLException, IOException {
+        if (!postgres.restore("photos")) {
+            succeed("init", "--shards=8", "--server=db1=" + installation.url(0), "--server=db2=" + installation.url(1));
+            Path changelog = Files.writeString(directory.resolve("photos.sql"), """
+                    --liquibase formatted sql
+                    --changeset ann:photo
+                    CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text, likes integer NOT NULL, good boolean);
+                    """);
+            succeed("schema", "deploy", "--changelog=" + changelog, "--search-path=" + directory);
+            for (int shard = 0; shard < 8; shard++) {
+                installation.execute(
+                        shard / 4,
+                        "INSERT INTO shard_000%1$d.photo (uid, title, likes, good) SELECT %1$d, CASE n WHEN 2 THEN 'a \"b\", c' END, n, n > 1 FROM generate_series(1, %1$d) n"
+                                .formatted(shard));
+            }
+            postgres.save("photos");
+        }
+    }
+
+    private Result succeed(String... args) {
+        Result result = installation.launch(args);
+        assertThat(result.exitCode()).as(result.toString()).isZero();
+        return result;
+    }
+
+    private void refuses(int exitCode, String err, String... args) {
+        assertThat(installation.launch(args)).isEqualTo(new Result(exitCode, "", err));
+    }
+
+    /** The likes of shards' photos, added up with each server's own means. */
+    private long likes() throws SQLException {
+        long likes = 0;
+        for (int shard = 0; shard < 8; shard++) {
+            likes += Long.parseLong(installation.query(
+                    shard / 4, "SELECT coalesce(sum(likes), 0) FROM shard_000%d.photo".formatted(shard)));
+        }
+        return likes;
+    }
+
+    @Test
+    void printsTheRowsOfAllShards() {
+        String query = "SELECT uid, title, good FROM photo WHERE likes = 2 AND '?' <> 'a' -- the second";
+        assertThat(succeed("sql", query, "--with-shard", "--shards=2-3").out()).isEqualTo("""
+                SHARD  UID  TITLE     GOOD
+                2      2    a "b", c  true
+                3      3    a "b", c  true
+                """);
+        assertThat(succeed("sql", query + ";", "--uid=3", "-o=csv").out()).isEqualTo("""
+                uid,title,good
+                3,"a ""b"", c",true
+                """);
+        assertThat(succeed("sql", "SELECT uid, title FROM photo WHERE likes > 100 -- none", "-o=csv")
+                        .out())
+                .isEqualTo("uid,title\n");
+        assertThat(succeed("sql", "SELECT uid FROM ${shard.schema}.photo WHERE false;", "-o=csv", "--with-shard")
+                        .out())
+                .isEqualTo("shard,uid\n");
+        assertThat(succeed("sql", "SELECT * FROM ${shard.schema}.photo WHERE likes > 100", "-o=json")
+                        .out())
+                .isEqualTo("[]\n");
+        assertThat(succeed("sql", "SELECT uid, likes, title FROM photo WHERE likes = 1", "-o=json", "--server=db1")
+                        .out())
+                .isEqualTo("""
+                        [{"uid":"1","likes":1,"title":null},
+                        {"uid":"2","likes":1,"title":null},
+                        {"uid":"3","likes":1,"title":null}]
+                        """);
+        assertThat(succeed("sql", "SELECT uid FROM photo ORDER BY likes DESC LIMIT 1")
+                        .out()
+                        .lines())
+                .hasSize(8);
+        assertThat(succeed("sql", "SELECT uid FROM photo", "--limit=5").out().lines())
+                .hasSize(6);
+    }
+
+    /** The name after FROM is not that of a table to the reader of table names, so the search_path must tell. */
+    @Test
+    void findsTablesByTheSearchPathWhereTheTextDoesNotTell() {
+        assertThat(succeed("sql", "TABLE photo", "--count").out()).isEqualTo("COUNT\n28\n");
+    }
+
+    @Test
+    void countsAndAddsUp() {
+        assertThat(succeed("sql", "SELECT * FROM photo", "--count").out()).isEqualTo("COUNT\n28\n");
+        assertThat(succeed("sql", "SELECT likes FROM photo", "--sum=likes * 2").out())
+                .isEqualTo("SUM\n168\n");
+        assertThat(succeed("sql", "SELECT * FROM photo", "--count", "--with-shard", "--shards=1,7", "-o=csv")
+                        .out()
+                        .lines())
+                .containsExactlyInAnyOrder("shard,count", "1,1", "7,7");
+        assertThat(succeed("sql", "SELECT likes FROM photo WHERE likes > 100", "--sum=likes")
+                        .out())
+                .isEqualTo("SUM\nnull\n");
+    }
+
+    @Test
+    void badInput() {
+        refuses(ExitCodes.USAGE, "error: SQL is missing: give it as an argument or with --file\n", "sql");
+        refuses(ExitCodes.USAGE, """
+                error: the statement is no query: it begins with DELETE
+                hint: --write runs statements that write
+                """, "sql", "DELETE FROM photo");
+        refuses(ExitCodes.USAGE, """
+                error: there are 2 statements, and a query is one
+                hint: run them one by one
+                """, "sql", "SELECT 1; SELECT 2");
+        refuses(ExitCodes.USAGE, """
+                error: --write does not say in which shards
+                hint: --all-shards, or some with --shards, --server, --uid, --id or --key
+                """, "sql", "--write", "DELETE FROM photo");
+        refuses(ExitCodes.USAGE, """
+                error: the statement changes the schema: it begins with DROP
+                hint: shardflake schema deploy changes the schema of all shards alike
+                """, "sql", "--write", "--all-shards", "/* all */ DROP TABLE photo");
+        refuses(ExitCodes.USAGE, """
+                error: statement 2 cannot be run in the transaction of a shard: it begins with COMMIT
+                hint: each shard has a transaction of its own, which begins and ends around all statements
+                """, "sql", "--write", "--all-shards", "DELETE FROM photo; COMMIT");
+        Result unknown = installation.launch("sql", "SELECT * FROM nothing");
+        assertThat(unknown.exitCode()).isEqualTo(ExitCodes.FAILURE);
+        assertThat(unknown.err()).contains("relation \"nothing\" does not exist");
+        assertThat(installation.launch("sql", "SELECT 1", "--shards=8").exitCode())
+                .isEqualTo(ExitCodes.USAGE);
+        Result writes = installation.launch("sql", "SELECT nextval('shard_0001.id_seq') FROM photo", "--uid=1");
+        assertThat(writes.exitCode()).isEqualTo(ExitCodes.FAILURE);
+        assertThat(writes.err()).contains("read-only transaction");
+    }
+
+    @Test
+    @Tag("full")
+    void aServerThatIsDown() {
+        postgres.database(1).server().stop();
+        try {
+            Result strict = installation.launch("sql", "SELECT uid FROM photo");
+            assertThat(strict.exitCode()).as(strict.toString()).isEqualTo(ExitCodes.FAILURE);
+            assertThat(strict.err()).startsWith("error: ").contains("db2");
+
+            Result partial = installation.launch("sql", "SELECT uid FROM photo", "--partial", "-o=csv");
+            assertThat(partial.exitCode()).isEqualTo(ExitCodes.PARTLY_DONE);
+            assertThat(partial.out().lines()).hasSize(1 + 6);
+            assertThat(partial.err()).startsWith("warning: rows of 4 shards are missing, shards 4-7 of db2: ");
+        } finally {
+            postgres.database(1).server().start();
+        }
+    }
+
+    @Test
+    void writesInEachShardOnce() throws SQLException {
+        String[] command = {"sql", "--write", "--all-shards", "--yes", "UPDATE photo SET likes = likes + 1"};
+
+        assertThat(succeed(Stream.concat(Stream.of(command), Stream.of("--dry-run"))
+                                .toArray(String[]::new))
+                        .out())
+                .isEqualTo("would write in 8 shards; in shard 0 that changes 0 rows\n");
+        assertThat(likes()).isEqualTo(84);
+        assertThat(succeed(command).out()).isEqualTo("wrote in 8 shards: 28 rows\n");
+        assertThat(likes()).isEqualTo(84 + 28);
+        Result again = succeed(command);
+        assertThat(again.out()).isEqualTo("wrote in 0 shards: 0 rows\n");
+        assertThat(again.err()).contains("to run the statements again, give another name with --run");
+        assertThat(likes()).isEqualTo(84 + 28);
+        assertThat(succeed(
+                                "sql",
+                                "--write",
+                                "--uid=7",
+                                "--yes",
+                                "--run=more",
+                                "UPDATE ${shard.schema}.photo SET likes = 0; DELETE FROM photo",
+                                "-o=json")
+                        .out())
+                .isEqualTo(
+                        "{\"run\":\"more\",\"done\":\"7\",\"before\":\"\",\"rows\":14,\"failures\":[],\"left\":\"\"}\n");
+        refuses(
+                ExitCodes.PRECONDITION,
+                """
+                error: run more was done in shard 7 with other statements
+                hint: give these another name with --run
+                """,
+                "sql",
+                "--write",
+                "--all-shards",
+                "--yes",
+                "--run=more",
+                "DELETE FROM photo");
+        assertThat(succeed("doctor").out()).isEqualTo("2 servers with 8 shards: nothing found\n");
+
+        // What was run is a row of the shard, and the shard can be moved as before.
+        succeed("move", "run", "--shards=3", "--to=db2");
+        assertThat(installation.query(1, "SELECT count(*) FROM shard_0003.shardflake_run"))
+                .isNotEqualTo("0");
+        long before = likesOf(3, 1);
+        succeed(command);
+        assertThat(likesOf(3, 1)).isEqualTo(before);
+    }
+
+    private long likesOf(int shard, int server) throws SQLException {
+        return Long.parseLong(installation.query(server, "SELECT sum(likes) FROM shard_000%d.photo".formatted(shard)));
+    }
+
+    @Test
+    void aRunThatFailsInAShardIsGoneOnWith() throws SQLException {
+        installation.execute(1, "ALTER TABLE shard_0005.photo ADD CHECK (likes < 6)");
+        String[] command = {
+            "sql", "--write", "--all-shards", "--yes", "--keep-going", "UPDATE photo SET likes = likes + 1"
+        };
+
+        Result partly = installation.launch(command);
+        assertThat(partly.exitCode()).isEqualTo(ExitCodes.PARTLY_DONE);
+        assertThat(partly.out()).isEqualTo("wrote in 7 shards: 23 rows\n");
+        assertThat(partly.err())
+                .contains(
+                        "error: failed in 1 shard (5) of db2: new row for relation \"photo\" violates check constraint")
+                .contains("hint: 1 shard to go");
+        installation.execute(1, "ALTER TABLE shard_0005.photo DROP CONSTRAINT photo_likes_check");
+        assertThat(succeed(command).out()).isEqualTo("wrote in 1 shard: 5 rows\n");
+        assertThat(likes()).isEqualTo(84 + 28);
+    }
+
+    /** Connections break all the time, also during commits, and two commands do the same. */
+    @Test
+    void nothingIsRunTwiceThoughConnectionsBreak() throws Exception {
+        String[] command = {
+            "sql",
+            "--write",
+            "--all-shards",
+            "--yes",
+            "--keep-going",
+            "UPDATE photo SET likes = likes + 1; SELECT pg_sleep(0.02)"
+        };
+        List<Result> results = List.of();
+        for (int tries = 0; tries < 20; tries++) {
+            List<CompletableFuture<Result>> both = Stream.of(1, 2)
+                    .map(one -> CompletableFuture.supplyAsync(() -> installation.launch(command)))
+                    .toList();
+            while (tries < 5 && !both.stream().allMatch(CompletableFuture::isDone)) {
+                for (int server = 0; server < 2; server++) {
+                    installation.query(
+                            server,
+                            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query ~ 'shardflake_run|photo|COMMIT' AND random() < 0.2");
+                }
+                Thread.sleep(5);
+            }
+            results = both.stream().map(CompletableFuture::join).toList();
+            if (results.stream().allMatch(result -> result.exitCode() == 0)) {
+                break;
+            }
+        }
+        assertThat(likes()).as("%s", results).isEqualTo(84 + 28);
+        assertThat(succeed("sql", "SELECT FROM shardflake_run", "--count").out())
+                .isEqualTo("COUNT\n8\n");
+    }
+}

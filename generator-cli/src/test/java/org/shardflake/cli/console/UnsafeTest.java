@@ -1,0 +1,258 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.shardflake.IdLayout;
+import org.shardflake.PublicIds;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.doctor.ShardState;
+import org.shardflake.load.RowCounts;
+import org.shardflake.move.Move;
+import org.shardflake.move.MovePhase;
+import org.shardflake.move.MoveShard;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.ShardPhase;
+import org.shardflake.move.Verified;
+import org.shardflake.watch.ServerSight;
+import org.shardflake.watch.Sight;
+
+class UnsafeTest {
+
+    private static final Instant NOW = Instant.parse("2026-11-23T10:00:00Z");
+
+    /** Those of Prometheus alone: of the exporter itself, and of what happened over a time. */
+    private static final Set<String> NOT_OF_A_LOOK = Set.of("exporter-gone", "move-errors");
+
+    private final Unsafe unsafe = new Unsafe(new NoQuestions());
+
+    private record NoQuestions() implements Questions {
+        @Override
+        public List<Map<String, Object>> findings() {
+            return List.of();
+        }
+
+        @Override
+        public List<Map<String, Object>> history() {
+            return List.of();
+        }
+
+        @Override
+        public Map<String, Object> move(MoveStatus status) {
+            return Map.of();
+        }
+
+        @Override
+        public Optional<PublicIds> publicIds() {
+            return Optional.empty();
+        }
+
+        @Override
+        public String command(String name) {
+            return "shardflake " + name;
+        }
+    }
+
+    /** Shards 0 to 3 on db1, 4 to 7 on db2, 8 to 11 on db3. */
+    private static Sight sight(Instant at, boolean catalogAnswers, List<Move> moves, Map<String, ServerSight> servers) {
+        ShardMap map = ShardMap.initial(
+                new Sharding(12),
+                IdLayout.DEFAULT,
+                List.of(server("db1"), server("db2"), server("db3")),
+                Spread.CONTIGUOUS);
+        return new Sight(
+                at,
+                catalogAnswers,
+                false,
+                map,
+                moves,
+                ShardSet.of(moves.stream()
+                        .flatMap(move -> move.shardSet().stream().boxed())
+                        .toList()),
+                Optional.of(NOW.minus(Duration.ofDays(3))),
+                servers);
+    }
+
+    private static Server server(String name) {
+        return new Server(name, "postgresql://%s/app".formatted(name));
+    }
+
+    private static ServerSight seen(Map<Integer, ShardState> shards, List<ServerSight.Slot> slots, boolean isRight) {
+        return new ServerSight(
+                Duration.ofMillis(10),
+                isRight ? 5 : 5000,
+                18,
+                isRight ? 99 : 1,
+                isRight ? 5 : 99,
+                100,
+                shards.entrySet().stream()
+                        .collect(Collectors.toMap(
+                                Map.Entry::getKey,
+                                shard -> new ServerSight.Shard(
+                                        shard.getValue(),
+                                        new ServerSight.Load(
+                                                OptionalLong.empty(), OptionalLong.empty(), 0, RowCounts.NONE)))),
+                Set.of(),
+                slots,
+                Map.of(),
+                isRight ? List.of() : List.of(new ServerSight.Standby("s", "", 1, 60_000)),
+                isRight ? 0 : 1,
+                isRight ? 0 : 60_000);
+    }
+
+    private static ShardState open(int shard) {
+        return new ShardState(shard, 1, 0, 0, 1, 0);
+    }
+
+    private static Map<Integer, ShardState> open(int... shards) {
+        return ShardSet.of(shards).stream().boxed().collect(Collectors.toMap(shard -> shard, UnsafeTest::open));
+    }
+
+    private static ServerSight.Slot slot(String name, boolean isActive, long bytes, boolean isLost) {
+        return new ServerSight.Slot(name, isActive, bytes, bytes, OptionalLong.of(0), isLost);
+    }
+
+    private static Move move() {
+        MoveShard shard = new MoveShard(
+                3,
+                ShardPhase.COPIED,
+                "db1",
+                1,
+                OptionalLong.empty(),
+                0,
+                0,
+                Verified.NOT_COMPARED,
+                OptionalDouble.empty(),
+                Optional.empty());
+        return new Move(
+                1,
+                "m1_a",
+                "db1",
+                "db2",
+                MovePhase.FOLLOWING,
+                NOW.minus(Duration.ofDays(2)),
+                NOW,
+                "",
+                "it failed",
+                List.of(shard));
+    }
+
+    private Set<String> checks(Sight sight) {
+        return unsafe.of(sight).stream()
+                .map(each -> String.valueOf(each.get("check")))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    private static Set<String> alerts() throws Exception {
+        return Pattern.compile("alert: Shardflake(\\w+)")
+                .matcher(Files.readString(Path.of("../src/monitoring/alerts.yaml")))
+                .results()
+                .map(alert -> alert.group(1).replaceAll("(?<=.)([A-Z])", "-$1").toLowerCase(Locale.ROOT))
+                .collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** db1 has everything that is wrong at once, db2 takes writes to a shard of db1, db3 is silent. */
+    @Test
+    void whatIsUnsafeHasTheNamesOfTheAlerts() throws Exception {
+        Map<String, ServerSight> servers = Map.of(
+                "db1",
+                seen(
+                        Map.of(1, new ShardState(1, 1, 0, 1, 0, 0)),
+                        List.of(
+                                slot("lost", true, 0, true),
+                                slot("full", true, 20L << 30, false),
+                                slot("left", false, 0, false),
+                                slot("shardflake_m1_a_forward", true, 2L << 30, false)),
+                        false),
+                "db2",
+                seen(open(0, 4, 5, 6, 7), List.of(), true));
+
+        assertThat(checks(sight(NOW, false, List.of(), servers))).contains("catalog-down");
+        checks(sight(NOW, true, List.of(move()), servers));
+        Set<String> found = checks(sight(NOW.plusSeconds(11), true, List.of(move()), servers));
+        found.add("catalog-down");
+        found.addAll(NOT_OF_A_LOOK);
+
+        assertThat(found).isEqualTo(alerts());
+    }
+
+    @Test
+    void aProblemOfMoreShardsIsAChange() {
+        checks(sight(NOW, true, List.of(), missing(1)));
+        checks(sight(NOW.plusSeconds(1), true, List.of(), missing(1)));
+        assertThat(unsafe.hasChanged()).isFalse();
+        checks(sight(NOW.plusSeconds(2), true, List.of(), missing(2)));
+        assertThat(unsafe.hasChanged()).isTrue();
+    }
+
+    @Test
+    void misplacedShardsAreSinceTheyAreNotSinceOthersAreMissing() {
+        checks(sight(NOW, true, List.of(), missing(1)));
+        Map<String, ServerSight> servers = new HashMap<>(missing(1));
+        servers.put("db1", seen(open(0, 1, 2, 4), List.of(), true));
+
+        assertThat(unsafe.of(sight(NOW.plusSeconds(1), true, List.of(), servers)))
+                .filteredOn(each -> "shards-misplaced".equals(each.get("check")))
+                .extracting(each -> each.get("since"))
+                .containsExactly(NOW.toString(), NOW.plusSeconds(1).toString());
+        assertThat(unsafe.hasChanged()).isTrue();
+    }
+
+    @Test
+    void nothingIsKnownOfATimeWhenNobodyLooked() {
+        checks(sight(NOW, true, List.of(move()), missing(1)));
+
+        assertThat(checks(sight(NOW.plusSeconds(3600), true, List.of(move()), missing(1))))
+                .doesNotContain("move-left");
+    }
+
+    /** The last shards of db1 are. */
+    private static Map<String, ServerSight> missing(int count) {
+        return Map.of(
+                "db1", seen(open(IntStream.range(0, 4 - count).toArray()), List.of(), true),
+                "db2", seen(open(4, 5, 6, 7), List.of(), true),
+                "db3", seen(open(8, 9, 10, 11), List.of(), true));
+    }
+
+    @Test
+    void whatMayBePassingIsToldWhenItHasLasted() {
+        Map<String, ServerSight> servers = Map.of(
+                "db1", seen(open(0, 1, 2, 3), List.of(), true),
+                "db2", seen(open(4, 5, 6, 7), List.of(), true),
+                "db3", seen(open(8, 9, 10, 11), List.of(), true));
+
+        assertThat(checks(sight(NOW, true, List.of(move()), servers))).containsExactly("restore-point-old");
+        assertThat(unsafe.hasChanged()).isTrue();
+        assertThat(checks(sight(NOW.plusSeconds(9), true, List.of(move()), servers)))
+                .containsExactly("restore-point-old");
+        assertThat(unsafe.hasChanged()).isFalse();
+        assertThat(checks(sight(NOW.plusSeconds(10), true, List.of(move()), servers)))
+                .contains("move-failed", "move-stopped", "move-left");
+        assertThat(checks(sight(NOW.plusSeconds(12), true, List.of(), servers))).containsExactly("restore-point-old");
+        assertThat(unsafe.hasChanged()).isTrue();
+    }
+}

@@ -1,0 +1,389 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.Sharding;
+import org.shardflake.catalog.LookupDefinition;
+
+/**
+ * The statements on the claims of one lookup. Each commits by itself and can be repeated, except {@link #record} and {@link #forget},
+ * which belong to the transaction that writes the row.
+ *
+ * <p>What they keep true is told in decision 0041.
+ */
+final class Claims {
+
+    enum State {
+        /** The shard of the row knows whether the claim is good. */
+        NEW,
+        /** The claim is good. */
+        HELD,
+        /** The claim was good, and the shard of the row knows whether it still is. */
+        LEAVING
+    }
+
+    /** What the shard of a row says of a claim. */
+    enum Verdict {
+        HELD,
+        VOID,
+        /** A transaction is deciding that. */
+        BUSY
+    }
+
+    /**
+     * A value as one row claims it.
+     *
+     * @param member tells apart the claims of one value, if several rows can hold it
+     */
+    record Key(LookupDefinition.Value value, String member) {}
+
+    /** A claim as it was read. */
+    record Claim(UUID token, State state, LookupEntry holder, Timestamp claimedAt) {}
+
+    /** A record of a claim may be written for this long after it. */
+    private static final String GOOD_FOR = "1 hour";
+    /**
+     * A claim's being void is remembered for this long. By then its record can no longer be written, as long as the clocks of servers
+     * differ by less than the difference.
+     */
+    private static final String VOID_FOR = "2 days";
+
+    private static final String LOCK_PATIENCE = "100ms";
+
+    private static final String CLAIM = """
+            WITH mine AS (
+                INSERT INTO %1$s.shardflake_lookup (lookup, value, member, held_by_uid, held_by_id, token, state) VALUES (?, ?, ?, ?, ?, ?, 'new')
+                ON CONFLICT (lookup, value, member) DO NOTHING RETURNING token, state, held_by_uid, held_by_id, claimed_at)
+            SELECT * FROM mine
+             UNION ALL
+            SELECT token, state, held_by_uid, held_by_id, claimed_at FROM %1$s.shardflake_lookup
+             WHERE lookup = ? AND value = ? AND member = ?
+            """;
+
+    /** Also finds its own work, if it is repeated. */
+    private static final String TAKE = """
+            UPDATE %s.shardflake_lookup SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = clock_timestamp()
+             WHERE lookup = ? AND value = ? AND member = ? AND token IN (?, ?)
+            RETURNING token, state, held_by_uid, held_by_id, claimed_at
+            """;
+
+    private static final String RECORD = """
+            INSERT INTO %s.shardflake_lookup_owner (token, lookup, value, held_by_uid, held_by_id, is_void)
+            SELECT ?, ?, ?, ?, ?, false WHERE clock_timestamp() < ?::timestamptz + interval '%s'
+            ON CONFLICT (token) DO NOTHING
+            """;
+
+    /**
+     * Waits for the transaction that writes the record of the token, if there is one. Its record may be too young to be seen; then there
+     * is no row.
+     */
+    private static final String DECIDE = """
+            WITH patience AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', '%2$s', true)),
+            old AS (
+                DELETE FROM %1$s.shardflake_lookup_owner WHERE token IN (
+                    SELECT token FROM %1$s.shardflake_lookup_owner
+                     WHERE is_void AND written_at < clock_timestamp() - interval '%3$s' LIMIT 5 FOR UPDATE SKIP LOCKED)),
+            voided AS (
+                INSERT INTO %1$s.shardflake_lookup_owner (token, lookup, is_void) SELECT ?, ?, true FROM patience
+                ON CONFLICT (token) DO NOTHING RETURNING is_void)
+            SELECT is_void FROM voided
+             UNION ALL
+            SELECT is_void FROM %1$s.shardflake_lookup_owner WHERE token = ?
+            """;
+
+    private static final String ASK =
+            "SELECT token FROM %s.shardflake_lookup_owner WHERE token = ANY (?) AND NOT is_void";
+
+    private static final String IS_RECORDED =
+            "SELECT EXISTS (SELECT FROM %s.shardflake_lookup_owner WHERE token = ? AND NOT is_void)";
+
+    private static final String FIND = """
+            SELECT token, state, held_by_uid, held_by_id, claimed_at, member FROM %s.shardflake_lookup
+             WHERE lookup = ? AND value = ? ORDER BY member
+            """;
+
+    private static final String CONFIRM =
+            "UPDATE %s.shardflake_lookup SET state = 'held' WHERE lookup = ? AND value = ? AND member = ? AND token = ? AND state = 'new'";
+
+    private static final String LEAVE = """
+            UPDATE %s.shardflake_lookup SET state = 'leaving'
+             WHERE lookup = ? AND value = ? AND member = ? AND held_by_uid = ? AND held_by_id = ?
+            RETURNING token, state, held_by_uid, held_by_id, claimed_at
+            """;
+
+    private static final String FORGET = "DELETE FROM %s.shardflake_lookup_owner WHERE token = ? AND NOT is_void";
+
+    private static final String DELETE =
+            "DELETE FROM %s.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ?";
+
+    private final ShardRouter router;
+    private final LookupDefinition lookup;
+
+    Claims(ShardRouter router, LookupDefinition lookup) {
+        this.router = router;
+        this.lookup = lookup;
+    }
+
+    /** Claims a value with a token, unless there is a claim; returns that, or the own one. */
+    Claim claim(Key key, LookupEntry holder, UUID token) {
+        while (true) {
+            List<Claim> claims = inShardOf(key, CLAIM, Access.WRITE, statement -> {
+                set(statement, 1, key);
+                statement.setLong(4, holder.uid());
+                statement.setLong(5, holder.id());
+                statement.setObject(6, token);
+                set(statement, 7, key);
+                return read(statement);
+            });
+            if (!claims.isEmpty()) {
+                return claims.get(0);
+            }
+            // Another's claim came after the statement's snapshot. It may have gone since, too.
+        }
+    }
+
+    /** Puts an own claim in the place of a void one; false if another did. */
+    boolean take(Key key, LookupEntry holder, Claim gone, UUID token) {
+        return !inShardOf(key, TAKE, Access.WRITE, statement -> {
+                    statement.setLong(1, holder.uid());
+                    statement.setLong(2, holder.id());
+                    statement.setObject(3, token);
+                    set(statement, 4, key);
+                    statement.setObject(7, gone.token());
+                    statement.setObject(8, token);
+                    return read(statement);
+                })
+                .isEmpty();
+    }
+
+    /** Records in the row's transaction that the claim is good if this commits; false if the claim is void or too old. */
+    boolean record(ShardTransaction tx, Key key, LookupEntry holder, Claim claim) {
+        return inTransaction(tx, RECORD.formatted(tx.schema(), GOOD_FOR), statement -> {
+                    statement.setObject(1, claim.token());
+                    statement.setInt(2, lookup.number());
+                    statement.setString(3, key.value().kept());
+                    statement.setLong(4, holder.uid());
+                    statement.setLong(5, holder.id());
+                    statement.setTimestamp(6, claim.claimedAt());
+                    return statement.executeUpdate();
+                })
+                == 1;
+    }
+
+    /** Has the shard of a claim's row decide whether it is good: if it has no record, it never will have one. */
+    Verdict decide(Claim claim) {
+        int shard = shardOf(claim);
+        String sql = DECIDE.formatted(Sharding.schema(shard), LOCK_PATIENCE, VOID_FOR);
+        while (true) {
+            List<Boolean> isVoid = new ArrayList<>();
+            try {
+                isVoid.addAll(inShard(shard, sql, Access.WRITE, statement -> {
+                    statement.setObject(1, claim.token());
+                    statement.setInt(2, lookup.number());
+                    statement.setObject(3, claim.token());
+                    return flags(statement);
+                }));
+            } catch (ShardSqlException e) {
+                if (e.sqlState().equals("55P03")) {
+                    return Verdict.BUSY;
+                }
+                throw e;
+            }
+            if (!isVoid.isEmpty()) {
+                return isVoid.get(0) ? Verdict.VOID : Verdict.HELD;
+            }
+        }
+    }
+
+    private static List<Boolean> flags(PreparedStatement statement) throws SQLException {
+        List<Boolean> flags = new ArrayList<>();
+        try (ResultSet row = statement.executeQuery()) {
+            while (row.next()) {
+                flags.add(row.getBoolean(1));
+            }
+        }
+        return flags;
+    }
+
+    /** The claims of a value by their members. */
+    Map<String, Claim> find(LookupDefinition.Value value) {
+        return inShardOf(new Key(value, ""), FIND, Access.READ, statement -> {
+            statement.setInt(1, lookup.number());
+            statement.setString(2, value.kept());
+            Map<String, Claim> claims = new HashMap<>();
+            try (ResultSet row = statement.executeQuery()) {
+                while (row.next()) {
+                    claims.put(row.getString(6), claim(row));
+                }
+            }
+            return claims;
+        });
+    }
+
+    /** The tokens of those claims whose record is committed. */
+    List<UUID> committed(Collection<Claim> claims) {
+        Map<Integer, List<UUID>> byShard = new HashMap<>();
+        claims.forEach(claim -> byShard.computeIfAbsent(shardOf(claim), shard -> new ArrayList<>())
+                .add(claim.token()));
+        List<UUID> committed = new ArrayList<>();
+        byShard.forEach((shard, tokens) ->
+                committed.addAll(inShard(shard, ASK.formatted(Sharding.schema(shard)), Access.READ, statement -> {
+                    Array asked = statement.getConnection().createArrayOf("uuid", tokens.toArray());
+                    statement.setArray(1, asked);
+                    List<UUID> found = new ArrayList<>();
+                    try (ResultSet row = statement.executeQuery()) {
+                        while (row.next()) {
+                            found.add(row.getObject(1, UUID.class));
+                        }
+                    }
+                    return found;
+                })));
+        return committed;
+    }
+
+    /** Whether a claim is good as this transaction sees it. */
+    boolean isRecorded(ShardTransaction tx, Claim claim) {
+        return inTransaction(tx, IS_RECORDED.formatted(tx.schema()), statement -> {
+            statement.setObject(1, claim.token());
+            return flags(statement).get(0);
+        });
+    }
+
+    /** Notes that a claim's record was seen, so that the next reader need not look for it. */
+    void confirm(Key key, Claim claim) {
+        inShardOf(key, CONFIRM, Access.WRITE, statement -> {
+            set(statement, 1, key);
+            statement.setObject(4, claim.token());
+            return statement.executeUpdate();
+        });
+    }
+
+    /** Has readers ask the row's shard from now on; returns the claim if this row has it. */
+    List<Claim> leave(Key key, LookupEntry holder) {
+        return inShardOf(key, LEAVE, Access.WRITE, statement -> {
+            set(statement, 1, key);
+            statement.setLong(4, holder.uid());
+            statement.setLong(5, holder.id());
+            return read(statement);
+        });
+    }
+
+    /** Takes back in the row's transaction that a claim is good; false if it was not. */
+    boolean forget(ShardTransaction tx, Claim claim) {
+        return inTransaction(tx, FORGET.formatted(tx.schema()), statement -> {
+                    statement.setObject(1, claim.token());
+                    return statement.executeUpdate();
+                })
+                == 1;
+    }
+
+    /** Deletes a claim of which no record can ever be committed. */
+    void delete(Key key, UUID token) {
+        inShardOf(key, DELETE, Access.WRITE, statement -> {
+            set(statement, 1, key);
+            statement.setObject(4, token);
+            return statement.executeUpdate();
+        });
+    }
+
+    private int shardOf(Claim claim) {
+        return router.map().shardOfUid(claim.holder().uid());
+    }
+
+    private void set(PreparedStatement statement, int first, Key key) throws SQLException {
+        statement.setInt(first, lookup.number());
+        statement.setString(first + 1, key.value().kept());
+        statement.setString(first + 2, key.member());
+    }
+
+    private static List<Claim> read(PreparedStatement statement) throws SQLException {
+        List<Claim> claims = new ArrayList<>();
+        try (ResultSet row = statement.executeQuery()) {
+            while (row.next()) {
+                claims.add(claim(row));
+            }
+        }
+        return claims;
+    }
+
+    private static Claim claim(ResultSet row) throws SQLException {
+        State state = switch (row.getString(2)) {
+            case "new" -> State.NEW;
+            case "held" -> State.HELD;
+            default -> State.LEAVING;
+        };
+        return new Claim(
+                Objects.requireNonNull(row.getObject(1, UUID.class)),
+                state,
+                new LookupEntry(row.getLong(3), row.getLong(4)),
+                row.getTimestamp(5));
+    }
+
+    /** The work of one statement. */
+    @FunctionalInterface
+    private interface Execution<T> {
+        T run(PreparedStatement statement) throws SQLException;
+    }
+
+    private <T> T inShardOf(Key key, String template, Access access, Execution<T> execution) {
+        int shard = shard(key.value().key());
+        return inShard(shard, template.formatted(Sharding.schema(shard)), access, execution);
+    }
+
+    private int shard(ShardKey key) {
+        return router.locate(key).shard();
+    }
+
+    private <T> T inShard(int shard, String sql, Access access, Execution<T> execution) {
+        try {
+            return router.alone(shard, access, (connection, server) -> run(connection, server, sql, execution));
+        } catch (ShardSqlException e) {
+            throw explain(shard, e);
+        }
+    }
+
+    private <T> T inTransaction(ShardTransaction tx, String sql, Execution<T> execution) {
+        try {
+            return run(tx.connection(), tx.placement().server().name(), sql, execution);
+        } catch (ShardSqlException e) {
+            throw explain(tx.shard(), e);
+        }
+    }
+
+    private <T> T run(Connection connection, String server, String sql, Execution<T> execution) {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            return execution.run(statement);
+        } catch (SQLException e) {
+            throw new ShardSqlException("use lookup " + lookup.name(), server, e);
+        }
+    }
+
+    /** Without the tables, the same would fail again; a shard that has moved was tried elsewhere before. */
+    private RuntimeException explain(int shard, ShardSqlException e) {
+        return e.sqlState().equals("42P01")
+                ? new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "shard %d lacks the tables of lookups: %s".formatted(shard, e.getMessage()),
+                        "shardflake schema deploy brings them to shards that were created since",
+                        e)
+                : e;
+    }
+}

@@ -1,0 +1,84 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Sharding;
+
+/**
+ * Hands over the rows of shards in the order of their ids, one shard after the other on each server.
+ *
+ * <p>A shard that moves meanwhile is gone on with on its new server, after the last row that was handed over.
+ */
+final class EachRow<T> {
+
+    /** The rows in memory, of each server. */
+    private static final int ROWS_AT_A_TIME = 1000;
+
+    private final ShardQuery<T> query;
+    private final Consumer<? super T> action;
+    private final RowHandOver handOver = new RowHandOver();
+    /** The last id of each shard that was handed over. */
+    private final Map<Integer, Long> reached = new ConcurrentHashMap<>();
+
+    EachRow(ShardQuery<T> query, Consumer<? super T> action) {
+        this.query = query;
+        this.action = action;
+    }
+
+    /** What the action threw, if it did. */
+    @Nullable
+    RuntimeException failure() {
+        return handOver.failure();
+    }
+
+    /** Hands over no more rows. */
+    void end() {
+        handOver.end();
+    }
+
+    /** Reads some shards of one server; returns how many. */
+    int read(CancellableConnection connection, List<Integer> shards) throws SQLException {
+        // The driver fetches some rows at a time only in a transaction.
+        connection.connection().setReadOnly(true);
+        connection.connection().setAutoCommit(false);
+        for (int shard : shards) {
+            if (reached.getOrDefault(shard, Long.MIN_VALUE) != Long.MAX_VALUE) {
+                connection.run(() -> readShard(connection.connection(), shard));
+                connection.connection().rollback();
+                reached.put(shard, Long.MAX_VALUE);
+            }
+        }
+        return shards.size();
+    }
+
+    private int readShard(Connection connection, int shard) throws SQLException {
+        String sql = "SELECT * FROM (%s) AS rows WHERE id > ? ORDER BY id".formatted(query.sql(Sharding.schema(shard)));
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setFetchSize(ROWS_AT_A_TIME);
+            statement.setLong(query.bindTo(statement, 1), reached.getOrDefault(shard, Long.MIN_VALUE));
+            ResultSet row = statement.executeQuery();
+            while (row.next()) {
+                handOver(shard, row.getLong("id"), query.mapper().map(row));
+            }
+        }
+        return shard;
+    }
+
+    private void handOver(int shard, long id, T row) {
+        handOver.run(() -> {
+            reached.put(shard, id);
+            action.accept(row);
+        });
+    }
+}

@@ -1,0 +1,361 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.catalog.LookupDefinition;
+
+/**
+ * Finds rows of all shards by a value, such as an account by its e-mail address. In a unique lookup a value has one row in all shards.
+ *
+ * <pre>{@code
+ * Lookup emails = router.lookup("account.email");
+ * router.run(uid, tx -> {
+ *     long id = insertAccount(tx, uid, email);
+ *     emails.claim(email, uid, id);     // throws LookupTakenException if another has it
+ * });
+ * Optional<LookupEntry> account = emails.find(email);
+ * }</pre>
+ *
+ * <p>Claims, changes and releases are part of the transaction that the calling thread is in, on the shard of the row: they take effect
+ * with its commit, or not at all. Only committed rows are found. Thread-safe; {@link ShardRouter#lookup} gives it.
+ */
+public final class Lookup {
+
+    private static final long LONGEST_PAUSE_MILLIS = 100;
+    /** More in a row that are void before their record is written means clocks that differ by an hour. */
+    private static final int MAX_LOST = 20;
+
+    private final String name;
+    private final ShardRouter router;
+    private final Lookups lookups;
+    private final RetryPolicy retryPolicy;
+
+    Lookup(String name, ShardRouter router, Lookups lookups, RetryPolicy retryPolicy) {
+        this.name = name;
+        this.router = router;
+        this.lookups = lookups;
+        this.retryPolicy = retryPolicy;
+    }
+
+    public String name() {
+        return name;
+    }
+
+    /**
+     * The row that holds a value, as of some moment during the call. Asks the value's shard. If the value was claimed or released, and
+     * not found since, it also asks the row's shard whether that was committed.
+     *
+     * @throws IllegalStateException if several rows can hold a value; then there is {@link #findAll}
+     * @throws IllegalArgumentException if no row can hold the value, for example since it is too long
+     * @throws ShardflakeException if rows from before the lookup may be missing in it
+     */
+    public Optional<LookupEntry> find(String value) {
+        LookupDefinition lookup = complete();
+        if (!lookup.unique()) {
+            throw new IllegalStateException(
+                    "lookup %s is not unique, so a value can have many rows: use findAll".formatted(name));
+        }
+        return find(lookup, value).stream().findFirst();
+    }
+
+    /** The rows that hold a value; otherwise as {@link #find}. All of them, so this is for values of some hundred rows. */
+    public List<LookupEntry> findAll(String value) {
+        return find(complete(), value);
+    }
+
+    private LookupDefinition complete() {
+        LookupDefinition lookup = lookups.get(name, LookupDefinition.State.READY);
+        if (lookup.state() == LookupDefinition.State.READY) {
+            return lookup;
+        }
+        throw new ShardflakeException(
+                Kind.PRECONDITION,
+                "lookup %s is %s, so rows may be missing in it".formatted(name, lookup.state()),
+                switch (lookup.state()) {
+                    case CREATING -> "run shardflake lookup create %s again".formatted(name);
+                    case DROPPING -> "run shardflake lookup drop %s again, and create it anew".formatted(name);
+                    case FILLING, READY -> "shardflake lookup backfill %s brings them in".formatted(name);
+                },
+                null);
+    }
+
+    private List<LookupEntry> find(LookupDefinition lookup, String text) {
+        LookupDefinition.Value value = lookup.value(text);
+        router.enter();
+        try {
+            Claims claims = new Claims(router, lookup);
+            Map<String, Claims.Claim> found = claims.find(value);
+            List<Claims.Claim> unsure = found.values().stream()
+                    .filter(claim -> claim.state() != Claims.State.HELD)
+                    .toList();
+            Set<UUID> good = unsure.isEmpty() ? Set.of() : new HashSet<>(claims.committed(unsure));
+            List<LookupEntry> entries = new ArrayList<>();
+            found.forEach((member, claim) -> {
+                if (claim.state() == Claims.State.HELD || good.contains(claim.token())) {
+                    entries.add(claim.holder());
+                }
+                if (claim.state() == Claims.State.NEW && good.contains(claim.token())) {
+                    confirm(claims, new Claims.Key(value, member), claim);
+                }
+            });
+            entries.sort((one, other) -> Long.compare(one.id(), other.id()));
+            return entries;
+        } finally {
+            router.leave();
+        }
+    }
+
+    /** Only spares the next reader a question. */
+    private static void confirm(Claims claims, Claims.Key key, Claims.Claim claim) {
+        try {
+            claims.confirm(key, claim);
+        } catch (ShardflakeException e) {
+            // The next one asks, too.
+        }
+    }
+
+    /**
+     * Lets a row hold a value from the commit of this transaction on. Does nothing if it holds it already.
+     *
+     * @param uid the row's, whose shard this transaction is on
+     * @throws LookupTakenException if another row holds the value
+     * @throws LookupBusyException if a transaction that does not end claims or releases it
+     * @throws CrossShardException if the uid is of another shard
+     * @throws IllegalStateException outside of a transaction that writes
+     * @throws IllegalArgumentException if no row can hold the value, for example since it is too long
+     */
+    public void claim(String value, long uid, long id) {
+        LookupDefinition lookup = usable();
+        ShardTransaction tx = transaction(uid);
+        LookupEntry holder = new LookupEntry(uid, id);
+        Claims.Key key = key(lookup, value, holder);
+        LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key);
+        LookupChanges.Change before = tx.lookups().get(its);
+        // What was noted may have been rolled back to a savepoint since.
+        boolean isHeld = before != null && before.claims().isRecorded(tx, before.claim());
+        if (before == null) {
+            claim(lookup, tx, its, holder, value);
+        } else if (before.holder().equals(holder)) {
+            if (isHeld || recordAgain(tx, its, before)) {
+                tx.lookups().put(its, before.with(true));
+            } else {
+                claim(lookup, tx, its, holder, value);
+            }
+        } else if (isHeld) {
+            throw new LookupTakenException(name, lookup.shown(value), before.holder());
+        } else if (before.wasHeld() || !before.isHeld()) {
+            throw new IllegalStateException(
+                    "%s of lookup %s is released in this transaction; another row can claim it in the next"
+                            .formatted(lookup.shown(value), name));
+        } else {
+            claim(lookup, tx, its, holder, value);
+        }
+    }
+
+    /**
+     * The row has released the value in this transaction, or its claim was rolled back to a savepoint. The claim may be leaving, which is
+     * no harm; false if another has made it void.
+     */
+    private static boolean recordAgain(ShardTransaction tx, LookupChanges.Name its, LookupChanges.Change before) {
+        Claims.Claim claim = before.claim();
+        if (before.wasHeld()) { // So it may be old, and nobody else can make it void.
+            claim = new Claims.Claim(
+                    claim.token(), claim.state(), claim.holder(), new Timestamp(System.currentTimeMillis()));
+        }
+        return before.claims().record(tx, its.key(), claim.holder(), claim);
+    }
+
+    private void claim(
+            LookupDefinition lookup, ShardTransaction tx, LookupChanges.Name its, LookupEntry holder, String value) {
+        Claims claims = new Claims(router, lookup);
+        Claims.Key key = its.key();
+        UUID token = newToken();
+        long start = System.nanoTime();
+        int lost = 0;
+        for (int tried = 1; ; tried++) {
+            Claims.Claim claim = claims.claim(key, holder, token);
+            if (claim.token().equals(token)) {
+                if (claims.record(tx, key, holder, claim)) {
+                    tx.lookups().put(its, new LookupChanges.Change(claims, claim, false, true));
+                    return;
+                }
+                if (++lost >= MAX_LOST) {
+                    throw new ShardflakeException(
+                            "%s of lookup %s was claimed %d times, and each claim was taken away or too old; do the clocks of servers differ by an hour?"
+                                    .formatted(lookup.shown(value), name, lost));
+                }
+                token = newToken();
+                continue;
+            }
+            // The row may have lost the record of its own claim, in a restore or a failover.
+            boolean isTaken =
+                    claim.state() == Claims.State.HELD && !claim.holder().equals(holder);
+            Claims.Verdict verdict = isTaken ? Claims.Verdict.HELD : claims.decide(claim);
+            switch (verdict) {
+                case HELD -> {
+                    if (claim.holder().equals(holder)) {
+                        return;
+                    }
+                    throw new LookupTakenException(name, lookup.shown(value), claim.holder());
+                }
+                // If it succeeds, the next turn finds the own claim.
+                case VOID -> claims.take(key, holder, claim, token);
+                case BUSY -> {
+                    long waited = (System.nanoTime() - start) / 1_000_000;
+                    if (waited > retryPolicy.deadline().toMillis()) {
+                        throw new LookupBusyException(name, lookup.shown(value), claim.holder(), waited);
+                    }
+                    pause(tried);
+                }
+            }
+        }
+    }
+
+    /**
+     * Releases one value of a row and claims another, from the commit of this transaction on; throws what {@link #claim} throws. Either
+     * may be null, for none.
+     */
+    public void change(@Nullable String from, @Nullable String to, long uid, long id) {
+        LookupDefinition lookup = usable();
+        if (from != null && to != null && lookup.value(from).equals(lookup.value(to))) {
+            claim(to, uid, id);
+            return;
+        }
+        if (to != null) {
+            claim(to, uid, id);
+        }
+        if (from != null) {
+            release(from, uid, id);
+        }
+    }
+
+    /**
+     * Lets a row hold a value no more, from the commit of this transaction on.
+     *
+     * @return false if it does not hold it
+     * @throws CrossShardException if the uid is of another shard
+     * @throws IllegalStateException outside of a transaction that writes
+     */
+    public boolean release(String value, long uid, long id) {
+        LookupDefinition lookup = usable();
+        ShardTransaction tx = transaction(uid);
+        LookupEntry holder = new LookupEntry(uid, id);
+        LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key(lookup, value, holder));
+        LookupChanges.Change before = tx.lookups().get(its);
+        Claims claims = new Claims(router, lookup);
+        if (before != null) {
+            // What was noted may have been rolled back to a savepoint since.
+            boolean isHeld = claims.isRecorded(tx, before.claim());
+            if (isHeld ? !before.holder().equals(holder) : !before.isHeld()) {
+                return false;
+            }
+        }
+        Optional<Claims.Claim> left = leave(claims, tx, its.key(), holder);
+        if (left.isEmpty() && lookup.source().isPresent()) {
+            // A backfill may be claiming it for the row, or about to. Once this has the row, that has, or finds the row
+            // changed.
+            lockRow(tx, lookup.source().get(), id);
+            left = leave(claims, tx, its.key(), holder);
+        }
+        if (left.isEmpty()) {
+            return false;
+        }
+        LookupChanges.Change released = new LookupChanges.Change(claims, left.get(), true, false);
+        if (before != null && before.claim().token().equals(left.get().token())) {
+            released = before.with(false);
+        }
+        tx.lookups().put(its, released);
+        return true;
+    }
+
+    /** Takes back the row's claim in this transaction, if the row has one that is committed. */
+    private static Optional<Claims.Claim> leave(
+            Claims claims, ShardTransaction tx, Claims.Key key, LookupEntry holder) {
+        return claims.leave(key, holder).stream()
+                .filter(claim -> claims.forget(tx, claim))
+                .findFirst();
+    }
+
+    private static void lockRow(ShardTransaction tx, LookupDefinition.Source source, long id) {
+        String sql = "SELECT FROM %s.%s WHERE %s = ? FOR UPDATE"
+                .formatted(tx.schema(), quoted(source.table()), quoted(source.idColumn()));
+        try (PreparedStatement statement = tx.connection().prepareStatement(sql)) {
+            statement.setLong(1, id);
+            statement.execute();
+        } catch (SQLException e) {
+            throw new ShardSqlException(
+                    "lock a row of " + source.table(), tx.placement().server().name(), e);
+        }
+    }
+
+    private static String quoted(String name) {
+        return "\"" + name.replace("\"", "\"\"") + "\"";
+    }
+
+    private LookupDefinition usable() {
+        LookupDefinition lookup = lookups.get(name, LookupDefinition.State.FILLING);
+        return switch (lookup.state()) {
+            case FILLING, READY -> lookup;
+            case CREATING ->
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "lookup %s is being created, and shards may lack its tables".formatted(name),
+                        "run shardflake lookup create %s again if it was interrupted".formatted(name),
+                        null);
+            case DROPPING ->
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "lookup %s is being dropped".formatted(name),
+                        "run shardflake lookup drop %s again, and create it anew".formatted(name),
+                        null);
+        };
+    }
+
+    private ShardTransaction transaction(long uid) {
+        ShardTransaction tx = router.open().current();
+        if (tx == null || tx.isReadOnly()) {
+            throw new IllegalStateException(
+                    "values of lookup %s are claimed and released inside the transaction that writes their row, and this is %s"
+                            .formatted(name, tx == null ? "outside of one" : "a read"));
+        }
+        tx.require(ShardKey.uid(uid));
+        return tx;
+    }
+
+    private static Claims.Key key(LookupDefinition lookup, String value, LookupEntry holder) {
+        return new Claims.Key(lookup.value(value), lookup.unique() ? "" : holder.uid() + " " + holder.id());
+    }
+
+    /** Tokens begin with the time, so that the newest are side by side in the index. */
+    private static UUID newToken() {
+        ThreadLocalRandom random = ThreadLocalRandom.current();
+        long time = System.currentTimeMillis() << 16 | 0x7000 | random.nextInt(1 << 12);
+        return new UUID(time, 1L << 63 | random.nextLong() >>> 2);
+    }
+
+    private static void pause(int tried) {
+        try {
+            Thread.sleep(ThreadLocalRandom.current()
+                    .nextLong(1, 2 + Math.min(1L << Math.min(tried, 6), LONGEST_PAUSE_MILLIS)));
+        } catch (InterruptedException e) {
+            throw new InterruptedWorkException("a value of a lookup", e);
+        }
+    }
+}

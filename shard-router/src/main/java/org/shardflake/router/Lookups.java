@@ -1,0 +1,98 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.catalog.LookupDefinition;
+
+/** The catalog's lookups, of some seconds ago at most unless the catalog is down. Thread-safe. */
+final class Lookups {
+
+    /** {@code lookup drop} waits longer than this. */
+    private static final Duration LOOK_AGAIN = Duration.ofSeconds(10);
+    /** An answer this young is not asked for again, whatever is missing in it. */
+    private static final Duration IS_NEWS = Duration.ofMillis(500);
+
+    private record Known(Map<String, LookupDefinition> byName, long asked) {}
+
+    private final MapSource catalog;
+    private final ReentrantLock asking = new ReentrantLock();
+    private volatile @Nullable Known known;
+
+    Lookups(MapSource catalog) {
+        this.catalog = catalog;
+    }
+
+    /**
+     * A lookup, in a state that suits its use, unless the catalog says otherwise just now.
+     *
+     * @throws ShardflakeException if there is none of this name
+     */
+    LookupDefinition get(String name, LookupDefinition.State wanted) {
+        LookupDefinition found = known(LOOK_AGAIN).byName.get(name);
+        if (found == null || !suits(found, wanted)) {
+            found = known(IS_NEWS).byName.get(name);
+        }
+        if (found == null) {
+            throw unknown(name);
+        }
+        return found;
+    }
+
+    private static boolean suits(LookupDefinition lookup, LookupDefinition.State wanted) {
+        return lookup.state() == LookupDefinition.State.READY || lookup.state() == wanted;
+    }
+
+    private ShardflakeException unknown(String name) {
+        List<String> names = known(LOOK_AGAIN).byName.keySet().stream().sorted().toList();
+        return new ShardflakeException(
+                Kind.USAGE,
+                "there is no lookup %s".formatted(name),
+                names.isEmpty() ? "shardflake lookup create makes one" : "one of " + String.join(", ", names),
+                null);
+    }
+
+    private Known known(Duration age) {
+        Known last = known;
+        if (last != null && System.nanoTime() - last.asked < age.toNanos()) {
+            return last;
+        }
+        if (last != null && age.equals(LOOK_AGAIN) && asking.isLocked()) {
+            return last; // One thread asks, and the others need not wait for it.
+        }
+        asking.lock();
+        try {
+            Known meanwhile = known;
+            if (meanwhile != null && (last == null || meanwhile.asked != last.asked)) {
+                return meanwhile;
+            }
+            long asked = System.nanoTime();
+            Known next;
+            try {
+                next = new Known(
+                        catalog.lookups().stream()
+                                .collect(Collectors.toMap(LookupDefinition::name, Function.identity())),
+                        asked);
+            } catch (ShardflakeException e) {
+                if (last == null) {
+                    throw e;
+                }
+                next = new Known(last.byName, asked); // As with the map, the router goes on while the catalog is down.
+            }
+            known = next;
+            return next;
+        } finally {
+            asking.unlock();
+        }
+    }
+}

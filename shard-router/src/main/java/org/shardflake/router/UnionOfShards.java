@@ -1,0 +1,90 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntFunction;
+import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import org.postgresql.PGStatement;
+import org.shardflake.Sharding;
+
+/**
+ * Runs a query in the shards of a server, some shards in one statement.
+ *
+ * @param query the query; its own mapper is not used
+ * @param arm makes what is read in one shard out of the query there
+ * @param whole makes the statement out of the arms, a query in parentheses
+ * @param values for the question marks that an arm has after those of the query
+ */
+record UnionOfShards(ShardQuery<?> query, UnaryOperator<String> arm, UnaryOperator<String> whole, List<Object> values) {
+
+    /**
+     * Few enough that planning, which grows with each shard, stays cheap, and that later statements can profit from earlier
+     * ones; enough to save round trips.
+     */
+    static final int SHARDS_A_STATEMENT = 100;
+
+    /** The shards of each statement. */
+    static List<List<Integer>> parts(List<Integer> shards) {
+        List<List<Integer>> parts = new ArrayList<>();
+        for (int from = 0; from < shards.size(); from += SHARDS_A_STATEMENT) {
+            parts.add(shards.subList(from, Math.min(from + SHARDS_A_STATEMENT, shards.size())));
+        }
+        return parts;
+    }
+
+    /** The rows of all statements. */
+    <T> List<T> read(CancellableConnection connection, List<Integer> shards, RowMapper<T> mapper) throws SQLException {
+        List<T> rows = new ArrayList<>();
+        for (List<Integer> some : parts(shards)) {
+            connection.run(() -> {
+                try (PreparedStatement statement = connection.connection().prepareStatement(text(some))) {
+                    prepareOnServer(statement);
+                    bind(statement, some.size());
+                    ResultSet row = statement.executeQuery();
+                    while (row.next()) {
+                        rows.add(mapper.map(row));
+                    }
+                }
+                return rows;
+            });
+        }
+        return rows;
+    }
+
+    /** Prepares at once, since planning so many arms takes longer than running them; never if the pool is set up not to. */
+    static void prepareOnServer(PreparedStatement statement) throws SQLException {
+        PGStatement driver = statement.unwrap(PGStatement.class);
+        if (driver.getPrepareThreshold() > 1) {
+            driver.setPrepareThreshold(1);
+        }
+    }
+
+    private String text(List<Integer> shards) {
+        return whole.apply("("
+                + union(shards, shard -> arm.apply("(" + query.sql(Sharding.schema(shard)) + ") AS rows"))
+                + ")");
+    }
+
+    /** One statement out of one for each shard. */
+    static String union(List<Integer> shards, IntFunction<String> arm) {
+        return shards.stream().map(arm::apply).collect(Collectors.joining(") UNION ALL (", "(", ")"));
+    }
+
+    private void bind(PreparedStatement statement, int arms) throws SQLException {
+        int position = 1;
+        for (int i = 0; i < arms; i++) {
+            position = query.bindTo(statement, position);
+            for (Object value : values) {
+                statement.setObject(position++, value);
+            }
+        }
+    }
+}

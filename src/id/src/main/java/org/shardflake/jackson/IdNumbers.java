@@ -1,0 +1,23 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.jackson;
+
+import java.math.BigInteger;
+
+/** Which JSON numbers are ids for sure, in the modules of both Jacksons. */
+final class IdNumbers {
+
+    static final String ROUNDED = "beyond 2^53 a number may have been rounded: send the id as a string";
+    static final String NOT_WHOLE = "an id is a whole number, in a string";
+
+    private static final BigInteger MAX_EXACT = BigInteger.ONE.shiftLeft(53).subtract(BigInteger.ONE);
+
+    private IdNumbers() {}
+
+    /** Whether all readers agree on this number. */
+    static boolean isExact(BigInteger number) {
+        return number.abs().compareTo(MAX_EXACT) <= 0;
+    }
+}

@@ -1,0 +1,98 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.compare;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A column, as it counts in its row's hash.
+ *
+ * @param name quoted
+ * @param type as PostgreSQL names it
+ * @param notNull whether it always has a value
+ */
+record HashedColumn(String name, String type, boolean notNull) {
+
+    private static final String AS_TEXT = "hashtextextended(%s COLLATE \"C\", %s)";
+
+    /** For types whose hash function SQL cannot call on all versions. */
+    private static final String AS_RECORD = "hash_record_extended(ROW(%s), %s)";
+
+    /**
+     * Types whose values are hashed as they are; values of other types may be equal yet differ, such as 1.0 and 1.00. PostgreSQL's hash of a
+     * bigint, and of a time, which is one, is that of its two halves' exclusive or, so 1 and 1 &lt;&lt; 32 have one hash: the upper half goes
+     * into the seed of the one, and the bytes of the other are hashed.
+     */
+    private static final Map<String, Hash> EXACT = Map.of(
+            "smallint", new Hash("hashint2extended(%s, %s)", "0::smallint"),
+            "integer", new Hash("hashint4extended(%s, %s)", "0"),
+            "bigint", new Hash("hashint8extended(%1$s, %2$s # (%1$s & -4294967296))", "0::bigint"),
+            "uuid", new Hash("uuid_hash_extended(%s, %s)", "'00000000-0000-0000-0000-000000000000'::uuid"),
+            "timestamp without time zone",
+                    new Hash(AS_RECORD.replaceFirst("%s", "timestamp_send(%s)"), "'2000-01-01'::timestamp"),
+            "timestamp with time zone",
+                    new Hash(AS_RECORD.replaceFirst("%s", "timestamptz_send(%s)"), "'2000-01-01'::timestamptz"),
+            "date", new Hash(AS_RECORD, "'2000-01-01'::date"),
+            "boolean", new Hash(AS_RECORD, "false"),
+            "bytea", new Hash(AS_RECORD, "''::bytea"));
+
+    private static final List<String> TEXTS = List.of("text", "character varying");
+
+    /** Expressions nested deeper may need more than PostgreSQL's stack. */
+    private static final int DEEPEST = 64;
+
+    /** A number that all servers have in common which compute the hash alike. */
+    static final String PROBE = """
+            SELECT hashint2extended(17::smallint, hashint4extended(17, hashint8extended(17, hashtextextended('shardflake' COLLATE "C",
+                       uuid_hash_extended('00000000-0000-0000-0000-000000000007',
+                       hash_record_extended(ROW(true, '2025-01-01'::date, timestamp_send('2025-01-01'), '\\x07'::bytea), 7))))))
+            """;
+
+    /**
+     * How a value is hashed.
+     *
+     * @param function of the value and a seed
+     * @param none what stands for null; the seed is another one then
+     */
+    private record Hash(String function, String none) {}
+
+    /** Its value, as an expression whose text is the same on all servers. */
+    String value() {
+        return EXACT.containsKey(type) || TEXTS.contains(type) ? name : name + "::text";
+    }
+
+    /**
+     * SQL for the quick hash of a row. Each column's hash is the seed of the next one's: with one seed for all, two rows that exchange a
+     * value keep their sum.
+     */
+    static String ofRow(List<HashedColumn> columns) {
+        if (columns.size() > DEEPEST) {
+            List<HashedColumn> parts = new ArrayList<>();
+            for (int i = 0; i < columns.size(); i += DEEPEST) {
+                String part = ofRow(columns.subList(i, Math.min(i + DEEPEST, columns.size())));
+                parts.add(new HashedColumn(part, "bigint", true));
+            }
+            return ofRow(parts);
+        }
+        String hash = "0";
+        for (HashedColumn column : columns) {
+            hash = column.hash(hash);
+        }
+        return hash;
+    }
+
+    private String hash(String seed) {
+        Hash hash = EXACT.getOrDefault(type, new Hash(AS_TEXT, "''"));
+        if (notNull) {
+            return hash.function().formatted(value(), seed);
+        }
+        return hash.function()
+                .formatted(
+                        "COALESCE(%s, %s)".formatted(value(), hash.none()),
+                        "%s # CASE WHEN %s IS NULL THEN 1::bigint ELSE 0 END".formatted(seed, name));
+    }
+}

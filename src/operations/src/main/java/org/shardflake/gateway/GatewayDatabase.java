@@ -1,0 +1,423 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.gateway;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Poll;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/** The database of a gateway: its tables, their parts, and the foreign servers. For one thread. */
+final class GatewayDatabase {
+
+    private static final int OLDEST_VERSION = 150000;
+
+    private static final String COMMENT = "Made by shardflake gateway %s; shardflake gateway drop removes it";
+
+    /** An error's context would have the statement with its password, and the server logs it. */
+    private static final String WITHOUT_CONTEXT =
+            "EXCEPTION WHEN OTHERS THEN RAISE EXCEPTION '%', SQLERRM USING ERRCODE = SQLSTATE;";
+
+    /** The mappings of a foreign server for another one, as they are: passwords come neither to us nor into the log of statements. */
+    private static final String COPY_MAPPINGS = """
+            DO $$
+            DECLARE
+                v_mapping record;
+            BEGIN
+                FOR v_mapping IN
+                    SELECT umuser, usename, umoptions FROM pg_user_mappings WHERE srvname = %1$s
+                       AND usename NOT IN (SELECT usename FROM pg_user_mappings WHERE srvname = %2$s)
+                LOOP
+                    IF v_mapping.umoptions IS NULL THEN
+                        RAISE EXCEPTION 'this role may not see the user mappings of server %%', %1$s USING ERRCODE = 'insufficient_privilege';
+                    END IF;
+                    EXECUTE format('CREATE USER MAPPING FOR %%s SERVER %%I OPTIONS (%%s)',
+                        CASE v_mapping.umuser WHEN 0 THEN 'PUBLIC' ELSE quote_ident(v_mapping.usename) END, %2$s,
+                        (SELECT string_agg(format('%%I %%L', option_name, option_value), ', ') FROM pg_options_to_table(v_mapping.umoptions)));
+                END LOOP;
+            """ + WITHOUT_CONTEXT.replace("%", "%%") + " END $$;";
+
+    private final Connection connection;
+    private final Gateway gateway;
+
+    GatewayDatabase(Connection connection, Gateway gateway) {
+        this.connection = connection;
+        this.gateway = gateway;
+    }
+
+    static String foreignServer(Gateway gateway, String server) {
+        String name = gateway.schema() + "_" + server;
+        return name.substring(0, Math.min(63, name.length()));
+    }
+
+    /** Waits for whoever works on this gateway; the lock is held until the connection closes. */
+    void lock(Duration patience) throws SQLException {
+        boolean got = Poll.everyMillis(50, patience)
+                .until(() -> Sql.isTrue(
+                        connection,
+                        "SELECT pg_try_advisory_lock(hashtext(?))",
+                        "shardflake.gateway." + gateway.schema()));
+        if (!got) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "another command works on gateway %s".formatted(gateway.name()),
+                    "wait for it to end",
+                    null);
+        }
+    }
+
+    /** @throws ShardflakeException if the database cannot be a gateway, or the schema is somebody else's */
+    void check() throws SQLException {
+        if (Sql.number(connection, "SELECT current_setting('server_version_num')::integer") < OLDEST_VERSION) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION, "a gateway needs PostgreSQL 15 or later", "use a newer database for it", null);
+        }
+        if (Sql.isTrue(
+                connection, "SELECT NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'postgres_fdw')")) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "the database has no extension postgres_fdw",
+                    "install PostgreSQL's contrib modules there",
+                    null);
+        }
+        for (String schema : List.of(gateway.schema(), gateway.partsSchema())) {
+            if (Sql.isTrue(
+                    connection,
+                    "SELECT to_regnamespace(quote_ident(?)) IS NOT NULL AND obj_description(to_regnamespace(quote_ident(?)), 'pg_namespace') IS DISTINCT FROM ?",
+                    schema,
+                    schema,
+                    COMMENT.formatted(gateway.name()))) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "the database has a schema %s that is not this gateway's".formatted(schema),
+                        "choose another with --schema",
+                        null);
+            }
+        }
+    }
+
+    /** The names of the parts that tables have now. */
+    Set<String> parts() throws SQLException {
+        return new HashSet<>(Sql.list(
+                connection,
+                "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(?)) AND relkind = 'f'",
+                row -> row.getString(1),
+                gateway.partsSchema()));
+    }
+
+    /** What a refresh has to do. */
+    record Wanted(ShardMap map, Map<String, ServerUrl> servers, List<ShardTable> tables, List<Part> parts) {}
+
+    /**
+     * Who may use the gateway, and how it logs in.
+     *
+     * @param roles of the gateway's database, or PUBLIC; none for the one that makes it
+     * @param password the reader's, or null if the gateway's host knows it
+     */
+    record Access(List<String> roles, @Nullable String password) {}
+
+    /** Brings everything to what is wanted in one transaction; returns how many parts changed. */
+    int bring(Wanted wanted, @Nullable Access access, Duration patience) throws SQLException {
+        int[] changed = {0};
+        @Nullable SQLException[] inTheWay = {null};
+        boolean done = Poll.everyMillis(200, patience).until(() -> {
+            try {
+                changed[0] = Sql.inTransaction(connection, () -> bring(wanted, access));
+                return true;
+            } catch (SQLException e) {
+                if (!Sql.isInTheWay(e)) {
+                    throw e;
+                }
+                inTheWay[0] = e;
+                return false;
+            }
+        });
+        if (!done) {
+            throw new ShardflakeException(
+                    Kind.FAILURE,
+                    "queries or open transactions have kept the tables of gateway %s locked for %d s"
+                            .formatted(gateway.name(), patience.toSeconds()),
+                    "end them, and run shardflake gateway refresh",
+                    inTheWay[0]);
+        }
+        return changed[0];
+    }
+
+    private int bring(Wanted wanted, @Nullable Access access) throws SQLException {
+        execute("SET LOCAL lock_timeout = '1s'");
+        execute("CREATE EXTENSION IF NOT EXISTS postgres_fdw");
+        for (String schema : List.of(gateway.schema(), gateway.partsSchema())) {
+            execute("CREATE SCHEMA IF NOT EXISTS %s".formatted(Identifiers.quote(schema)));
+            execute("COMMENT ON SCHEMA %s IS %s"
+                    .formatted(Identifiers.quote(schema), Sql.quote(COMMENT.formatted(gateway.name()))));
+        }
+        createFunctions(wanted.map());
+        createServers(wanted.servers());
+        if (access != null) {
+            mapUsers(wanted.servers(), access);
+        } else {
+            copyMappings(wanted.servers());
+        }
+        int changed = bringTables(wanted);
+        dropServers(wanted.servers());
+        grant(wanted.tables());
+        return changed;
+    }
+
+    /** Functions that say which shard a uid or an id is in, so that a query can leave out the other parts. */
+    private void createFunctions(ShardMap map) throws SQLException {
+        String schema = Identifiers.quote(gateway.schema());
+        int count = map.sharding().shardCount();
+        execute(
+                "CREATE OR REPLACE FUNCTION %s.shard_of_uid(uid bigint) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT (((uid %% %2$d) + %2$d) %% %2$d)::integer$$"
+                        .formatted(schema, count));
+        execute(
+                "CREATE OR REPLACE FUNCTION %s.shard_of_id(id bigint) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT ((id >> 10) & 8191)::integer$$"
+                        .formatted(schema));
+    }
+
+    private void createServers(Map<String, ServerUrl> servers) throws SQLException {
+        Map<String, Map<String, String>> there = foreignServers();
+        for (Map.Entry<String, ServerUrl> server : servers.entrySet()) {
+            String name = foreignServer(gateway, server.getKey());
+            Map<String, String> options = options(server.getValue());
+            Map<String, String> has = there.get(name);
+            if (has == null) {
+                execute("CREATE SERVER %s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)"
+                        .formatted(Identifiers.quote(name), list(options, "")));
+                execute("COMMENT ON SERVER %s IS %s"
+                        .formatted(Identifiers.quote(name), Sql.quote(COMMENT.formatted(gateway.name()))));
+                continue;
+            }
+            Map<String, String> changes = new LinkedHashMap<>();
+            options.forEach((option, value) -> {
+                if (!value.equals(has.get(option))) {
+                    changes.put((has.containsKey(option) ? "SET " : "ADD ") + option, value);
+                }
+            });
+            if (!changes.isEmpty()) {
+                execute("ALTER SERVER %s OPTIONS (%s)".formatted(Identifiers.quote(name), list(changes, "")));
+            }
+        }
+    }
+
+    private static Map<String, String> options(ServerUrl url) {
+        Map<String, String> options = new TreeMap<>(url.libpqParameters());
+        options.keySet().removeAll(Set.of("user", "password", "options"));
+        options.put("async_capable", "true");
+        options.put("fetch_size", "1000");
+        options.put("updatable", "false");
+        options.put("parallel_commit", "true");
+        options.put("connect_timeout", "10");
+        return options;
+    }
+
+    private static String list(Map<String, String> options, String before) {
+        return options.entrySet().stream()
+                .map(option -> before + option.getKey() + " " + Sql.quote(option.getValue()))
+                .collect(Collectors.joining(", "));
+    }
+
+    /** The options of this gateway's foreign servers, by name. */
+    private Map<String, Map<String, String>> foreignServers() throws SQLException {
+        Map<String, Map<String, String>> servers = new HashMap<>();
+        Sql.list(
+                connection,
+                "SELECT s.srvname, o.option_name, o.option_value FROM pg_foreign_server s, pg_options_to_table(s.srvoptions) o WHERE obj_description(s.oid, 'pg_foreign_server') = ?",
+                row -> servers.computeIfAbsent(row.getString(1), name -> new HashMap<>())
+                        .put(row.getString(2), String.valueOf(row.getString(3))),
+                COMMENT.formatted(gateway.name()));
+        return servers;
+    }
+
+    private void requireRoles(List<String> roles) throws SQLException {
+        List<String> missing = Sql.list(
+                connection,
+                "SELECT name FROM unnest(?::text[]) name WHERE lower(name) <> 'public' AND name NOT IN (SELECT rolname FROM pg_roles)",
+                row -> row.getString(1),
+                connection.createArrayOf("text", roles.toArray()));
+        if (!missing.isEmpty()) {
+            throw new ShardflakeException(
+                    Kind.USAGE,
+                    "the gateway's database has no role %s".formatted(String.join(", ", missing)),
+                    "create it, or name others with --for",
+                    null);
+        }
+    }
+
+    /** The password is no part of a statement's text. */
+    private void mapUsers(Map<String, ServerUrl> servers, Access access) throws SQLException {
+        requireRoles(access.roles());
+        boolean isSuperuser = Sql.isTrue(connection, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user");
+        String password = access.password();
+        Sql.call(connection, "SELECT set_config('shardflake.password', ?, true)", password == null ? "" : password);
+        String options = password != null
+                ? "format('user %L, password %L', " + Sql.quote(gateway.reader())
+                        + ", current_setting('shardflake.password'))"
+                : "format('user %L" + (isSuperuser ? ", password_required ''false''" : "") + "', "
+                        + Sql.quote(gateway.reader()) + ")";
+        List<String> roles =
+                access.roles().isEmpty() ? List.of(Sql.text(connection, "SELECT current_user")) : access.roles();
+        for (String server : servers.keySet()) {
+            String named = Sql.quote(foreignServer(gateway, server));
+            for (String role : roles) {
+                String who = role.equalsIgnoreCase("public") ? "PUBLIC" : Identifiers.quote(role);
+                execute(
+                        ("DO $$BEGIN EXECUTE format('DROP USER MAPPING IF EXISTS FOR %%s SERVER %%I', %1$s, %2$s); EXECUTE format('CREATE USER MAPPING FOR %%s SERVER %%I OPTIONS (%%s)', %1$s, %2$s, %3$s); "
+                                        + WITHOUT_CONTEXT.replace("%", "%%") + " END$$")
+                                .formatted(Sql.quote(who), named, options));
+            }
+        }
+        Sql.call(connection, "SELECT set_config('shardflake.password', '', true)");
+        for (String role : roles) {
+            String who = role.equalsIgnoreCase("public") ? "PUBLIC" : Identifiers.quote(role);
+            execute("GRANT USAGE ON SCHEMA %s TO %s".formatted(Identifiers.quote(gateway.schema()), who));
+        }
+    }
+
+    /** A server that is new gets the mappings of the others. */
+    private void copyMappings(Map<String, ServerUrl> servers) throws SQLException {
+        List<String> mapped = Sql.list(
+                connection,
+                "SELECT DISTINCT m.srvname FROM pg_user_mappings m JOIN pg_foreign_server s ON s.oid = m.srvid WHERE obj_description(s.oid, 'pg_foreign_server') = ? ORDER BY 1",
+                row -> row.getString(1),
+                COMMENT.formatted(gateway.name()));
+        for (String server : servers.keySet()) {
+            String name = foreignServer(gateway, server);
+            if (!mapped.isEmpty() && !mapped.contains(name)) {
+                execute(COPY_MAPPINGS.formatted(Sql.quote(mapped.get(0)), Sql.quote(name)));
+            }
+        }
+    }
+
+    private int bringTables(Wanted wanted) throws SQLException {
+        int changed = 0;
+        Set<String> there = parts();
+        Set<String> parts = wanted.parts().stream().map(Part::name).collect(Collectors.toSet());
+        for (String part : there) {
+            if (!parts.contains(part)) {
+                execute("DROP FOREIGN TABLE %s.%s"
+                        .formatted(Identifiers.quote(gateway.partsSchema()), Identifiers.quote(part)));
+                changed++;
+            }
+        }
+        Map<String, String> definitions = definitions();
+        for (ShardTable table : wanted.tables()) {
+            String definition = definitions.remove(table.name());
+            if (!table.definition().equals(definition)) {
+                if (definition != null) {
+                    dropTable(table.name());
+                }
+                execute("CREATE TABLE %s.%s (%s) PARTITION BY LIST (%s)"
+                        .formatted(
+                                Identifiers.quote(gateway.schema()),
+                                Identifiers.quote(table.name()),
+                                table.definition(),
+                                table.shardColumn()));
+                execute("COMMENT ON TABLE %s.%s IS %s"
+                        .formatted(
+                                Identifiers.quote(gateway.schema()),
+                                Identifiers.quote(table.name()),
+                                Sql.quote(table.definition())));
+            }
+        }
+        for (String gone : definitions.keySet()) {
+            dropTable(gone);
+        }
+        for (Part part : wanted.parts()) {
+            if (!there.contains(part.name())) {
+                execute(part.createForeignTable(gateway));
+                changed++;
+            }
+        }
+        return changed;
+    }
+
+    /** The tables that are there, with the definitions that they were made with. */
+    private Map<String, String> definitions() throws SQLException {
+        Map<String, String> definitions = new TreeMap<>();
+        Sql.list(
+                connection,
+                "SELECT relname, coalesce(obj_description(oid, 'pg_class'), '') FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident(?)) AND relkind = 'p'",
+                row -> definitions.put(row.getString(1), row.getString(2)),
+                gateway.schema());
+        return definitions;
+    }
+
+    /** Not what others have made of it, such as views. */
+    private void dropTable(String table) throws SQLException {
+        try {
+            execute("DROP TABLE %s.%s".formatted(Identifiers.quote(gateway.schema()), Identifiers.quote(table)));
+        } catch (SQLException e) {
+            if ("2BP01".equals(e.getSQLState())) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "table %s of the shards has changed, and other objects depend on that of the gateway: %s"
+                                .formatted(table, Sql.message(e)),
+                        "drop those, run shardflake gateway refresh, and make them again",
+                        e);
+            }
+            throw e;
+        }
+    }
+
+    private void dropServers(Map<String, ServerUrl> servers) throws SQLException {
+        Set<String> wanted = servers.keySet().stream()
+                .map(name -> foreignServer(gateway, name))
+                .collect(Collectors.toSet());
+        for (String name : foreignServers().keySet()) {
+            if (!wanted.contains(name)) {
+                execute("DROP SERVER %s CASCADE"
+                        .formatted(Identifiers.quote(name))); // with its user mappings; no table is left
+            }
+        }
+    }
+
+    /** Whoever may use the schema may read its tables, and nobody may write. */
+    private void grant(List<ShardTable> tables) throws SQLException {
+        List<String> users = Sql.list(
+                connection,
+                "SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.nspname = ? AND a.privilege_type = 'USAGE' AND a.grantee <> n.nspowner",
+                row -> row.getString(1),
+                gateway.schema());
+        for (String user : users) {
+            for (ShardTable table : tables) {
+                execute("GRANT SELECT ON %s.%s TO %s"
+                        .formatted(Identifiers.quote(gateway.schema()), Identifiers.quote(table.name()), user));
+            }
+        }
+    }
+
+    /** Removes everything of the gateway. */
+    void drop() throws SQLException {
+        Sql.inTransaction(connection, () -> {
+            execute("SET LOCAL lock_timeout = '5s'");
+            execute("DROP SCHEMA IF EXISTS %s, %s CASCADE"
+                    .formatted(Identifiers.quote(gateway.schema()), Identifiers.quote(gateway.partsSchema())));
+            for (String server : foreignServers().keySet()) {
+                execute("DROP SERVER %s CASCADE".formatted(Identifiers.quote(server)));
+            }
+            return gateway;
+        });
+    }
+
+    private void execute(String sql) throws SQLException {
+        Sql.execute(connection, sql);
+    }
+}

@@ -1,0 +1,142 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.gateway;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.move.CutoverFollower;
+
+/**
+ * Brings all gateways along while shards are cut over, on a thread of its own: one refresh for all shards that were cut over while the last one
+ * ran. A gateway that cannot be brought along is told of, and holds up no move. Thread-safe.
+ */
+public final class GatewayFollower implements CutoverFollower {
+
+    private static final Duration PATIENCE = Duration.ofSeconds(10);
+    /** How long the end of a move may wait for gateways. */
+    private static final Duration SETTLE = Duration.ofSeconds(5);
+
+    private final Gateways gateways;
+    private final Consumer<String> problems;
+    private final ReentrantLock lock = new ReentrantLock();
+    private final Condition changed = lock.newCondition();
+    /** How often it was told of a cutover: at all, when the last refresh began, and when the last one that ended well had begun. */
+    private long told;
+
+    private long begun;
+    private long followed;
+    /** The last refresh failed, or took too long. */
+    private boolean hasFailed;
+
+    private @Nullable Thread worker;
+
+    /** @param problems receives what is to be told of */
+    public GatewayFollower(Gateways gateways, Consumer<String> problems) {
+        this.gateways = gateways;
+        this.problems = problems;
+    }
+
+    @Override
+    public void moved() {
+        lock.lock();
+        try {
+            told++;
+            changed.signalAll();
+            if (worker == null) {
+                worker = new Thread(this::work, "shardflake-gateways");
+                worker.setDaemon(true);
+                worker.start();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Waits for the gateways to follow what was told of before, unless one of them has failed. */
+    @Override
+    public void settled() {
+        lock.lock();
+        try {
+            long wanted = told;
+            long left = SETTLE.toNanos();
+            while (followed < wanted && !hasFailed && left > 0) {
+                left = changed.awaitNanos(left);
+            }
+            if (left <= 0) {
+                hasFailed = true;
+                problems.accept("gateways have not followed yet: see shardflake gateway status");
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private void work() {
+        try {
+            while (next()) {
+                boolean isWell = refresh();
+                lock.lock();
+                try {
+                    hasFailed = !isWell;
+                    if (isWell) {
+                        followed = begun;
+                    }
+                    changed.signalAll();
+                } finally {
+                    lock.unlock();
+                }
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** Waits until there is something to do; false once there has been nothing for long. */
+    private boolean next() throws InterruptedException {
+        lock.lock();
+        try {
+            while (begun == told) {
+                if (!changed.await(1, TimeUnit.MINUTES) && begun == told) {
+                    worker = null;
+                    return false;
+                }
+            }
+            begun = told;
+            return true;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean refresh() {
+        boolean isWell = true;
+        try {
+            List<Gateway> all = gateways.all();
+            for (Gateway gateway : all) {
+                isWell &= refresh(gateway);
+            }
+            return isWell;
+        } catch (RuntimeException e) {
+            return false; // The catalog does not answer: the move has the same trouble, and tells of it.
+        }
+    }
+
+    private boolean refresh(Gateway gateway) {
+        try {
+            gateways.refresh(gateway, PATIENCE);
+            return true;
+        } catch (RuntimeException e) {
+            problems.accept("gateway %s has not followed: %s".formatted(gateway.name(), e.getMessage()));
+            return false;
+        }
+    }
+}

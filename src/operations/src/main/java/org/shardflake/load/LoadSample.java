@@ -1,0 +1,52 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.load;
+
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+
+/**
+ * The counters of the shards at one time. Two of them give rates.
+ *
+ * @param shards by number; without those of servers in {@code problems}
+ * @param problems why there are no counters of a server, by its name
+ */
+public record LoadSample(Map<Integer, ShardCounters> shards, Map<String, String> problems) {
+
+    public LoadSample {
+        shards = Map.copyOf(shards);
+        problems = Map.copyOf(problems);
+    }
+
+    /**
+     * The rates since an earlier sample, by shard.
+     *
+     * <p>Without shards whose rate cannot be known: not both samples have them, they changed servers in between, or a counter fell, since a
+     * server crashed, statistics were reset, or a table was dropped.
+     */
+    public Map<Integer, ShardRate> since(LoadSample before) {
+        Map<Integer, ShardRate> rates = new TreeMap<>();
+        shards.forEach((shard, counters) -> {
+            ShardCounters earlier = before.shards.get(shard);
+            ShardRate rate = earlier == null ? null : counters.since(earlier);
+            if (rate != null) {
+                rates.put(shard, rate);
+            }
+        });
+        return rates;
+    }
+
+    /** The rates since an earlier sample, by server: each is the sum of those of its shards that can be known. */
+    public Map<String, ShardRate> byServer(LoadSample before) {
+        Map<String, ShardRate> rates = new TreeMap<>();
+        since(before).forEach((shard, rate) -> rates.merge(server(shard), rate, ShardRate::plus));
+        return rates;
+    }
+
+    private String server(int shard) {
+        return Objects.requireNonNull(shards.get(shard)).server();
+    }
+}

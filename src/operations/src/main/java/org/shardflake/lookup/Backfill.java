@@ -1,0 +1,156 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.lookup;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardKey;
+import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.router.CrossShardException;
+import org.shardflake.router.Lookup;
+import org.shardflake.router.LookupBusyException;
+import org.shardflake.router.LookupTakenException;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
+
+/**
+ * Claims the values of the rows that are there, each in a transaction that holds its row. The application writes meanwhile: what it has
+ * claimed is left alone, and a row that it changes is read afterwards.
+ */
+final class Backfill {
+
+    private static final int PAGE = 500;
+    private static final int REASONS = 20;
+
+    private final LookupCatalog catalog;
+    private final LookupDefinition lookup;
+    private final LookupDefinition.Source source;
+    private final ShardRouter router;
+    private final Lookup values;
+    private final Pace pace;
+    private final IntConsumer done;
+    private final AtomicBoolean isStopped = new AtomicBoolean();
+    private final List<String> reasons = new ArrayList<>();
+
+    Backfill(
+            LookupCatalog catalog,
+            LookupDefinition lookup,
+            LookupDefinition.Source source,
+            ShardRouter router,
+            int rowsPerSecond,
+            IntConsumer done) {
+        this.catalog = catalog;
+        this.lookup = lookup;
+        this.source = source;
+        this.router = router;
+        this.values = router.lookup(lookup.name());
+        this.pace = new Pace(rowsPerSecond);
+        this.done = done;
+    }
+
+    /** Why rows could not be brought in, for the first of them. */
+    List<String> reasons() {
+        synchronized (reasons) {
+            return List.copyOf(reasons);
+        }
+    }
+
+    /** Has all shards end after the rows they are at. */
+    void stop() {
+        isStopped.set(true);
+    }
+
+    /** Goes on where the catalog says that an earlier run came to. */
+    void run(int shard) throws SQLException {
+        LookupCatalog.Progress progress = catalog.progress(lookup.number(), shard)
+                .orElse(new LookupCatalog.Progress(Long.MIN_VALUE, 0, 0, false));
+        while (!progress.isDone() && !isStopped.get()) {
+            List<Long> ids = page(shard, progress.lastId());
+            long claimed = progress.claimed();
+            long refused = progress.refused();
+            for (long id : ids) {
+                pace.next();
+                Optional<String> reason = claim(shard, id);
+                if (reason.isPresent()) {
+                    refused++;
+                    add(reason.get());
+                } else {
+                    claimed++;
+                }
+            }
+            progress = new LookupCatalog.Progress(
+                    ids.isEmpty() ? progress.lastId() : ids.get(ids.size() - 1), claimed, refused, ids.size() < PAGE);
+            catalog.record(lookup.number(), shard, progress);
+            done.accept(ids.size());
+        }
+    }
+
+    /** The first page includes the lowest number there is. */
+    private List<Long> page(int shard, long after) throws SQLException {
+        String sql =
+                "SELECT %2$s FROM ${shard.schema}.%1$s WHERE %2$s > ? AND %3$s IS NOT NULL ORDER BY %2$s LIMIT %4$d"
+                        .formatted(
+                                Names.quoted(source.table()),
+                                Names.quoted(source.idColumn()),
+                                Names.quoted(source.column()),
+                                PAGE);
+        // A write, whose commit asks whether the shard is still here: a read may be of a copy that was left behind.
+        return router.<List<Long>, SQLException>write(
+                ShardKey.shard(shard), tx -> Sql.list(tx.connection(), tx.sql(sql), row -> row.getLong(1), after));
+    }
+
+    private record Row(@Nullable Long uid, @Nullable String value) {}
+
+    /** Returns why the row cannot be found. */
+    private Optional<String> claim(int shard, long id) throws SQLException {
+        try {
+            router.<SQLException>run(ShardKey.shard(shard), tx -> claim(tx, id));
+            return Optional.empty();
+        } catch (LookupTakenException | LookupBusyException e) {
+            return Optional.of("row %d of shard %d: %s".formatted(id, shard, e.getMessage()));
+        } catch (CrossShardException | IllegalArgumentException e) {
+            return Optional.of("row %d of shard %d cannot be found: %s".formatted(id, shard, e.getMessage()));
+        }
+    }
+
+    private void claim(ShardTransaction tx, long id) throws SQLException {
+        Connection connection = tx.connection();
+        String sql = tx.sql("SELECT %s, %s::text FROM ${shard.schema}.%s WHERE %s = ? FOR UPDATE"
+                .formatted(
+                        Names.quoted(source.uidColumn()),
+                        Names.quoted(source.column()),
+                        Names.quoted(source.table()),
+                        Names.quoted(source.idColumn())));
+        for (Row row : Sql.list(connection, sql, column -> new Row(uid(column), column.getString(2)), id)) {
+            if (row.value() != null) {
+                if (row.uid() == null) {
+                    throw new IllegalArgumentException("it has no uid");
+                }
+                values.claim(row.value(), row.uid(), id);
+            }
+        }
+    }
+
+    private static @Nullable Long uid(ResultSet row) throws SQLException {
+        long uid = row.getLong(1);
+        return row.wasNull() ? null : uid;
+    }
+
+    private void add(String reason) {
+        synchronized (reasons) {
+            if (reasons.size() < REASONS) {
+                reasons.add(reason);
+            }
+        }
+    }
+}

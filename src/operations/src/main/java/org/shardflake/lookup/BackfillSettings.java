@@ -1,0 +1,24 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.lookup;
+
+/**
+ * How a backfill runs.
+ *
+ * @param threads how many shards to read at a time: 1 or more
+ * @param rowsPerSecond how many rows to bring in at most; 0 for no limit
+ */
+public record BackfillSettings(int threads, int rowsPerSecond) {
+
+    /** 4 threads, no limit. */
+    public static final BackfillSettings DEFAULT = new BackfillSettings(4, 0);
+
+    public BackfillSettings {
+        if (threads < 1 || rowsPerSecond < 0) {
+            throw new IllegalArgumentException("threads are %d and rows per second %d, allowed: 1 or more, 0 or more"
+                    .formatted(threads, rowsPerSecond));
+        }
+    }
+}

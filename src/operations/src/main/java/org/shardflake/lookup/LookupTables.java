@@ -1,0 +1,373 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.lookup;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.IntConsumer;
+import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.Server;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.Sharding;
+import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.catalog.LookupDefinition.State;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.deploy.DeployReport;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.OwnTables;
+import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * Makes lookups, brings the rows of before into them, checks them and drops them. {@link org.shardflake.router.Lookup} reads and writes
+ * them.
+ *
+ * <p>Every method that changes a lookup locks out others that do. After an interruption, repeat the call to continue. Thread-safe; holds
+ * no connection between calls.
+ */
+public final class LookupTables {
+
+    /** Longer than a router goes without asking the catalog. */
+    private static final Duration ROUTERS_KNOW = Duration.ofSeconds(15);
+
+    private static final int ROWS_AT_ONCE = 5000;
+
+    private static final String COLUMNS = """
+            SELECT attname, atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
+              FROM pg_attribute WHERE attrelid = to_regclass(format('%I.%I', ?, ?)) AND attnum > 0 AND NOT attisdropped
+            """;
+
+    private final ServerUrl catalog;
+    private final Function<Server, ServerUrl> urls;
+
+    /** @param urls the URL of a server of the shard map, including what is needed to log in */
+    public LookupTables(ServerUrl catalog, Function<Server, ServerUrl> urls) {
+        this.catalog = catalog;
+        this.urls = urls;
+    }
+
+    /**
+     * Creates a lookup, with its tables in all shards if they are not there. If the lookup has a source, its values have to be brought in
+     * afterwards. A lookup of this form that is there stays as it is.
+     *
+     * @throws ShardflakeException if the lookup exists already in another form, a shard is being moved or lacks the source, or shards could
+     *     not be changed
+     */
+    public LookupDefinition create(LookupPlan plan) throws InterruptedException {
+        return Sql.<LookupDefinition, InterruptedException>translating(() -> {
+            ShardMap map = ShardCatalog.at(catalog).load();
+            try (LookupCatalog its = LookupCatalog.lock(catalog, plan.name())) {
+                Optional<LookupDefinition> before = its.find();
+                if (before.isPresent() && (before.get().state() == State.DROPPING || !plan.makes(before.get()))) {
+                    throw new ShardflakeException(
+                            Kind.PRECONDITION,
+                            before.get().state() == State.DROPPING
+                                    ? "lookup %s is being dropped".formatted(plan.name())
+                                    : "there is a lookup %s already, of another form".formatted(plan.name()),
+                            "shardflake lookup list shows it, shardflake lookup drop %s removes it"
+                                    .formatted(plan.name()),
+                            null);
+                }
+                if (before.isPresent() && before.get().state() != State.CREATING) {
+                    return before.get();
+                }
+                List<DeployTarget> targets = new Installation(catalog, urls).targets(map);
+                checkSource(plan, targets);
+                deploy(targets, map, () -> {
+                    if (before.isEmpty()) {
+                        its.insert(plan);
+                    }
+                });
+                its.set(plan.source().isPresent() ? State.FILLING : State.READY);
+                return its.get();
+            }
+        });
+    }
+
+    /** Records the lookup once nothing forbids it. */
+    @FunctionalInterface
+    private interface Recording {
+        void run() throws SQLException;
+    }
+
+    private void deploy(List<DeployTarget> targets, ShardMap map, Recording recording)
+            throws SQLException, InterruptedException {
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(
+                OwnTables.LOOKUPS, targets, map.layout(), DeploySettings.defaults(Path.of("")))) {
+            boolean isThere = deployer.pendingShards() == 0;
+            if (!isThere) {
+                new Installation(catalog, urls).requireUnmoved(targets);
+            }
+            recording.run();
+            if (isThere) {
+                return;
+            }
+            DeployReport report = deployer.deploy(done -> {});
+            if (!report.failures().isEmpty()) {
+                throw new ShardflakeException(
+                        Kind.PARTLY_DONE,
+                        "%,d shards did not get the tables of lookups: shard %d on %s: %s"
+                                .formatted(
+                                        report.failures().size(),
+                                        report.failures().get(0).shard(),
+                                        report.failures().get(0).server(),
+                                        report.failures().get(0).error()),
+                        "run the same command again",
+                        null);
+            }
+        }
+    }
+
+    /** One shard of each server tells it; others that differ from it are drift. */
+    private static void checkSource(LookupPlan plan, List<DeployTarget> targets) throws SQLException {
+        if (plan.source().isEmpty()) {
+            return;
+        }
+        LookupDefinition.Source source = plan.source().get();
+        for (DeployTarget target : targets) {
+            String schema = Sharding.schema(target.shards().stream().findFirst().orElseThrow());
+            List<Map.Entry<String, Boolean>> columns = Sql.with(
+                    target.url().connect("shardflake lookup"),
+                    connection -> Sql.list(
+                            connection,
+                            COLUMNS,
+                            row -> Map.entry(row.getString(1), row.getBoolean(2)),
+                            schema,
+                            source.table()));
+            if (columns.isEmpty()) {
+                throw new ShardflakeException(
+                        Kind.USAGE,
+                        "there is no table %s in %s on %s".formatted(source.table(), schema, target.server()),
+                        "name the table with --table, or give --no-source for values that no column holds",
+                        null);
+            }
+            requireColumn(columns, source, source.column(), "--column", false);
+            requireColumn(columns, source, source.uidColumn(), "--uid-column", true);
+            requireColumn(columns, source, source.idColumn(), "--id-column", true);
+        }
+    }
+
+    private static void requireColumn(
+            List<Map.Entry<String, Boolean>> columns,
+            LookupDefinition.Source source,
+            String column,
+            String option,
+            boolean isNumber) {
+        List<String> fitting = columns.stream()
+                .filter(one -> one.getValue() || !isNumber)
+                .map(Map.Entry::getKey)
+                .toList();
+        if (!fitting.contains(column)) {
+            throw new ShardflakeException(
+                    Kind.USAGE,
+                    "table %s has no %scolumn %s".formatted(source.table(), isNumber ? "integer " : "", column),
+                    "name it with %s: one of %s".formatted(option, String.join(", ", fitting)),
+                    null);
+        }
+    }
+
+    /** All lookups, by name. */
+    public List<LookupStatus> list() {
+        return Sql.translating(() -> {
+            ShardCatalog its = ShardCatalog.at(catalog);
+            List<LookupDefinition> lookups = its.lookups();
+            int shards = its.load().sharding().shardCount();
+            return Sql.with(catalog.connect("shardflake lookup"), connection -> {
+                List<LookupStatus> all = new ArrayList<>();
+                for (LookupDefinition lookup : lookups) {
+                    all.add(LookupCatalog.status(connection, lookup, shards));
+                }
+                return all;
+            });
+        });
+    }
+
+    /**
+     * Drops a lookup with all its values. First it waits until routers know that it is no more.
+     *
+     * @throws ShardflakeException if there is no such lookup
+     */
+    public void drop(String name) throws InterruptedException {
+        drop(name, ROUTERS_KNOW);
+    }
+
+    void drop(String name, Duration routersKnow) throws InterruptedException {
+        Sql.<InterruptedException>translating(() -> {
+            try (LookupCatalog its = LookupCatalog.lock(catalog, name)) {
+                LookupDefinition lookup = its.get();
+                its.set(State.DROPPING);
+                Thread.sleep(routersKnow.toMillis());
+                try (ShardRouter router = router(1)) {
+                    for (int shard = 0; shard < router.map().sharding().shardCount(); shard++) {
+                        delete(router, shard, "shardflake_lookup", lookup.number());
+                        delete(router, shard, "shardflake_lookup_owner", lookup.number());
+                    }
+                }
+                its.delete();
+            }
+        });
+    }
+
+    private static void delete(ShardRouter router, int shard, String table, int number) throws SQLException {
+        String sql =
+                "DELETE FROM ${shard.schema}.%1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${shard.schema}.%1$s WHERE lookup = ? LIMIT ?))"
+                        .formatted(table);
+        int deleted;
+        do {
+            deleted = router.<Integer, SQLException>write(ShardKey.shard(shard), tx -> {
+                Connection connection = tx.connection();
+                // A lookup whose creation was interrupted has no tables in some shards.
+                return Sql.isTrue(
+                                connection, tx.sql("SELECT to_regclass('${shard.schema}.%s') IS NULL".formatted(table)))
+                        ? 0
+                        : Sql.update(connection, tx.sql(sql), number, ROWS_AT_ONCE);
+            });
+        } while (deleted == ROWS_AT_ONCE);
+    }
+
+    /**
+     * Claims the values of the rows that were there before the lookup; afterwards they can be found, unless some were refused. The
+     * application has to claim the values of rows that it writes by then. Goes on where an interrupted run ended.
+     *
+     * @param done receives the number of rows just done; called from several threads
+     * @throws ShardflakeException if there is no such lookup, or no column has its values
+     */
+    public BackfillReport backfill(String name, BackfillSettings settings, IntConsumer done)
+            throws InterruptedException {
+        return Sql.<BackfillReport, InterruptedException>translating(() -> {
+            try (LookupCatalog its = LookupCatalog.lock(catalog, name);
+                    ShardRouter router = router(settings.threads())) {
+                LookupDefinition lookup = usable(its.get());
+                LookupDefinition.Source source = lookup.source()
+                        .orElseThrow(() -> new ShardflakeException(
+                                Kind.USAGE,
+                                "lookup %s has no source, so its values are only in the application".formatted(name),
+                                "claim them there",
+                                null));
+                int shards = router.map().sharding().shardCount();
+                if (its.status(lookup, shards).filledShards() == shards) {
+                    its.forgetProgress(lookup.number());
+                }
+                Backfill backfill = new Backfill(its, lookup, source, router, settings.rowsPerSecond(), done);
+                inParallel(shards, settings.threads(), backfill::run, backfill::stop);
+                LookupStatus status = its.status(lookup, shards);
+                if (status.refused() == 0 && lookup.state() == State.FILLING) {
+                    its.set(State.READY);
+                }
+                return new BackfillReport(status.claimed(), status.refused(), backfill.reasons());
+            }
+        });
+    }
+
+    private static LookupDefinition usable(LookupDefinition lookup) {
+        if (lookup.state() == State.FILLING || lookup.state() == State.READY) {
+            return lookup;
+        }
+        throw new ShardflakeException(
+                Kind.PRECONDITION,
+                "lookup %s is %s".formatted(lookup.name(), lookup.state()),
+                "run shardflake lookup %s %s again"
+                        .formatted(lookup.state() == State.CREATING ? "create" : "drop", lookup.name()),
+                null);
+    }
+
+    /**
+     * Compares a lookup with its rows, both ways, while the application writes. Changes nothing.
+     *
+     * @param threads how many shards to compare at a time: 1 or more
+     */
+    public LookupCheck verify(String name, int threads) throws InterruptedException {
+        return Sql.<LookupCheck, InterruptedException>translating(() -> {
+            try (LookupCatalog its = LookupCatalog.lock(catalog, name);
+                    ShardRouter router = router(threads)) {
+                Verification verification = new Verification(usable(its.get()), router);
+                inParallel(router.map().sharding().shardCount(), threads, verification::run, () -> {});
+                return verification.result();
+            }
+        });
+    }
+
+    @FunctionalInterface
+    private interface ShardTask {
+        void run(int shard) throws SQLException;
+    }
+
+    /** Throws the first failure, once all threads have ended. */
+    private static void inParallel(int shards, int threads, ShardTask task, Runnable stop)
+            throws SQLException, InterruptedException {
+        AtomicInteger next = new AtomicInteger();
+        AtomicBoolean failed = new AtomicBoolean();
+        ExecutorService pool = Executors.newFixedThreadPool(threads);
+        try {
+            List<Callable<Boolean>> workers = Collections.nCopies(threads, () -> {
+                try {
+                    for (int shard = next.getAndIncrement();
+                            shard < shards && !failed.get();
+                            shard = next.getAndIncrement()) {
+                        task.run(shard);
+                    }
+                    return true;
+                } finally {
+                    if (next.get() < shards) {
+                        failed.set(true);
+                        stop.run();
+                    }
+                }
+            });
+            for (Future<Boolean> worker : pool.invokeAll(workers)) {
+                worker.get();
+            }
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof SQLException sql) {
+                throw sql;
+            }
+            if (e.getCause() instanceof RuntimeException unchecked) {
+                throw unchecked;
+            }
+            throw new IllegalStateException("a lookup's thread failed", e.getCause());
+        } finally {
+            stop.run();
+            pool.shutdownNow();
+        }
+    }
+
+    /** A router over all servers, as this user. */
+    private ShardRouter router(int threads) {
+        return ShardRouter.builder()
+                .catalog(catalog)
+                .poolSize(threads)
+                .customizePools((server, config) -> {
+                    PGSimpleDataSource source = urls.apply(server).dataSource();
+                    if (source.getServerNames().length > 1) {
+                        source.setTargetServerType("primary");
+                    }
+                    source.setApplicationName("shardflake lookup");
+                    config.setDataSource(source);
+                })
+                .build();
+    }
+}

@@ -1,0 +1,267 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.lookup;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
+import org.shardflake.ShardKey;
+import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.jdbc.Poll;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.router.LookupEntry;
+import org.shardflake.router.ShardRouter;
+
+/**
+ * Compares a lookup with its rows, both ways: each claim that is good with its record, each record with its claim, and the records of a
+ * shard with the shard's rows. What the application is just changing differs for a moment, and is looked at again. For many threads.
+ */
+final class Verification {
+
+    private static final int PAGE = 1000;
+    private static final int SHOWN = 100;
+    private static final Poll AGAIN = Poll.everyMillis(200, Duration.ofSeconds(2));
+
+    private static final String CLAIMS = """
+            SELECT value, member, held_by_uid, held_by_id, token, state = 'held' FROM ${shard.schema}.shardflake_lookup
+             WHERE lookup = ? AND (value, member) > (?, ?) ORDER BY value, member LIMIT ?
+            """;
+    private static final String IS_HELD =
+            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ? AND state = 'held')";
+    private static final String IS_CLAIMED =
+            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ?)";
+    private static final String RECORDED =
+            "SELECT token FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ANY (?) AND NOT is_void";
+    private static final String RECORDS =
+            "SELECT token, value, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup_owner WHERE lookup = ? AND NOT is_void";
+
+    /** A claim, or the record of one. */
+    private record Claim(String value, String member, LookupEntry holder, UUID token, boolean isHeld) {
+
+        @Override
+        public String toString() {
+            return "value %s, of row %d of uid %d".formatted(value, holder.id(), holder.uid());
+        }
+    }
+
+    private final LookupDefinition lookup;
+    private final ShardRouter router;
+    private final AtomicLong held = new AtomicLong();
+    private final AtomicLong leftOver = new AtomicLong();
+    private final AtomicLong differing = new AtomicLong();
+    private final List<String> differences = new ArrayList<>();
+
+    Verification(LookupDefinition lookup, ShardRouter router) {
+        this.lookup = lookup;
+        this.router = router;
+    }
+
+    LookupCheck result() {
+        synchronized (differences) {
+            return new LookupCheck(held.get(), leftOver.get(), List.copyOf(differences), differing.get());
+        }
+    }
+
+    void run(int shard) throws SQLException {
+        checkClaims(shard);
+        checkRecords(shard, records(shard));
+    }
+
+    private void differs(String what) {
+        differing.incrementAndGet();
+        synchronized (differences) {
+            if (differences.size() < SHOWN) {
+                differences.add(what);
+            }
+        }
+    }
+
+    /** Each claim that is held has a record. Others may be of transactions that have not ended. */
+    private void checkClaims(int shard) throws SQLException {
+        String value = "";
+        String member = "";
+        while (true) {
+            List<Claim> claims = claims(shard, value, member);
+            Map<Integer, List<Claim>> byOwner = new HashMap<>();
+            for (Claim claim : claims) {
+                byOwner.computeIfAbsent(router.map().shardOfUid(claim.holder().uid()), its -> new ArrayList<>())
+                        .add(claim);
+            }
+            for (Map.Entry<Integer, List<Claim>> some : byOwner.entrySet()) {
+                Set<UUID> recorded = recorded(some.getKey(), some.getValue());
+                for (Claim claim : some.getValue()) {
+                    if (!recorded.contains(claim.token())) {
+                        checkUnrecorded(shard, some.getKey(), claim);
+                    }
+                }
+            }
+            if (claims.size() < PAGE) {
+                return;
+            }
+            value = claims.get(claims.size() - 1).value();
+            member = claims.get(claims.size() - 1).member();
+        }
+    }
+
+    private List<Claim> claims(int shard, String value, String member) throws SQLException {
+        return in(
+                shard,
+                connection -> Sql.list(
+                        connection,
+                        sql(shard, CLAIMS),
+                        row -> new Claim(
+                                row.getString(1),
+                                row.getString(2),
+                                new LookupEntry(row.getLong(3), row.getLong(4)),
+                                row.getObject(5, UUID.class),
+                                row.getBoolean(6)),
+                        lookup.number(),
+                        value,
+                        member,
+                        PAGE));
+    }
+
+    private void checkUnrecorded(int shard, int owner, Claim claim) throws SQLException {
+        if (!claim.isHeld()) {
+            leftOver.incrementAndGet();
+            return;
+        }
+        boolean settled = AGAIN.until(() ->
+                !is(shard, IS_HELD, claim) || recorded(owner, List.of(claim)).contains(claim.token()));
+        if (!settled) {
+            differs("%s, is claimed in shard %d, and shard %d knows nothing of it".formatted(claim, shard, owner));
+        }
+    }
+
+    private boolean is(int shard, String question, Claim claim) throws SQLException {
+        return in(
+                shard,
+                connection -> Sql.isTrue(
+                        connection,
+                        sql(shard, question),
+                        lookup.number(),
+                        claim.value(),
+                        claim.member(),
+                        claim.token()));
+    }
+
+    private Set<UUID> recorded(int owner, List<Claim> claims) throws SQLException {
+        return in(
+                owner,
+                connection -> new HashSet<>(Sql.list(
+                        connection,
+                        sql(owner, RECORDED),
+                        row -> row.getObject(1, UUID.class),
+                        connection.createArrayOf(
+                                "uuid", claims.stream().map(Claim::token).toArray()))));
+    }
+
+    /** The records of a shard, compared with its rows in one snapshot. */
+    private List<Claim> records(int shard) throws SQLException {
+        return in(shard, connection -> {
+            Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+            List<Claim> records = Sql.list(
+                    connection,
+                    sql(shard, RECORDS),
+                    row -> record(row.getObject(1, UUID.class), row.getString(2), row.getLong(3), row.getLong(4)),
+                    lookup.number());
+            if (lookup.source().isPresent()) {
+                compareRows(connection, shard, lookup.source().get(), records);
+            }
+            return records;
+        });
+    }
+
+    private Claim record(UUID token, String value, long uid, long id) {
+        return new Claim(value, lookup.unique() ? "" : uid + " " + id, new LookupEntry(uid, id), token, true);
+    }
+
+    private void compareRows(Connection connection, int shard, LookupDefinition.Source source, List<Claim> records)
+            throws SQLException {
+        Map<LookupEntry, List<Claim>> byRow = new HashMap<>();
+        records.forEach(record ->
+                byRow.computeIfAbsent(record.holder(), its -> new ArrayList<>()).add(record));
+        String rows = sql(
+                shard,
+                "SELECT %s, %s, %s::text FROM ${shard.schema}.%s WHERE %s IS NOT NULL"
+                        .formatted(
+                                Names.quoted(source.uidColumn()),
+                                Names.quoted(source.idColumn()),
+                                Names.quoted(source.column()),
+                                Names.quoted(source.table()),
+                                Names.quoted(source.column())));
+        try (var statement = connection.prepareStatement(rows)) {
+            statement.setFetchSize(PAGE);
+            try (var row = statement.executeQuery()) {
+                while (row.next()) {
+                    LookupEntry its = new LookupEntry(row.getLong(1), row.getLong(2));
+                    compareRow(shard, its, row.getString(3), Objects.requireNonNullElse(byRow.remove(its), List.of()));
+                }
+            }
+        }
+        byRow.values().stream()
+                .flatMap(List::stream)
+                .forEach(left -> differs("%s, is held in shard %d by a row that has no value".formatted(left, shard)));
+    }
+
+    private void compareRow(int shard, LookupEntry row, String text, List<Claim> records) {
+        String kept;
+        try {
+            kept = lookup.value(text).kept();
+        } catch (IllegalArgumentException e) {
+            differs("row %d of uid %d in shard %d cannot be found: %s"
+                    .formatted(row.id(), row.uid(), shard, String.valueOf(e.getMessage())));
+            return;
+        }
+        if (records.isEmpty()) {
+            differs("row %d of uid %d in shard %d has not claimed its value %s"
+                    .formatted(row.id(), row.uid(), shard, kept));
+        }
+        for (Claim record : records) {
+            if (!record.value().equals(kept)) {
+                differs("%s, is held in shard %d, where the row has %s".formatted(record, shard, kept));
+            }
+        }
+    }
+
+    /** Each record has a claim with its token. */
+    private void checkRecords(int shard, List<Claim> records) throws SQLException {
+        for (Claim record : records) {
+            held.incrementAndGet();
+            int values = shardOf(record.value());
+            boolean settled = is(values, IS_CLAIMED, record)
+                    || AGAIN.until(() -> is(values, IS_CLAIMED, record)
+                            || !recorded(shard, List.of(record)).contains(record.token()));
+            if (!settled) {
+                differs("%s, is held in shard %d, and not claimed in shard %d".formatted(record, shard, values));
+            }
+        }
+    }
+
+    /** A hashed value begins with the hash that leads to its shard. */
+    private int shardOf(String kept) {
+        return lookup.hashed()
+                ? router.map().shardOfUid(Long.parseUnsignedLong(kept.substring(0, 16), 16))
+                : router.locate(ShardKey.uid(kept)).shard();
+    }
+
+    private static String sql(int shard, String template) {
+        return template.replace("${shard.schema}", "shard_%04d".formatted(shard));
+    }
+
+    /** A write, whose commit asks whether the shard is still here: a read may be of a copy that was left behind. */
+    private <T> T in(int shard, Sql.Query<T> query) throws SQLException {
+        return router.<T, SQLException>write(ShardKey.shard(shard), tx -> query.run(tx.connection()));
+    }
+}

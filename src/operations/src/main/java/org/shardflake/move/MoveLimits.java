@@ -1,0 +1,161 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+
+/** What moves of one process may take together: bytes, write pauses, and one at a time where several would be in each other's way. Thread-safe. */
+final class MoveLimits {
+
+    private static final long NANOS_A_SECOND = 1_000_000_000L;
+
+    /** Nothing is cut over for so long between two cutovers, as a restore point needs it. */
+    private static final long NANOS_BETWEEN_CUTOVERS = 10_000_000L;
+
+    /** A cutover is over sooner; one that hangs on a server that does not answer holds up no others. */
+    private static final long TURN_SECONDS = 2;
+
+    private final long bytesPerSecond;
+    private final int pausesPerMinute;
+    private final ReentrantLock cutover = new ReentrantLock(true);
+    private final Map<String, ReentrantLock> schemas = new ConcurrentHashMap<>();
+    private long nextBytes = System.nanoTime();
+    private long nextPause = System.nanoTime();
+    private final AtomicLong turns = new AtomicLong();
+    private volatile long nextCutover = System.nanoTime();
+
+    /**
+     * @param bytesPerSecond to copy, 0 for no limit
+     * @param pausesPerMinute attempts at a cutover, 0 for no limit
+     */
+    MoveLimits(long bytesPerSecond, int pausesPerMinute) {
+        this.bytesPerSecond = bytesPerSecond;
+        this.pausesPerMinute = pausesPerMinute;
+    }
+
+    /** Waits as long as these bytes may take. */
+    void awaitBytes(long bytes) {
+        if (bytesPerSecond > 0) {
+            long wait = reserve(bytes);
+            if (wait > 1_000_000) {
+                Pause.millis(wait / 1_000_000);
+            }
+        }
+    }
+
+    private synchronized long reserve(long bytes) {
+        long now = System.nanoTime();
+        // Unused allowance is not made up for.
+        nextBytes = Math.max(nextBytes, now - 100_000_000L) + bytes * NANOS_A_SECOND / bytesPerSecond;
+        return nextBytes - now;
+    }
+
+    /** Waits until one more write pause is allowed, and returns for how many nanoseconds. */
+    long awaitPause() {
+        long wait = pausesPerMinute > 0 ? Math.max(reservePause(), 0) : 0;
+        if (wait > 0) {
+            Pause.millis(wait / 1_000_000 + 1);
+        }
+        return wait;
+    }
+
+    private synchronized long reservePause() {
+        long now = System.nanoTime();
+        long wait = nextPause - now;
+        nextPause = Math.max(nextPause, now) + 60 * NANOS_A_SECOND / pausesPerMinute;
+        return wait;
+    }
+
+    /**
+     * Waits for the turn to cut a shard over, which ends when it is closed: cutovers at the same time would only make each other's
+     * pause longer, on the servers and at the one row of the catalog that all of them change. To be used by one thread.
+     */
+    Turn awaitTurn() {
+        try {
+            boolean mine = tryTurn();
+            long early = nextCutover - System.nanoTime();
+            if (early > 0) {
+                TimeUnit.NANOSECONDS.sleep(early);
+            }
+            return new Turn(mine);
+        } catch (InterruptedException e) {
+            if (cutover.isHeldByCurrentThread()) {
+                cutover.unlock();
+            }
+            Thread.currentThread().interrupt();
+            throw new MoveException("interrupted between two cutovers", e);
+        }
+    }
+
+    /** False if one other has had the turn all the time. */
+    private boolean tryTurn() throws InterruptedException {
+        long others;
+        do {
+            others = turns.get();
+            if (cutover.tryLock(TURN_SECONDS, TimeUnit.SECONDS)) {
+                turns.incrementAndGet();
+                return true;
+            }
+        } while (turns.get() != others);
+        return false;
+    }
+
+    /**
+     * Waits until no other move of this process makes schemas on either server, or tries to, so that only other processes try anybody's patience.
+     * To be closed by the same thread.
+     */
+    Schemas awaitSchemas(String source, String target) {
+        // Always in the same order, so that moves in opposite directions do not wait for each other.
+        Schemas taken = new Schemas();
+        for (String server : new TreeSet<>(List.of(source, target))) {
+            ReentrantLock lock = schemas.computeIfAbsent(server, name -> new ReentrantLock());
+            try {
+                lock.lockInterruptibly();
+                taken.locks.add(lock);
+            } catch (InterruptedException e) {
+                taken.close();
+                Thread.currentThread().interrupt();
+                throw new MoveException("interrupted before the schema was made", e);
+            }
+        }
+        return taken;
+    }
+
+    /** The sole right, in this process, to make schemas on two servers. */
+    static final class Schemas implements AutoCloseable {
+
+        private final List<ReentrantLock> locks = new ArrayList<>();
+
+        @Override
+        public void close() {
+            locks.forEach(ReentrantLock::unlock);
+        }
+    }
+
+    /** The turn to cut a shard over. */
+    final class Turn implements AutoCloseable {
+
+        private final boolean mine;
+
+        private Turn(boolean mine) {
+            this.mine = mine;
+        }
+
+        @Override
+        public void close() {
+            if (mine) {
+                nextCutover = System.nanoTime() + NANOS_BETWEEN_CUTOVERS;
+                cutover.unlock();
+            }
+        }
+    }
+}

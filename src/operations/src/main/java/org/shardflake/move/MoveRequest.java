@@ -1,0 +1,25 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import org.shardflake.ShardSet;
+
+/** Shards that are to go from one server to another. */
+public record MoveRequest(String source, String target, ShardSet shards) {
+
+    /** An interrupted move, to be continued. */
+    public static MoveRequest of(Move move) {
+        return new MoveRequest(move.source(), move.target(), move.shardSet());
+    }
+
+    boolean uses(String server) {
+        return source.equals(server) || target.equals(server);
+    }
+
+    @Override
+    public String toString() {
+        return "from %s to %s".formatted(source, target);
+    }
+}

@@ -1,0 +1,18 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+/** Receives the progress of a split until its move begins. An exception it throws stops the split. */
+public interface SplitListener {
+
+    /** Ignores everything. */
+    SplitListener NONE = new SplitListener() {};
+
+    /** A check found something to know of, which does not prevent the split. */
+    default void warned(PreflightCheck check) {}
+
+    /** A step has just been done. */
+    default void reached(SplitStep step) {}
+}

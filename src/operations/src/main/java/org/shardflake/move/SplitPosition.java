@@ -1,0 +1,20 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+/**
+ * Where a standby stands still, cut off from its primary.
+ *
+ * @param lsn it has everything that was committed before, and nothing after, in bytes of the primary's log
+ * @param nextXid no transaction with this number or a later one was committed there
+ * @param started when the standby's server was started
+ */
+public record SplitPosition(long lsn, long nextXid, String started) {
+
+    /** As PostgreSQL writes it. */
+    String asLsn() {
+        return "%X/%X".formatted(lsn >>> 32, lsn & 0xFFFFFFFFL);
+    }
+}

@@ -1,0 +1,19 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import org.shardflake.Server;
+import org.shardflake.ShardSet;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * What is to be split.
+ *
+ * @param source the server in the shard map
+ * @param target its standby, as the server that it will be
+ * @param standby the standby's URL, including what is needed to log in
+ * @param shards those that the standby takes over
+ */
+public record SplitRequest(String source, Server target, ServerUrl standby, ShardSet shards, String reason) {}

@@ -1,0 +1,77 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Sql;
+
+/** The copies of shards that a promoted standby has and was not given. They have refused writes since nobody could write there. */
+final class StandbyCopies {
+
+    /** As they were closed: what came by a move since was opened, or is in the catalog with that move. */
+    private static final String PRESENT = """
+            SELECT p.shard FROM shardflake.placement p JOIN pg_namespace n ON n.nspname = shardflake.shard_schema(p.shard)
+             WHERE NOT p.here AND p.epoch = 0 ORDER BY 1
+            """;
+
+    private final MoveSide side;
+    private final ShardMap map;
+    private final List<Move> moves;
+    private final Duration patience;
+
+    StandbyCopies(MoveSide side, ShardMap map, List<Move> moves, Duration patience) {
+        this.side = side;
+        this.map = map;
+        this.moves = moves;
+        this.patience = patience;
+    }
+
+    /**
+     * Removes them, and returns which.
+     *
+     * @throws MoveException if some are left
+     */
+    ShardSet drop(Runnable dropped) throws SQLException {
+        List<Integer> copies = present().stream()
+                .filter(shard -> shard < map.sharding().shardCount()
+                        && !map.server(shard).name().equals(side.name())
+                        && moves.stream().noneMatch(move -> move.shardSet().contains(shard)))
+                .toList();
+        for (int shard : copies) {
+            if (!CleanUp.dropClosed(side, shard, patience, () -> requirePresent(shard))) {
+                throw new MoveException(
+                        Kind.PARTLY_DONE,
+                        "the copy of shard %d on %s is left, since sessions there hold its tables"
+                                .formatted(shard, side.name()),
+                        "end them, and run the same command again");
+            }
+            dropped.run();
+        }
+        List<Integer> left = present();
+        if (!left.isEmpty()) {
+            throw new MoveException(
+                    Kind.PARTLY_DONE,
+                    "copies of shards %s on %s are left: they are in a move, or the shard map gives them to %s or does not have them"
+                            .formatted(ShardSet.of(left), side.name(), side.name()),
+                    "end the move, or see shardflake doctor, and run the same command again");
+        }
+        return ShardSet.of(copies);
+    }
+
+    private List<Integer> present() throws SQLException {
+        return Sql.list(side.control(), PRESENT, row -> row.getInt(1));
+    }
+
+    private void requirePresent(int shard) throws SQLException {
+        if (!present().contains(shard)) {
+            throw new MoveException("shard %d was opened on %s meanwhile, so it is kept".formatted(shard, side.name()));
+        }
+    }
+}

@@ -1,0 +1,24 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.util.function.IntToDoubleFunction;
+import java.util.function.IntToLongFunction;
+
+/**
+ * What shards weigh, by number.
+ *
+ * @param bytes of a shard: what it costs to move, and its load in a plan by bytes; not called for a plan by count
+ * @param rate rows written per second in a shard; called only for a plan by rate or by both
+ */
+public record ShardLoads(IntToLongFunction bytes, IntToDoubleFunction rate) {
+
+    /** Without rates, for a plan by bytes or by count. */
+    public static ShardLoads ofBytes(IntToLongFunction bytes) {
+        return new ShardLoads(bytes, shard -> {
+            throw new IllegalArgumentException("a plan by rate needs rates");
+        });
+    }
+}

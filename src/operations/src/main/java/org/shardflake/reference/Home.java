@@ -1,0 +1,58 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.reference;
+
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException;
+
+/**
+ * What the catalog says of reference tables.
+ *
+ * @param server where they are written
+ * @param tag names the streams from there
+ * @param next the home to be, while it changes
+ * @param old the home before, while something of its streams may be left
+ */
+record Home(
+        String server,
+        String tag,
+        @Nullable String next,
+        @Nullable String nextTag,
+        @Nullable String old,
+        @Nullable String oldTag) {
+
+    /** What is said where there is none. */
+    static ShardflakeException missing() {
+        return new ShardflakeException(
+                ShardflakeException.Kind.PRECONDITION,
+                "there are no reference tables",
+                "shardflake reference deploy --changelog FILE --home SERVER makes them",
+                null);
+    }
+
+    /** The slots that the streams to these servers need on one of them. */
+    Set<String> slotsOn(String its, Collection<String> servers) {
+        Map<String, String> tags = new HashMap<>();
+        tags.put(server, tag);
+        tags.put(String.valueOf(next), String.valueOf(nextTag));
+        tags.put(String.valueOf(old), String.valueOf(oldTag));
+        String named = tags.get(its);
+        return named == null
+                ? Set.of()
+                : servers.stream()
+                        .filter(other -> !other.equals(its))
+                        .map(other -> ReferenceStream.name(named, other))
+                        .collect(Collectors.toSet());
+    }
+
+    boolean isChanging() {
+        return next != null || old != null;
+    }
+}

@@ -1,0 +1,178 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.reference;
+
+import java.sql.SQLException;
+import java.util.List;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * Changes the home of reference tables.
+ *
+ * <p>The streams of the new home are made while the old one takes writes. The pause is: close the old home, wait until all servers have
+ * everything, skip in the new streams what all servers have, change the catalog, open the new home. The catalog says how far this is,
+ * so each step can be repeated: the same command goes on.
+ */
+final class HomeMove {
+
+    private final ReferenceSession session;
+
+    HomeMove(ReferenceSession session) {
+        this.session = session;
+    }
+
+    void run(String to) throws SQLException {
+        Home home = session.home();
+        session.server(to);
+        if (home.next() != null && !home.next().equals(to)) {
+            if (!to.equals(home.server())) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "the home is being changed to %s".formatted(home.next()),
+                        "shardflake reference move --to %s finishes that, --to %s cancels it"
+                                .formatted(home.next(), home.server()),
+                        null);
+            }
+            cancel(home);
+            return;
+        }
+        if (home.old() != null) {
+            finish(home);
+            home = session.home();
+        }
+        if (home.server().equals(to)) {
+            return;
+        }
+        requireWhole(home);
+        if (home.next() == null) {
+            refuseUnfinishedDeletes();
+            session.catalog().beginMove(home, to);
+            home = session.home();
+        }
+        prepare(home);
+        switchHome(home);
+        finish(session.home());
+    }
+
+    private void refuseUnfinishedDeletes() throws SQLException {
+        List<String> deletes =
+                ReferenceCatalog.unfinishedDeletes(session.catalog().connection());
+        if (!deletes.isEmpty()) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "the deletion of %s was interrupted".formatted(deletes.get(0)),
+                    "shardflake reference delete %s finishes it".formatted(deletes.get(0)),
+                    null);
+        }
+    }
+
+    /** Repair needs a home that is not being changed. */
+    private void requireWhole(Home home) throws SQLException {
+        for (ReferenceStream stream : session.streams(home.server(), home.tag())) {
+            if (!stream.isWhole()) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "%s does not follow the home: %s"
+                                .formatted(
+                                        stream.copy().name(),
+                                        stream.trouble().orElse("its stream was broken by a failover")),
+                        home.next() == null
+                                ? "shardflake reference repair brings it in order"
+                                : "shardflake reference move --to %s gives up the change; then shardflake reference repair brings it in order"
+                                        .formatted(home.server()),
+                        null);
+            }
+        }
+    }
+
+    /** Makes what can be made while the old home takes writes. */
+    private void prepare(Home home) throws SQLException {
+        ReferenceServer next = session.server(String.valueOf(home.next()));
+        String tag = String.valueOf(home.nextTag());
+        ReferenceStream.publish(next.control(), tag, next.tables());
+        for (ReferenceStream stream : session.streams(next.name(), tag)) {
+            stream.createSlot();
+            stream.createSubscription();
+        }
+    }
+
+    private void switchHome(Home home) throws SQLException {
+        ReferenceServer old = session.server(home.server());
+        ReferenceServer next = session.server(String.valueOf(home.next()));
+        List<String> tables = old.tables();
+        try {
+            long version = ReferenceSession.hold(old, tables);
+            old.guard(tables, "closed", home.server());
+            old.record("closed", home.server());
+            old.commit();
+            for (ReferenceStream stream : session.streams(home.server(), home.tag())) {
+                ReferenceSession.awaitVersion(stream, version);
+                // What is applied is not on the disk yet, and the new stream will not bring it again after a crash.
+                Sql.awaitDisk(stream.copy().control());
+            }
+            for (ReferenceStream stream : session.streams(next.name(), String.valueOf(home.nextTag()))) {
+                stream.skipToNow();
+            }
+        } catch (SQLException | RuntimeException e) {
+            session.rollback();
+            ReferenceSession.guard(old, "home", home.server());
+            throw e;
+        } finally {
+            session.rollback();
+        }
+        session.catalog().switchHome(home);
+    }
+
+    /** Gives up a change that has not happened. */
+    private void cancel(Home home) throws SQLException {
+        ReferenceSession.guard(session.server(home.server()), "home", home.server());
+        dropStreams(String.valueOf(home.next()), String.valueOf(home.nextTag()));
+        session.catalog().endMove();
+    }
+
+    /** Opens the new home, and removes what is left of the old one's streams. */
+    private void finish(Home home) throws SQLException {
+        ReferenceServer old = session.server(String.valueOf(home.old()));
+        ReferenceServer now = session.server(home.server());
+        carrySequences(old, now);
+        ReferenceSession.guard(now, "home", home.server());
+        // First: what the old home gets from the new one must not go to the others a second time.
+        dropStreams(old.name(), String.valueOf(home.oldTag()));
+        for (ReferenceStream stream : session.streams(home.server(), home.tag())) {
+            ReferenceSession.guard(stream.copy(), "copy", home.server());
+            stream.enable();
+        }
+        session.catalog().endMove();
+    }
+
+    /** Sequences are not replicated. They only go forward, since this may be repeated when the new home has drawn from them. */
+    private static void carrySequences(ReferenceServer old, ReferenceServer now) throws SQLException {
+        record Position(String sequence, long value) {}
+        List<Position> positions = Sql.list(
+                old.control(),
+                "SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences WHERE schemaname = 'reference' AND last_value IS NOT NULL",
+                row -> new Position(row.getString(1), row.getLong(2)));
+        for (Position position : positions) {
+            Sql.call(
+                    now.control(),
+                    "SELECT setval(s::regclass, v) FROM (VALUES (?, ?::bigint)) p (s, v), pg_sequence q WHERE q.seqrelid = s::regclass AND CASE WHEN q.seqincrement > 0 THEN v > COALESCE(pg_sequence_last_value(s::regclass), q.seqmin - 1) ELSE v < COALESCE(pg_sequence_last_value(s::regclass), q.seqmax + 1) END",
+                    position.sequence(),
+                    position.value());
+        }
+    }
+
+    private void dropStreams(String home, String tag) throws SQLException {
+        List<ReferenceStream> streams = session.streams(home, tag);
+        for (ReferenceStream stream : streams) {
+            stream.dropSlot();
+        }
+        ReferenceStream.unpublish(session.server(home).control(), tag);
+        for (ReferenceStream stream : streams) {
+            stream.dropSubscription();
+        }
+    }
+}

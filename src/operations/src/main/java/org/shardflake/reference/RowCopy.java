@@ -1,0 +1,167 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.reference;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.postgresql.PGConnection;
+import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Sql;
+
+/** Compares reference tables of two servers, and makes those of one like those of the other by changing only rows that differ. */
+final class RowCopy {
+
+    private static final String COLUMNS = """
+            SELECT quote_ident(a.attname), a.attnum = ANY (i.indkey), a.attidentity = 'a'
+              FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
+             WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum
+            """;
+
+    private static final String REFERS = """
+            SELECT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conrelid = ?::regclass AND confrelid = ?::regclass)
+            """;
+
+    private final Connection from;
+    private final Connection to;
+
+    /** Both connections are in a transaction, which the caller ends. */
+    RowCopy(Connection from, Connection to) {
+        this.from = from;
+        this.to = to;
+    }
+
+    /** A table whose rows differ, if any. */
+    Optional<String> difference(List<String> tables) throws SQLException {
+        for (String table : tables) {
+            Rows rows = Rows.of(from, to, table);
+            if (!rows.digest(from).equals(rows.digest(to))) {
+                return Optional.of(table);
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** Makes the rows equal, and returns how many rows were changed. */
+    long copy(List<String> tables) throws SQLException {
+        List<String> parentsFirst = parentsFirst(tables);
+        List<Table> read = new ArrayList<>();
+        for (String table : parentsFirst) {
+            read.add(read(table, read.size()));
+        }
+        long changed = 0;
+        for (int i = read.size() - 1; i >= 0; i--) {
+            changed += Sql.update(to, read.get(i).deleteSql());
+        }
+        for (Table table : read) {
+            for (String sql : table.writeSql()) {
+                changed += Sql.update(to, sql);
+            }
+        }
+        return changed;
+    }
+
+    private List<String> parentsFirst(List<String> tables) throws SQLException {
+        List<String> left = new ArrayList<>(tables);
+        List<String> ordered = new ArrayList<>();
+        while (!left.isEmpty()) {
+            String next = left.get(0); // if they refer to each other in a circle
+            for (String table : left) {
+                if (refersToNone(table, left)) {
+                    next = table;
+                    break;
+                }
+            }
+            ordered.add(next);
+            left.remove(next);
+        }
+        return ordered;
+    }
+
+    private boolean refersToNone(String table, List<String> others) throws SQLException {
+        for (String other : others) {
+            if (!other.equals(table) && Sql.isTrue(to, REFERS, table, other)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private record Column(String name, boolean isKey, boolean isGenerated) {}
+
+    /** A table whose rows on the other server are in a temporary one here. */
+    private record Table(String name, String rows, List<Column> columns) {
+
+        private String same() {
+            return columns.stream()
+                    .filter(Column::isKey)
+                    .map(column -> "t.%1$s = x.%1$s".formatted(column.name()))
+                    .collect(Collectors.joining(" AND "));
+        }
+
+        private String list(String prefix, boolean all) {
+            return columns.stream()
+                    .filter(column -> all || (!column.isKey() && !column.isGenerated()))
+                    .map(column -> prefix + column.name())
+                    .collect(Collectors.joining(", "));
+        }
+
+        String deleteSql() {
+            return "DELETE FROM %s t WHERE NOT EXISTS (SELECT FROM %s x WHERE %s)".formatted(name, rows, same());
+        }
+
+        List<String> writeSql() {
+            String insert =
+                    "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE SELECT %s FROM %s x WHERE NOT EXISTS (SELECT FROM %s t WHERE %s)"
+                            .formatted(name, list("", true), list("x.", true), rows, name, same());
+            if (list("", false).isEmpty()) {
+                return List.of(insert);
+            }
+            return List.of(
+                    "UPDATE %s t SET (%s) = ROW(%s) FROM %s x WHERE %s AND ROW(%s)::text IS DISTINCT FROM ROW(%s)::text"
+                            .formatted(
+                                    name,
+                                    list("", false),
+                                    list("x.", false),
+                                    rows,
+                                    same(),
+                                    list("t.", false),
+                                    list("x.", false)),
+                    insert);
+        }
+    }
+
+    private Table read(String name, int number) throws SQLException {
+        List<Column> columns =
+                Sql.list(to, COLUMNS, row -> new Column(row.getString(1), row.getBoolean(2), row.getBoolean(3)), name);
+        Table table = new Table(name, "pg_temp.shardflake_rows_" + number, columns);
+        String all = table.list("", true);
+        Sql.execute(
+                to,
+                "CREATE TEMPORARY TABLE shardflake_rows_%d ON COMMIT DROP AS SELECT %s FROM %s WITH NO DATA"
+                        .formatted(number, all, name));
+        transfer(from, "SELECT %s FROM %s".formatted(all, name), to, "%s (%s)".formatted(table.rows(), all));
+        return table;
+    }
+
+    /** Adds what a query gives on one server to a table, with its columns, of another. */
+    static void transfer(Connection from, String query, Connection to, String table) throws SQLException {
+        ByteArrayOutputStream rows = new ByteArrayOutputStream();
+        try {
+            from.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query), rows);
+            to.unwrap(PGConnection.class)
+                    .getCopyAPI()
+                    .copyIn("COPY %s FROM STDIN".formatted(table), new ByteArrayInputStream(rows.toByteArray()));
+        } catch (IOException e) {
+            throw new IllegalStateException("memory cannot be read", e);
+        }
+    }
+}

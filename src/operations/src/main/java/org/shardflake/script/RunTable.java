@@ -1,0 +1,68 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.script;
+
+import java.nio.file.Path;
+import java.util.List;
+import org.shardflake.IdLayout;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.deploy.DeployReport;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.OwnTables;
+import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.install.Installation;
+
+/**
+ * The table in each shard that says which statements have been run there. Being a table of the shard, it is written in the transaction of the
+ * statements, and moves with the rows that they changed.
+ */
+final class RunTable {
+
+    static final String NAME = "shardflake_run";
+
+    private RunTable() {}
+
+    /** Whether any shard lacks it. */
+    static boolean isLacking(List<DeployTarget> targets, IdLayout layout) throws InterruptedException {
+        try (SchemaDeployer deployer = prepare(targets, layout)) {
+            return deployer.pendingShards() > 0;
+        }
+    }
+
+    /**
+     * Makes it in all shards that lack it, so that the schema of all shards stays the same.
+     *
+     * @throws ShardflakeException if a shard is being moved, whose schema has to stay as it is
+     */
+    static void create(Installation installation, List<DeployTarget> targets, IdLayout layout)
+            throws InterruptedException {
+        try (SchemaDeployer deployer = prepare(targets, layout)) {
+            if (deployer.pendingShards() == 0) {
+                return;
+            }
+            installation.requireUnmoved(targets);
+            DeployReport report = deployer.deploy(done -> {});
+            if (!report.failures().isEmpty()) {
+                throw new ShardflakeException(
+                        Kind.PARTLY_DONE,
+                        "%,d shards did not get table %s, and no statement was run: shard %d on %s: %s"
+                                .formatted(
+                                        report.failures().size(),
+                                        NAME,
+                                        report.failures().get(0).shard(),
+                                        report.failures().get(0).server(),
+                                        report.failures().get(0).error()),
+                        "run the same command again",
+                        null);
+            }
+        }
+    }
+
+    private static SchemaDeployer prepare(List<DeployTarget> targets, IdLayout layout) throws InterruptedException {
+        return SchemaDeployer.prepare(OwnTables.RUNS, targets, layout, DeploySettings.defaults(Path.of("")));
+    }
+}

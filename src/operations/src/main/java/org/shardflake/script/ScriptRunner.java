@@ -1,0 +1,296 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.script;
+
+import java.io.Serial;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.IntConsumer;
+import org.shardflake.ShardKey;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.router.CommitOutcomeUnknownException;
+import org.shardflake.router.ShardQuery;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
+
+/**
+ * Runs statements in many shards, in each in a transaction that also notes that it was done there. So a run that was interrupted is gone on with
+ * by the same call, and nothing is run twice, whatever was killed and wherever shards have moved. Not thread-safe.
+ */
+public final class ScriptRunner {
+
+    /** Each asks the shard whether the try before was committed. */
+    private static final int MAX_TRIES = 5;
+
+    private static final long BEFORE = -1;
+
+    private final Installation installation;
+    private final ShardRouter router;
+    private final ShardScript script;
+    private final ScriptSettings settings;
+    private final String run;
+
+    /** @param router a router of the installation; the caller closes it */
+    public ScriptRunner(Installation installation, ShardRouter router, ShardScript script, ScriptSettings settings) {
+        this.installation = installation;
+        this.router = router;
+        this.script = script;
+        this.settings = settings;
+        this.run = settings.run().isEmpty() ? script.digest() : settings.run();
+    }
+
+    /** The run's name. */
+    public String run() {
+        return run;
+    }
+
+    /**
+     * Those of the shards in which the statements have not been run. Changes nothing.
+     *
+     * @throws ShardflakeException if other statements have been run under this name
+     */
+    public ShardSet left(ShardSet shards) throws InterruptedException {
+        List<DeployTarget> targets = installation.targets(router.map());
+        return RunTable.isLacking(targets, router.map().layout()) ? shards : notNoted(shards);
+    }
+
+    private ShardSet notNoted(ShardSet shards) {
+        ShardQuery<String> done = ShardQuery.of(
+                        "SELECT digest FROM ${shard.schema}." + RunTable.NAME + " WHERE run = ?",
+                        row -> row.getString(1))
+                .bind(run)
+                .over(shards);
+        Map<Integer, String> digests = new HashMap<>();
+        router.forEachRow(done, (digest, shard) -> digests.put(shard, digest));
+        digests.forEach(this::requireSame);
+        return ShardSet.of(
+                shards.stream().filter(shard -> !digests.containsKey(shard)).toArray());
+    }
+
+    private void requireSame(int shard, String digest) {
+        if (!digest.equals(script.digest())) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "run %s was done in shard %d with other statements".formatted(run, shard),
+                    "give these another name with --run",
+                    null);
+        }
+    }
+
+    /**
+     * Runs the statements in one shard and rolls them back; returns how many rows they would change.
+     *
+     * @throws ShardflakeException if they fail
+     */
+    public long rehearse(int shard) {
+        try {
+            return router.<Long, Exception>write(ShardKey.shard(shard), tx -> {
+                throw new RolledBackException(execute(tx));
+            });
+        } catch (RolledBackException e) {
+            return e.rows;
+        } catch (Exception e) {
+            throw new ShardflakeException("the statements fail in shard %d: %s".formatted(shard, message(e)), e);
+        }
+    }
+
+    private static final class RolledBackException extends RuntimeException {
+
+        @Serial
+        private static final long serialVersionUID = 1L;
+
+        private final long rows;
+
+        RolledBackException(long rows) {
+            this.rows = rows;
+        }
+    }
+
+    /**
+     * Runs the statements in those of the shards in which they have not been run.
+     *
+     * @param done receives how many shards have just been done
+     * @throws ShardflakeException if a shard is being moved and the table that notes what was done has yet to be made
+     */
+    public ScriptReport run(ShardSet shards, IntConsumer done) throws InterruptedException {
+        RunTable.create(
+                installation, installation.targets(router.map()), router.map().layout());
+        ShardSet left = notNoted(shards);
+        Execution execution = new Execution(left, done);
+        execution.run();
+        return execution.report(
+                shards.stream().filter(shard -> !left.contains(shard)).boxed().toList());
+    }
+
+    /** One pass over shards, with some workers. */
+    private final class Execution {
+
+        private final Queue<Integer> waiting;
+        private final IntConsumer listener;
+        private final Set<Integer> done = new ConcurrentSkipListSet<>();
+        /** By another command, meanwhile. */
+        private final Set<Integer> doneBefore = new ConcurrentSkipListSet<>();
+
+        private final LongAdder rows = new LongAdder();
+        private final Queue<ScriptReport.Failure> failures = new ConcurrentLinkedQueue<>();
+        private final AtomicBoolean stopped = new AtomicBoolean();
+
+        Execution(ShardSet shards, IntConsumer listener) {
+            this.waiting = new ConcurrentLinkedQueue<>(inTurn(shards));
+            this.listener = listener;
+        }
+
+        /** The shards of the servers in turn, so that all servers have work. */
+        private List<Integer> inTurn(ShardSet shards) {
+            ShardMap map = router.map();
+            Map<String, Integer> counts = new HashMap<>();
+            Map<Integer, Integer> places = new HashMap<>();
+            shards.stream()
+                    .forEach(shard ->
+                            places.put(shard, counts.merge(map.server(shard).name(), 1, Integer::sum)));
+            return places.entrySet().stream()
+                    .sorted(Map.Entry.<Integer, Integer>comparingByValue().thenComparing(Map.Entry.comparingByKey()))
+                    .map(Map.Entry::getKey)
+                    .toList();
+        }
+
+        void run() throws InterruptedException {
+            List<Thread> workers = new ArrayList<>();
+            for (int i = 0; i < settings.parallelism(); i++) {
+                Thread worker = new Thread(this::work, "shardflake-run-" + i);
+                worker.setDaemon(true);
+                worker.start();
+                workers.add(worker);
+            }
+            try {
+                for (Thread worker : workers) {
+                    worker.join();
+                }
+            } finally {
+                stopped.set(true);
+            }
+        }
+
+        private void work() {
+            Integer shard = stopped.get() ? null : waiting.poll();
+            while (shard != null) {
+                try {
+                    long changed = runOnce(shard);
+                    if (changed == BEFORE) {
+                        doneBefore.add(shard);
+                    } else {
+                        done.add(shard);
+                        rows.add(changed);
+                    }
+                    listener.accept(1);
+                } catch (Throwable e) { // Also OutOfMemoryError: this shard has failed.
+                    failures.add(new ScriptReport.Failure(
+                            shard, router.map().server(shard).name(), message(e)));
+                    stopped.compareAndSet(false, !settings.keepsGoing());
+                }
+                if (!stopped.get() && !settings.pause().isZero()) {
+                    sleep();
+                }
+                shard = stopped.get() ? null : waiting.poll();
+            }
+        }
+
+        private void sleep() {
+            try {
+                Thread.sleep(settings.pause().toMillis());
+            } catch (InterruptedException e) {
+                stopped.set(true);
+            }
+        }
+
+        /** How many rows they changed, or {@link #BEFORE} if they were run before. */
+        private long runOnce(int shard) throws Exception {
+            boolean mayBeOurs = false;
+            for (int tried = 1; ; tried++) {
+                boolean isOurs = mayBeOurs;
+                try {
+                    return router.<Long, Exception>write(ShardKey.shard(shard), tx -> runOnce(tx, isOurs));
+                } catch (CommitOutcomeUnknownException e) {
+                    if (tried == MAX_TRIES) {
+                        throw e;
+                    }
+                    mayBeOurs = true;
+                }
+            }
+        }
+
+        private long runOnce(ShardTransaction tx, boolean mayBeOurs) throws SQLException {
+            String table = tx.schema() + "." + RunTable.NAME;
+            Connection connection = tx.connection();
+            int noted = Sql.update(
+                    connection,
+                    "INSERT INTO " + table + " (run, digest) VALUES (?, ?) ON CONFLICT (run) DO NOTHING",
+                    run,
+                    script.digest());
+            if (noted == 0) {
+                requireSame(tx.shard(), Sql.text(connection, "SELECT digest FROM " + table + " WHERE run = ?", run));
+                return mayBeOurs ? Sql.number(connection, "SELECT rows FROM " + table + " WHERE run = ?", run) : BEFORE;
+            }
+            long changed = execute(tx);
+            Sql.update(
+                    connection,
+                    "UPDATE " + table + " SET rows = ?, done_at = clock_timestamp() WHERE run = ?",
+                    changed,
+                    run);
+            return changed;
+        }
+
+        ScriptReport report(List<Integer> before) {
+            doneBefore.addAll(before);
+            return new ScriptReport(
+                    run,
+                    ShardSet.of(done),
+                    ShardSet.of(doneBefore),
+                    rows.sum(),
+                    failures.stream()
+                            .sorted(Comparator.comparingInt(ScriptReport.Failure::shard))
+                            .toList(),
+                    ShardSet.of(waiting));
+        }
+    }
+
+    private long execute(ShardTransaction tx) throws SQLException {
+        Sql.call(
+                tx.connection(),
+                "SELECT set_config('search_path', concat_ws(', ', ?, nullif(current_setting('search_path'), '')), true)",
+                tx.schema());
+        long changed = 0;
+        try (Statement statement = tx.connection().createStatement()) {
+            statement.setEscapeProcessing(false);
+            for (String sql : script.statements()) {
+                boolean isRows = statement.execute(tx.sql(sql));
+                changed += isRows ? 0 : Math.max(0, statement.getLargeUpdateCount());
+            }
+        }
+        return changed;
+    }
+
+    private static String message(Throwable e) {
+        return e instanceof SQLException sql ? Sql.message(sql) : String.valueOf(e.getMessage());
+    }
+}

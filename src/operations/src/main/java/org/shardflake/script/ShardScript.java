@@ -1,0 +1,144 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.script;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.sql.SQLException;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.core.NativeQuery;
+import org.postgresql.core.Parser;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+
+/**
+ * SQL statements for a shard, whose tables are without a schema or have <code>${shard.schema}</code>. Immutable.
+ *
+ * @param statements one or more
+ */
+public record ShardScript(List<String> statements) {
+
+    private static final Pattern FIRST_WORD =
+            Pattern.compile("(?s)(?:\\s|--[^\n]*(?:\n|$)|/\\*.*?\\*/|\\()*(?<word>\\w*).*");
+    private static final Set<String> READS = Set.of("SELECT", "WITH", "TABLE", "VALUES");
+    private static final Set<String> WRITES = Set.of(
+            "INSERT",
+            "UPDATE",
+            "DELETE",
+            "MERGE",
+            "TRUNCATE",
+            "WITH",
+            "SELECT",
+            "SET",
+            "LOCK",
+            "DO",
+            "VALUES",
+            "TABLE");
+    private static final Set<String> OF_SCHEMA =
+            Set.of("CREATE", "ALTER", "DROP", "GRANT", "REVOKE", "COMMENT", "REINDEX", "CLUSTER");
+
+    public ShardScript {
+        statements = List.copyOf(statements);
+    }
+
+    /**
+     * One query.
+     *
+     * @throws ShardflakeException if it is none, or more than one
+     */
+    public static ShardScript query(String text) {
+        ShardScript script = parse(text);
+        if (script.statements.size() > 1) {
+            throw usage(
+                    "there are %d statements, and a query is one".formatted(script.statements.size()),
+                    "run them one by one");
+        }
+        script.require(READS, "is no query: it begins with %s", "--write runs statements that write");
+        return script;
+    }
+
+    /**
+     * Statements that write.
+     *
+     * @throws ShardflakeException if there are none, or one of them cannot be part of a transaction on a shard
+     */
+    public static ShardScript writes(String text) {
+        ShardScript script = parse(text);
+        script.refuse(
+                OF_SCHEMA,
+                "changes the schema: it begins with %s",
+                "shardflake schema deploy changes the schema of all shards alike");
+        script.require(
+                WRITES,
+                "cannot be run in the transaction of a shard: it begins with %s",
+                "each shard has a transaction of its own, which begins and ends around all statements");
+        return script;
+    }
+
+    private static ShardScript parse(String text) {
+        try {
+            List<String> statements = Parser.parseJdbcSql(text, true, false, true, false, false).stream()
+                    .map(NativeQuery.class::cast)
+                    .map(statement -> statement.nativeSql)
+                    .filter(statement -> !firstWord(statement).isEmpty())
+                    .toList();
+            if (statements.isEmpty()) {
+                throw usage("there is no statement", "give one, such as 'SELECT count(*) FROM photo'");
+            }
+            return new ShardScript(statements);
+        } catch (SQLException e) {
+            throw usage("the SQL is not understood: " + e.getMessage(), null);
+        }
+    }
+
+    private static String firstWord(String statement) {
+        Matcher word = FIRST_WORD.matcher(statement);
+        return word.matches() ? word.group("word").toUpperCase(Locale.ROOT) : "";
+    }
+
+    private void require(Set<String> words, String problem, String hint) {
+        check(words, true, problem, hint);
+    }
+
+    private void refuse(Set<String> words, String problem, String hint) {
+        check(words, false, problem, hint);
+    }
+
+    private void check(Set<String> words, boolean isAllowed, String problem, String hint) {
+        for (int i = 0; i < statements.size(); i++) {
+            String word = firstWord(statements.get(i));
+            if (words.contains(word) != isAllowed) {
+                String which = statements.size() == 1 ? "the statement " : "statement %d ".formatted(i + 1);
+                throw usage(which + problem.formatted(word), hint);
+            }
+        }
+    }
+
+    private static ShardflakeException usage(String message, @Nullable String hint) {
+        return new ShardflakeException(Kind.USAGE, message, hint, null);
+    }
+
+    String text() {
+        return String.join(";\n", statements);
+    }
+
+    /** A digest of the statements, the same as long as nothing but blanks around them changes. */
+    String digest() {
+        try {
+            byte[] digest = MessageDigest.getInstance("SHA-256").digest(text().getBytes(UTF_8));
+            return HexFormat.of().formatHex(digest, 0, 8);
+        } catch (NoSuchAlgorithmException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+}

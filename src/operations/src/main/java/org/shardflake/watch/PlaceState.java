@@ -1,0 +1,28 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.watch;
+
+import java.util.Locale;
+
+/** How a shard is on a server. */
+public enum PlaceState {
+    /** The map gives it to the server, which takes writes to it. */
+    OPEN,
+    /** The map gives it to the server, which refuses writes to it. */
+    CLOSED,
+    /** A move has it, or it has just changed its server. */
+    MOVING,
+    /** The map gives it to the server, which does not have it. */
+    MISSING,
+    /** The map gives it to another server, and this one takes writes to it. */
+    MISPLACED,
+    /** The map gives it to the server, which does not answer. */
+    UNKNOWN;
+
+    @Override
+    public String toString() {
+        return name().toLowerCase(Locale.ROOT);
+    }
+}

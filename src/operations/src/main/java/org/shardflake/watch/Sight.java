@@ -1,0 +1,145 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.watch;
+
+import java.time.Instant;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.move.Move;
+import org.shardflake.move.MovePhase;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.StreamStatus;
+
+/**
+ * What the catalog and the servers reported at one look.
+ *
+ * @param catalogAnswers whether the catalog did; if not, map, moves and restore point are what it reported last
+ * @param catalogIsStandby whether only a standby of the catalog did, which may be behind
+ * @param moves under way
+ * @param moving shards that are in a move, were so at the look before, or have changed their server since
+ * @param restorePoint when the newest complete restore point was begun
+ * @param servers those that answered, by name
+ */
+public record Sight(
+        Instant at,
+        boolean catalogAnswers,
+        boolean catalogIsStandby,
+        ShardMap map,
+        List<Move> moves,
+        ShardSet moving,
+        Optional<Instant> restorePoint,
+        Map<String, ServerSight> servers) {
+
+    /** How many shards of a server are in each state; a shard that is misplaced is counted where it takes writes. */
+    public Map<PlaceState, Integer> shards(Server server) {
+        Map<PlaceState, Integer> counts = new EnumMap<>(PlaceState.class);
+        for (PlaceState state : PlaceState.values()) {
+            counts.put(state, 0);
+        }
+        map.shards(server).stream().forEach(shard -> counts.merge(state(shard), 1, Integer::sum));
+        counts.put(PlaceState.MISPLACED, misplaced(server).size());
+        return counts;
+    }
+
+    /** Shards that take writes on a server although the map gives them to others. */
+    public ShardSet misplaced(Server server) {
+        ServerSight seen = servers.get(server.name());
+        if (seen == null) {
+            return ShardSet.of();
+        }
+        return ShardSet.of(seen.shards().keySet().stream()
+                .filter(shard -> isMisplaced(seen, shard, server))
+                .toList());
+    }
+
+    private boolean isMisplaced(ServerSight seen, int shard, Server server) {
+        ServerSight.Shard found = seen.shards().get(shard);
+        return found != null
+                && found.state().takesWrites()
+                && shard < map.sharding().shardCount()
+                && !map.server(shard).equals(server)
+                && !moving.contains(shard);
+    }
+
+    /** The state of a shard on the server that the map gives it. */
+    public PlaceState state(int shard) {
+        ServerSight seen = servers.get(map.server(shard).name());
+        if (seen == null) {
+            return PlaceState.UNKNOWN;
+        }
+        if (moving.contains(shard)) {
+            return PlaceState.MOVING;
+        }
+        ServerSight.Shard found = seen.shards().get(shard);
+        if (found == null) {
+            return PlaceState.MISSING;
+        }
+        return found.state().refusesWrites() ? PlaceState.CLOSED : PlaceState.OPEN;
+    }
+
+    /**
+     * Whether the copies of a move are being compared for the last time. They do not follow meanwhile, and the move says so as its
+     * problem, for whoever finds it if that is interrupted.
+     */
+    public boolean isComparing(Move move) {
+        ServerSight source = servers.get(move.source());
+        return move.phase() == MovePhase.FOLLOWING
+                && source != null
+                && move.shardSet().stream().anyMatch(source.sealed()::contains);
+    }
+
+    /** How long a subscriber of a move took for the last change it confirmed; empty if that is not known. */
+    public OptionalLong lagMillis(Move move, String direction) {
+        ServerSight publisher = servers.get(direction.equals("forward") ? move.source() : move.target());
+        String slot = "shardflake_%s_%s".formatted(move.tag(), direction);
+        return publisher == null
+                ? OptionalLong.empty()
+                : publisher.slots().stream()
+                        .filter(each -> each.name().equals(slot))
+                        .findFirst()
+                        .map(ServerSight.Slot::lagMillis)
+                        .orElse(OptionalLong.empty());
+    }
+
+    /** Where a move stands; empty unless both of its servers answered. */
+    public Optional<MoveStatus> status(Move move) {
+        ServerSight source = servers.get(move.source());
+        ServerSight target = servers.get(move.target());
+        if (source == null || target == null) {
+            return Optional.empty();
+        }
+        Map<Integer, Long> bytes = new HashMap<>();
+        move.shardSet().stream().forEach(shard -> {
+            ServerSight.Shard found = source.shards().get(shard);
+            if (found != null) {
+                found.load().tableBytes().ifPresent(size -> bytes.put(shard, size));
+            }
+        });
+        String stream = "shardflake_" + move.tag();
+        return Optional.of(new MoveStatus(
+                move, bytes, status(stream + "_forward", source, target), status(stream + "_reverse", target, source)));
+    }
+
+    private static StreamStatus status(String stream, ServerSight publisher, ServerSight subscriber) {
+        long errors = subscriber.applyErrors().getOrDefault(stream, 0L);
+        return publisher.slots().stream()
+                .filter(slot -> slot.name().equals(stream))
+                .findFirst()
+                .map(slot -> new StreamStatus(
+                        slot.isActive(),
+                        slot.lagBytes(),
+                        slot.lagMillis().orElse(0),
+                        errors,
+                        slot.isLost() ? "slot %s is lost".formatted(stream) : ""))
+                .orElse(new StreamStatus(false, 0, 0, errors, ""));
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+
+/**
+ * What servers and moves are doing, looked at again and again while they are in use.
+ *
+ * <p>Begin with {@link org.shardflake.watch.Watch}.
+ *
+ * <pre>{@code
+ * try (Watch watch = new Watch(catalog, server -> ServerUrl.parse(server.url()), System.err::println)) {
+ *     Sight sight = watch.look();
+ * }
+ * }</pre>
+ */
+@NullMarked
+package org.shardflake.watch;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,121 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.lookup;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardRouterBuilder;
+import org.shardflake.server.ServerUrl;
+
+/** An installation of 6 shards on servers db1 and db2, with accounts that have an e-mail address and tags. */
+final class LookupFixture {
+
+    static final int SHARDS = 6;
+
+    static final String ACCOUNT = """
+            --liquibase formatted sql
+            --changeset ann:account
+            CREATE TABLE account (id bigint PRIMARY KEY, uid bigint, email text, tag text);
+            """;
+
+    private final PostgresExtension postgres;
+    private final Path directory;
+
+    LookupFixture(PostgresExtension postgres, Path directory) {
+        this.postgres = postgres;
+        this.directory = directory;
+    }
+
+    void create() throws Exception {
+        List<Server> servers = IntStream.range(0, 2)
+                .mapToObj(i -> new Server("db" + (i + 1), postgres.database(i).uri()))
+                .toList();
+        installation()
+                .create(ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.CONTIGUOUS), "a test");
+        deploy(ACCOUNT);
+    }
+
+    void deploy(String changelog) throws Exception {
+        Path file = Files.writeString(directory.resolve("app.sql"), changelog);
+        installation().deploy(file, DeploySettings.defaults(directory), done -> {});
+    }
+
+    ServerUrl catalog() {
+        return ServerUrl.parse(postgres.database(0).uri());
+    }
+
+    Installation installation() {
+        return Installation.at(catalog());
+    }
+
+    LookupTables lookups() {
+        return new LookupTables(catalog(), server -> ServerUrl.parse(server.url()));
+    }
+
+    /** Of a column of table account. */
+    static LookupPlan plan(String column, boolean unique) {
+        return new LookupPlan(
+                "account." + column,
+                unique,
+                false,
+                false,
+                Optional.of(new LookupDefinition.Source("account", column, "uid", "id")));
+    }
+
+    static LookupPlan free(String name) {
+        return new LookupPlan(name, true, false, false, Optional.empty());
+    }
+
+    ShardRouterBuilder router() {
+        return ShardRouter.builder().catalog(catalog());
+    }
+
+    static long insert(ShardRouter router, long uid, @Nullable String email) throws SQLException {
+        return router.<Long, SQLException>write(uid, tx -> insert(tx.connection(), tx.schema(), uid, email));
+    }
+
+    static long insert(Connection connection, String schema, long uid, @Nullable String email) throws SQLException {
+        return Sql.list(
+                        connection,
+                        "INSERT INTO %s.account (uid, email) VALUES (?, ?::text) RETURNING id".formatted(schema),
+                        row -> row.getLong(1),
+                        uid,
+                        email)
+                .get(0);
+    }
+
+    /** What a query gives in all shards, on the server that has each. */
+    List<String> all(String sql) throws SQLException {
+        ShardMap map = ShardCatalog.at(catalog()).load();
+        List<String> rows = new ArrayList<>();
+        for (int shard = 0; shard < SHARDS; shard++) {
+            String text = sql.replace("${shard.schema}", Sharding.schema(shard));
+            try (Connection connection =
+                    ServerUrl.parse(map.server(shard).url()).connect("a test")) {
+                rows.addAll(Sql.list(connection, text, row -> row.getString(1)));
+            }
+        }
+        return rows;
+    }
+}

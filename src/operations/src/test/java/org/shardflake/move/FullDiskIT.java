@@ -1,0 +1,212 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.cluster.TestDatabase;
+import org.shardflake.jdbc.Sql;
+
+/** Servers whose disk is full: file systems in memory, which only root may mount. */
+@Tag("full")
+@Timeout(300)
+class FullDiskIT {
+
+    private static final String DATABASE = "app";
+    private static final int SHARD = 1;
+
+    private static final MoveSettings SETTINGS = new MoveSettings(
+            2,
+            0,
+            0,
+            Duration.ofSeconds(10),
+            Duration.ofMillis(90),
+            Duration.ofMillis(30),
+            Duration.ofSeconds(20),
+            true);
+
+    @TempDir
+    Path directory;
+
+    @SuppressWarnings("NullAway.Init") // not if there is no root
+    private PostgresCluster cluster;
+
+    @SuppressWarnings("NullAway.Init") // likewise
+    private AccountShards shards;
+
+    @SuppressWarnings("NullAway.Init") // by shrinkDisk
+    private Path disk;
+
+    @BeforeEach
+    void start() throws Exception {
+        assumeTrue("root".equals(System.getProperty("user.name")), "only root may mount a small disk");
+        cluster = PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
+                .servers(3)
+                .setting("wal_retrieve_retry_interval", "200ms")
+                .setting("max_wal_size", "64MB")
+                .start();
+        for (PostgresServer server : cluster.servers()) {
+            try (Connection connection = server.connect()) {
+                Sql.execute(connection, "CREATE DATABASE " + DATABASE);
+            }
+        }
+        shards = AccountShards.of(
+                List.of(
+                        TestDatabase.existing(cluster.server(0), DATABASE),
+                        TestDatabase.existing(cluster.server(1), DATABASE)),
+                TestDatabase.existing(cluster.server(2), DATABASE));
+        shards.deploy(2, directory);
+    }
+
+    @AfterEach
+    void stop() throws Exception {
+        if (cluster != null) {
+            cluster.server(0).thaw();
+            cluster.server(1).thaw();
+            if (disk != null) {
+                cluster.servers().forEach(PostgresServer::crash);
+                run("umount", "--lazy", disk.toString());
+            }
+            cluster.close();
+        }
+    }
+
+    /** Puts a server's files on a disk of this size. */
+    private void shrinkDisk(PostgresServer server, String size) throws Exception {
+        Path data;
+        try (Connection connection = server.connect()) {
+            data = Path.of(Sql.text(connection, "SELECT current_setting('data_directory')"));
+        }
+        server.stop();
+        Path before = data.resolveSibling("before");
+        Files.move(data, before);
+        Files.createDirectory(data);
+        disk = data;
+        assumeTrue(
+                run("mount", "-t", "tmpfs", "-o", "mode=700,size=" + size, "small", data.toString()) == 0,
+                "no small disk can be mounted here");
+        assertThat(run("cp", "-a", before + "/.", data.toString())).isZero();
+        assertThat(run("rm", "-r", before.toString())).isZero();
+        server.start();
+    }
+
+    private void makeRoom(PostgresServer server) throws Exception {
+        assertThat(run("mount", "-o", "remount,size=1g", disk.toString())).isZero();
+        server.crash(); // whatever state it is in
+        server.start();
+    }
+
+    private int run(String... command) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command)
+                .redirectErrorStream(true)
+                .redirectOutput(directory.resolve("output").toFile())
+                .start();
+        assertThat(process.waitFor(1, TimeUnit.MINUTES))
+                .as(String.join(" ", command))
+                .isTrue();
+        return process.exitValue();
+    }
+
+    private static final String INSERT = "INSERT INTO shard_0001.account (uid, note) VALUES (1, ?) RETURNING id";
+
+    /** Adds the ids of what the source acknowledged, until it refuses or all rows are there. */
+    private void insert(int rows, int bytes, List<Long> acknowledged) throws SQLException {
+        byte[] note = new byte[bytes];
+        Random random = new Random(7);
+        try (Connection connection = shards.database("db1").connect();
+                PreparedStatement insert = connection.prepareStatement(INSERT)) {
+            for (int i = 0; i < rows; i++) {
+                random.nextBytes(note);
+                insert.setString(1, Base64.getEncoder().encodeToString(note)); // which does not compress much
+                try (ResultSet row = insert.executeQuery()) {
+                    row.next();
+                    acknowledged.add(row.getLong(1));
+                }
+            }
+        }
+    }
+
+    private List<Long> insertSome() throws SQLException {
+        List<Long> acknowledged = new ArrayList<>();
+        insert(10, 10, acknowledged);
+        return acknowledged;
+    }
+
+    @Test
+    void aTargetThatFillsFailsTheMoveAloneAndTheSameMoveGoesOnWhenThereIsRoom() throws Exception {
+        shards.execute(
+                "db1",
+                "INSERT INTO shard_0001.account (uid, note) SELECT 1, string_agg(md5(n::text || m), '') FROM generate_series(1, 20000) n, generate_series(1, 200) m GROUP BY n");
+        shrinkDisk(cluster.server(1), "140m");
+        Mover mover = shards.mover(SETTINGS, MoveListener.NONE);
+        Move move = mover.begin("db1", "db2", ShardSet.of(SHARD), "a test");
+
+        assertThatThrownBy(() -> mover.carryOut(move, false)).isInstanceOf(ShardflakeException.class);
+
+        List<Long> meanwhile = insertSome();
+        makeRoom(cluster.server(1));
+        mover.carryOut(move, false);
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.account"))
+                .isEqualTo(20_000 + meanwhile.size());
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    /** The slot of a move keeps the log, since its target is gone. */
+    @Test
+    void aSourceThatFillsLosesNothingAndCancellingTheMoveLetsGoOfTheLog() throws Exception {
+        shrinkDisk(cluster.server(0), "200m");
+        Mover mover = shards.mover(SETTINGS, MoveListener.NONE);
+        Move move = mover.begin("db1", "db2", ShardSet.of(SHARD), "a test");
+        mover.follow(move.id());
+        cluster.server(1).crash();
+
+        List<Long> acknowledged = new ArrayList<>();
+        assertThatThrownBy(() -> insert(20_000, 100_000, acknowledged))
+                .isInstanceOf(SQLException.class)
+                .hasMessageMatching("(?s).*(No space left|terminat|closed|I/O error).*");
+        makeRoom(cluster.server(0));
+        assertThat(shards.number("db1", "SELECT pg_current_wal_lsn() - restart_lsn FROM pg_replication_slots"))
+                .isGreaterThan(50_000_000);
+        mover.cancelWithoutTarget(move.id());
+
+        assertThat(shards.number("db1", "SELECT count(*) FROM pg_replication_slots"))
+                .isZero();
+
+        try (Connection db1 = shards.database("db1").connect()) {
+            assertThat(Sql.list(db1, "SELECT id FROM shard_0001.account", row -> row.getLong(1)))
+                    .containsAll(acknowledged);
+        }
+        assertThat(insertSome())
+                .doesNotContainAnyElementsOf(acknowledged)
+                .allMatch(id -> id > acknowledged.get(acknowledged.size() - 1));
+    }
+}

@@ -1,0 +1,469 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.shardflake.Server;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.cluster.PostgresStandby;
+import org.shardflake.cluster.TestDatabase;
+import org.shardflake.doctor.Doctor;
+import org.shardflake.doctor.Finding;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
+
+/** A server is split by its standby, under load, with deaths on the way. */
+class SplitterIT {
+
+    private static final int SHARDS = 8;
+    private static final ShardSet MOVING = ShardSet.parse("1,4-6");
+
+    /** The database of shards, not postgres: PostgreSQL's own is that of nobody. */
+    private static final String DATABASE = "accounts";
+
+    @TempDir
+    static Path directory;
+
+    @SuppressWarnings("NullAway.Init") // by start
+    private static PostgresCluster cluster;
+
+    @SuppressWarnings("NullAway.Init") // by start
+    private static AccountShards shards;
+
+    /** Ends a run as a kill does: nothing is tidied up, connections close. */
+    private static final class Killed extends Error {
+        private static final long serialVersionUID = 1L;
+    }
+
+    @BeforeAll
+    static void start() throws Exception {
+        cluster = PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
+                .servers(2)
+                .setting("wal_retrieve_retry_interval", "200ms")
+                .start();
+        for (PostgresServer server : cluster.servers()) {
+            execute(server, "postgres", "CREATE DATABASE " + DATABASE);
+        }
+        shards = AccountShards.of(
+                List.of(TestDatabase.existing(cluster.server(0), DATABASE)),
+                TestDatabase.existing(cluster.server(1), DATABASE));
+        shards.deploy(SHARDS, directory);
+    }
+
+    @AfterAll
+    static void stop() {
+        cluster.close();
+    }
+
+    private static void execute(PostgresServer server, String database, String sql) throws SQLException {
+        try (Connection connection = server.connect(database);
+                Statement statement = connection.createStatement()) {
+            statement.execute(sql);
+        }
+    }
+
+    /** A standby of db1, which a split calls db2. */
+    private static final class Half {
+        final PostgresStandby standby;
+        final AccountShards both;
+
+        Half() throws SQLException {
+            standby = cluster.standbyOf(cluster.server(0));
+            standby.awaitReplay();
+            both = AccountShards.of(
+                    List.of(
+                            TestDatabase.existing(cluster.server(0), DATABASE),
+                            TestDatabase.existing(standby, DATABASE)),
+                    TestDatabase.existing(cluster.server(1), DATABASE));
+        }
+
+        SplitRequest request() {
+            return request(standby.uri(DATABASE));
+        }
+
+        static SplitRequest request(String uri) {
+            return new SplitRequest("db1", new Server("db2", uri), ServerUrl.parse(uri), MOVING, "a test");
+        }
+
+        Splitter splitter(SplitListener listener) {
+            return new Splitter(
+                    both.catalogUrl(), name -> new MoveServer(name, both.url(name)), MoveSettings.DEFAULT, listener);
+        }
+
+        Mover mover() {
+            return both.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        }
+
+        /** What the command does. */
+        void split(SplitListener listener, boolean keep) {
+            long id = splitter(listener).promote(request());
+            if (mover().moves().stream().anyMatch(move -> move.id() == id)) {
+                mover().carryOut(mover().move(id), keep);
+            }
+            if (!keep) {
+                splitter(listener).finish(id);
+            }
+        }
+
+        void giveUp() {
+            Splitter splitter = splitter(SplitListener.NONE);
+            splitter.cancel(
+                    splitter.begun("db1", "db2").orElseThrow().move(), request().standby());
+        }
+
+        /** It was not promoted, or is of no use. */
+        void discard() throws SQLException {
+            standby.stop();
+            execute(
+                    cluster.server(0),
+                    DATABASE,
+                    "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_type = 'physical'");
+        }
+
+        /** All shards are on db1 again, and there is no db2. */
+        void undo() throws SQLException {
+            if (both.catalogNumber("SELECT count(*) FROM shardflake_catalog.server") > 1) {
+                if (mover().moves().isEmpty()) {
+                    Mover back = mover();
+                    // From the promoted standby, as from any server.
+                    back.carryOut(back.create("db2", "db1", MOVING, "back"), false);
+                }
+                shards.catalog().removeServer("db2", "a test");
+            }
+            discard();
+        }
+    }
+
+    private interface Work {
+        void happen(AccountLoad load) throws Exception;
+    }
+
+    private static void underLoad(boolean outages, Work work) throws Exception {
+        for (int shard = 0; shard < SHARDS; shard++) {
+            shards.execute(
+                    "db1", "TRUNCATE shard_%1$04d.account, shard_%1$04d.entry, shard_%1$04d.tag".formatted(shard));
+        }
+        try (ShardRouter router = shards.router().build()) {
+            ShardSet all = ShardSet.range(0, SHARDS - 1);
+            AccountLoad load =
+                    outages ? AccountLoad.startWithOutages(router, all, 4, 5) : AccountLoad.start(router, all, 8, 2);
+            try {
+                load.awaitMore(500);
+                work.happen(load);
+                load.awaitMore(500);
+            } finally {
+                load.close();
+            }
+            assertThat(load.failures()).isEmpty();
+        }
+    }
+
+    private static void expectSplit(Half half, AccountLoad load) throws SQLException {
+        assertThat(load.compare(half.both)).isEmpty();
+        assertThat(half.both.leftovers("db1") + half.both.leftovers("db2")).isZero();
+        assertThat(half.both.catalogNumber("SELECT count(*) FROM shardflake_catalog.split"))
+                .isZero();
+        String present = "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$'";
+        assertThat(half.both.number("db1", present)).isEqualTo(SHARDS - MOVING.size());
+        assertThat(half.both.number("db2", present)).isEqualTo(MOVING.size());
+        assertThat(half.both.number("db1", "SELECT count(*) FROM pg_replication_slots"))
+                .isZero();
+        assertThat(half.both.number("db2", "SELECT count(*) FROM shardflake.placement WHERE NOT here"))
+                .isZero();
+    }
+
+    @Test
+    void aServerIsSplitUnderLoadWithDeathsOnTheWay() throws Exception {
+        Half half = new Half();
+        execute(
+                cluster.server(0),
+                DATABASE,
+                "CREATE SUBSCRIPTION idle CONNECTION 'dbname=none' PUBLICATION none WITH (connect = false)");
+        AccountLoad[] loads = new AccountLoad[1];
+        underLoad(false, load -> {
+            loads[0] = load;
+            // A standby with standbys of its own would take them along.
+            execute(half.standby, "postgres", "SELECT pg_create_physical_replication_slot('its_own')");
+            refused(half, half.standby.uri(DATABASE), "standby-has-standbys");
+            execute(half.standby, "postgres", "SELECT pg_drop_replication_slot('its_own')");
+            for (SplitStep step : List.of(SplitStep.CUT_OFF, SplitStep.PROMOTED, SplitStep.CLOSED)) {
+                assertThatThrownBy(() -> half.split(killed(step), false)).isInstanceOf(Killed.class);
+            }
+            half.split(SplitListener.NONE, false);
+        });
+        expectSplit(half, loads[0]);
+        assertThat(half.both.number("db2", "SELECT count(*) FROM pg_subscription"))
+                .isZero();
+        execute(cluster.server(0), DATABASE, "ALTER SUBSCRIPTION idle SET (slot_name = NONE); DROP SUBSCRIPTION idle");
+        assertThat(applicationUrlFindings(half, "db2", "db1"))
+                .hasSize(2)
+                .allMatch(found -> found.contains("leads to a copy"));
+        assertThat(applicationUrlFindings(half, "db1", "db2")).isEmpty();
+        half.undo();
+    }
+
+    /** What the doctor says of URLs for applications that lead to these servers. */
+    private static List<String> applicationUrlFindings(Half half, String ofFirst, String ofSecond)
+            throws InterruptedException {
+        Map<String, ServerUrl> urls = Map.of("db1", half.both.url("db1"), "db2", half.both.url("db2"));
+        Map<String, ServerUrl> forApplications = Map.of("db1", half.both.url(ofFirst), "db2", half.both.url(ofSecond));
+        return new Doctor(half.both.catalogUrl(), urls, forApplications, half.mover(), Set.of())
+                .examine().stream()
+                        .filter(finding -> finding.check().equals("application-url"))
+                        .map(Finding::toString)
+                        .toList();
+    }
+
+    /** A listener that does something when a step is first reached. */
+    private static SplitListener at(SplitStep step, Runnable action) {
+        AtomicBoolean armed = new AtomicBoolean(true);
+        return new SplitListener() {
+            @Override
+            public void reached(SplitStep reached) {
+                if (reached == step && armed.getAndSet(false)) {
+                    action.run();
+                }
+            }
+        };
+    }
+
+    private static SplitListener killed(SplitStep step) {
+        return at(step, () -> {
+            throw new Killed();
+        });
+    }
+
+    private static SplitListener crashed(SplitStep step, PostgresServer server) {
+        // On a thread of its own: that of the work may be interrupted.
+        return at(
+                step,
+                () -> CompletableFuture.runAsync(() -> {
+                            server.crash();
+                            server.start();
+                        })
+                        .join());
+    }
+
+    private static PostgresServer server(String victim, Half half) {
+        return switch (victim) {
+            case "source" -> cluster.server(0);
+            case "catalog" -> cluster.server(1);
+            case "standby" -> half.standby;
+            default -> throw new IllegalArgumentException(victim);
+        };
+    }
+
+    /** Each of them needs a standby of its own. */
+    @ParameterizedTest
+    @Tag("full")
+    @CsvSource({
+        "REPLAYED, standby",
+        "CUT_OFF, catalog",
+        "POSITIONED, standby",
+        "PROMOTED, source",
+        "PROMOTED, standby",
+        "CLOSED, standby",
+        "MOVE_RECORDED, tool",
+        "COPY_DROPPED, standby"
+    })
+    void aDeathIsSurvivedOrRefused(SplitStep step, String victim) throws Exception {
+        String outcome = outcome(step, victim);
+        System.out.printf("%s, %s: %s%n", step, victim, outcome);
+        boolean cannotTell = step == SplitStep.PROMOTED && victim.equals("standby");
+        assertThat(outcome.contains("refused")).as(outcome).isEqualTo(cannotTell);
+    }
+
+    private static String outcome(SplitStep step, String victim) throws Exception {
+        Half half = new Half();
+        AccountLoad[] loads = new AccountLoad[1];
+        List<String> how = new ArrayList<>();
+        underLoad(!victim.equals("tool"), load -> {
+            loads[0] = load;
+            try {
+                half.split(victim.equals("tool") ? killed(step) : crashed(step, server(victim, half)), false);
+                how.add("went on");
+            } catch (Killed | RuntimeException e) {
+                how.add("run again");
+                try {
+                    half.split(SplitListener.NONE, false);
+                } catch (MoveRefusedException refused) {
+                    how.add("refused: " + refused.getMessage());
+                    half.giveUp();
+                }
+            }
+        });
+        if (how.size() < 2) {
+            expectSplit(half, loads[0]);
+        } else {
+            assertThat(loads[0].compare(half.both)).isEmpty();
+            assertThat(half.both.leftovers("db1")).isZero();
+            assertThat(half.both.catalogNumber("SELECT count(*) FROM shardflake_catalog.server"))
+                    .isOne();
+        }
+        half.undo();
+        return String.join(", ", how);
+    }
+
+    @Test
+    @Tag("full")
+    void aSplitGivenUpBeforeThePromotionLeavesNothing() throws Exception {
+        Half half = new Half();
+        for (SplitStep step : List.of(SplitStep.SLOT_CREATED, SplitStep.CUT_OFF)) {
+            assertThatThrownBy(() -> half.split(killed(step), false)).isInstanceOf(Killed.class);
+            Split split = half.splitter(SplitListener.NONE).begun("db1", "db2").orElseThrow();
+            // As if killed before it told the standby to read this.
+            execute(half.standby, "postgres", "ALTER SYSTEM SET autovacuum = off");
+            Server source = half.both.catalog().load().server("db1");
+            assertThatThrownBy(() -> Splitter.requireNotNeeded(half.both.catalogUrl(), source))
+                    .isInstanceOf(MoveRefusedException.class)
+                    .hasMessage("db1 is being split, into db2");
+            assertThat(half.splitter(SplitListener.NONE)
+                            .cancel(split.move(), half.request().standby()))
+                    .isEqualTo(Splitter.Cancelled.STANDBY_AS_BEFORE);
+            assertThat(half.both.leftovers("db1")).isZero();
+            half.standby.awaitReplay();
+            assertThat(
+                            half.both.number(
+                                    "db2",
+                                    "SELECT count(*) FROM pg_settings WHERE sourcefile LIKE '%auto.conf' AND name <> 'primary_slot_name'"))
+                    .isZero();
+        }
+        assertThat(half.both.number("db1", "SELECT count(*) FROM pg_replication_slots WHERE active"))
+                .isOne();
+        half.discard();
+    }
+
+    /** Nobody can keep a client that asks for it from writing in that moment, but it is noticed. */
+    @Test
+    @Tag("full")
+    void aWriteBetweenPromotionAndFenceIsFound() throws Exception {
+        Half half = new Half();
+        assertThatThrownBy(() -> half.split(at(SplitStep.PROMOTED, () -> writeThere(half)), false))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining("was written to by somebody else after its promotion");
+        half.giveUp();
+        assertThat(half.both.catalogNumber("SELECT count(*) FROM shardflake_catalog.server"))
+                .isOne();
+        assertThat(half.both.leftovers("db1")).isZero();
+        half.discard();
+    }
+
+    private static void writeThere(Half half) {
+        String insert = "INSERT INTO shard_0001.tag VALUES (1, 'stray')";
+        try {
+            assertThatThrownBy(() -> execute(half.standby, DATABASE, insert))
+                    .hasMessageContaining("cannot execute INSERT in a read-only transaction");
+            execute(half.standby, DATABASE, "BEGIN READ WRITE; %s; COMMIT".formatted(insert));
+        } catch (SQLException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Comparing would find that the copies are older, and refuse to remove them. */
+    @Test
+    @Tag("full")
+    void aSplitWhoseSlotIsLostEndsAsItsRefusalSays() throws Exception {
+        Half half = new Half();
+        half.both.execute("db1", "INSERT INTO shard_0001.tag VALUES (7, 'before')");
+        half.standby.awaitReplay();
+        assertThatThrownBy(() -> half.split(killed(SplitStep.MOVE_RECORDED), false))
+                .isInstanceOf(Killed.class);
+        half.both.execute(
+                "db1",
+                "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_type = 'logical'");
+        half.both.execute("db1", "UPDATE shard_0001.tag SET name = 'after' WHERE account_id = 7");
+        MoveRefusedException refused =
+                catchThrowableOfType(MoveRefusedException.class, () -> half.split(SplitListener.NONE, false));
+        long id = half.mover().moves().get(0).id();
+        assertThat(refused).hasMessageContaining("has lost the replication slot");
+        assertThat(refused.hint().orElse("")).contains("move cancel %d --uncompared".formatted(id));
+
+        assertThatThrownBy(() -> half.mover().cancel(id, Mover.End.BACK)).isInstanceOf(CopiesDifferException.class);
+        half.mover().cancel(id, Mover.End.BACK_UNCOMPARED);
+        half.splitter(SplitListener.NONE).finish(id);
+
+        assertThat(half.both.leftovers("db1")).isZero();
+        assertThat(half.both.number("db1", "SELECT count(*) FROM shard_0001.tag WHERE account_id = 7"))
+                .isOne();
+        half.both.catalog().removeServer("db2", "a test");
+        half.discard();
+    }
+
+    @Test
+    @Tag("full")
+    void whatIsNoStandbyOfItIsRefused() throws Exception {
+        Half half = new Half();
+        refused(half, shards.catalogDatabase().uri(), "is not a standby, but a primary");
+        refused(half, half.standby.uriOfBoth(DATABASE), "are several hosts");
+        refused(half, half.standby.uri("postgres"), "the URL names another database");
+        PostgresStandby others = cluster.standbyOf(cluster.server(1));
+        refused(half, others.uri(DATABASE), "is not a standby of db1");
+        others.stop();
+        AccountShards known = half.both;
+        String url = known.catalog().load().server("db1").url();
+        known.executeInCatalog(
+                "UPDATE shardflake_catalog.server SET url = '%s'".formatted(half.standby.uriOfBoth(DATABASE)));
+        refused(half, half.standby.uri(DATABASE), "the URL of db1 names");
+        known.executeInCatalog("UPDATE shardflake_catalog.server SET url = '%s'".formatted(url));
+        execute(cluster.server(0), "postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'");
+        execute(cluster.server(0), "postgres", "SELECT pg_reload_conf()");
+        known.await("db1", "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", 1);
+        refused(half, half.standby.uri(DATABASE), "commits on db1 wait for");
+        execute(cluster.server(0), "postgres", "ALTER SYSTEM RESET synchronous_standby_names");
+        execute(cluster.server(0), "postgres", "SELECT pg_reload_conf()");
+        half.standby.pauseReplay();
+        MoveSettings hasty = new MoveSettings(
+                2,
+                0,
+                0,
+                MoveSettings.DEFAULT.maxLag(),
+                MoveSettings.DEFAULT.pause(),
+                MoveSettings.DEFAULT.lockTimeout(),
+                Duration.ofSeconds(1),
+                true);
+        assertThatThrownBy(() -> new Splitter(
+                                known.catalogUrl(),
+                                name -> new MoveServer(name, known.url(name)),
+                                hasty,
+                                SplitListener.NONE)
+                        .promote(half.request()))
+                .hasMessageContaining("does not get what db1 writes, or not soon enough");
+        half.standby.resumeReplay();
+        half.giveUp();
+        assertThat(known.leftovers("db1")).isZero();
+        half.discard();
+    }
+
+    private static void refused(Half half, String standby, String why) {
+        assertThatThrownBy(() -> half.splitter(SplitListener.NONE).promote(Half.request(standby)))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining(why);
+    }
+}

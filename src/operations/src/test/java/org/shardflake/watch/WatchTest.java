@@ -1,0 +1,215 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.watch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.Server;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.grants.GrantScript;
+import org.shardflake.grants.Grants.Work;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.AccountShards;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.Mover;
+import org.shardflake.restore.RestorePoints;
+import org.shardflake.server.ServerUrl;
+
+/** 4 shards on db1, and db2 without any. */
+class WatchTest {
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    static Path directory;
+
+    private final List<String> told = new ArrayList<>();
+    private AccountShards shards;
+
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.createWithLibraries(postgres, 2, 4, directory);
+    }
+
+    private Watch watch() {
+        return watch(shards);
+    }
+
+    private Watch watch(AccountShards from) {
+        return new Watch(from.catalogUrl(), server -> from.url(server.name()), told::add);
+    }
+
+    private Map<PlaceState, Integer> states(Sight sight, String server) {
+        Server named = sight.map().server(server);
+        Map<PlaceState, Integer> states = sight.shards(named);
+        states.values().removeIf(count -> count == 0);
+        return states;
+    }
+
+    private static ServerSight db1(Sight sight) {
+        return Objects.requireNonNull(sight.servers().get("db1"));
+    }
+
+    private static ServerSight.Load load(ServerSight seen, int shard) {
+        return Objects.requireNonNull(seen.shards().get(shard)).load();
+    }
+
+    @Test
+    void shardsAreOpenClosedMissingOrMisplaced() throws Exception {
+        shards.execute("db1", "SELECT shardflake.fence_shard(1)");
+        shards.execute("db1", "DROP SCHEMA shard_0002 CASCADE");
+        shards.execute("db2", "SELECT shardflake.create_shard(3)");
+        shards.execute("db2", "CREATE TABLE shard_0003.account (id bigint)");
+
+        try (Watch watch = watch()) {
+            Sight sight = watch.look();
+
+            assertThat(states(sight, "db1"))
+                    .isEqualTo(Map.of(PlaceState.OPEN, 2, PlaceState.CLOSED, 1, PlaceState.MISSING, 1));
+            assertThat(states(sight, "db2")).isEqualTo(Map.of(PlaceState.MISPLACED, 1));
+            assertThat(sight.state(0)).isEqualTo(PlaceState.OPEN);
+            assertThat(told).isEmpty();
+        }
+    }
+
+    @Test
+    void whoeverDoesNotAnswerIsLeftOutAndComesBack() throws Exception {
+        Map<String, ServerUrl> urls = new HashMap<>();
+        urls.put("here", shards.url("db2"));
+        urls.put("gone", ServerUrl.parse("postgresql://nobody@localhost:1/none"));
+        try (Watch watch = new Watch(
+                shards.catalogUrl(),
+                server -> server.name().equals("db1")
+                        ? shards.url("db1")
+                        : Objects.requireNonNull(urls.get(server.labels().getOrDefault("at", "gone"))),
+                told::add)) {
+            assertThat(watch.look().servers()).containsOnlyKeys("db1");
+            assertThat(watch.look().servers()).containsOnlyKeys("db1");
+            assertThat(told)
+                    .singleElement()
+                    .asString()
+                    .startsWith("server db2 does not answer: localhost:1: Connection refused");
+
+            Server db2 = shards.catalog().load().server("db2");
+            shards.catalog().changeServer(new Server("db2", db2.url(), db2.applicationUrl(), Map.of("at", "here")), "");
+            watch.look(); // learns of the change
+
+            assertThat(watch.look().servers()).containsOnlyKeys("db1", "db2");
+            assertThat(told).last().isEqualTo("server db2 answers again");
+        }
+    }
+
+    @Test
+    void anExclusiveLockHoldsNothingUp() throws Exception {
+        shards.execute("db1", "INSERT INTO shard_0000.account (uid) SELECT 0 FROM generate_series(1, 100)");
+        try (Watch watch = watch();
+                Connection other = shards.database("db1").connect()) {
+            other.setAutoCommit(false);
+            Sql.execute(other, "LOCK TABLE shard_0000.account IN ACCESS EXCLUSIVE MODE");
+
+            ServerSight seen = db1(watch.look());
+
+            assertThat(load(seen, 0).tableBytes()).isEmpty();
+            assertThat(load(seen, 1).tableBytes()).isPresent();
+            other.rollback();
+            assertThat(load(db1(watch.look()), 0).bytes()).isPositive();
+        }
+    }
+
+    @Test
+    void aSequenceAheadOfTheClockIsCounted() throws Exception {
+        try (Watch watch = watch()) {
+            assertThat(db1(watch.look()).sequencesAhead()).isZero();
+            shards.execute(
+                    "db1",
+                    "SELECT setval('shard_0002.account_id_seq', shardflake.now_ticks() + 3600::bigint * 1000 * 1024)");
+
+            ServerSight seen = db1(watch.look());
+
+            assertThat(seen.sequencesAhead()).isOne();
+            assertThat(seen.aheadMillis()).isBetween(3_500_000L, 3_600_000L);
+        }
+    }
+
+    @Test
+    void aMoveIsAsItsStatusSays() throws Exception {
+        shards.execute("db1", "INSERT INTO shard_0001.account (uid) SELECT 1 FROM generate_series(1, 100)");
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        Move move = mover.begin("db1", "db2", ShardSet.of(0, 1), "");
+        mover.follow(move.id());
+        try (Watch watch = watch()) {
+            Sight sight = watch.look();
+
+            Move seen = sight.moves().get(0);
+            MoveStatus status = sight.status(seen).orElseThrow();
+            MoveStatus told = mover.status(mover.move(move.id()));
+            assertThat(status.move()).isEqualTo(told.move());
+            assertThat(status.bytes()).isEqualTo(told.bytes());
+            assertThat(status.forward().running()).isTrue();
+            assertThat(states(sight, "db1")).isEqualTo(Map.of(PlaceState.OPEN, 2, PlaceState.MOVING, 2));
+            assertThat(states(sight, "db2")).isEmpty();
+            assertThat(sight.isComparing(seen)).isFalse();
+            assertThat(sight.catalogIsStandby()).isFalse();
+            assertThat(sight.lagMillis(seen, "forward")).isPresent();
+            shards.execute("db1", "CREATE FUNCTION shard_0001.shardflake_seal() RETURNS void LANGUAGE sql AS 'SELECT'");
+            assertThat(watch.look().isComparing(seen)).isTrue();
+            shards.execute("db1", "DROP FUNCTION shard_0001.shardflake_seal()");
+        } finally {
+            mover.cancel(move.id(), Mover.End.BACK);
+        }
+    }
+
+    @Test
+    void theDoctorsRoleSeesAll() throws Exception {
+        String role = "watcher_" + ProcessHandle.current().pid();
+        everywhere("CREATE ROLE %s LOGIN PASSWORD 'watcher'".formatted(role));
+        try {
+            for (GrantScript script : GrantScript.forServers(
+                    Map.of("db1", shards.url("db1"), "db2", shards.url("db2")), Work.DOCTOR, role)) {
+                shards.execute(script.place(), script.sql());
+            }
+            shards.executeInCatalog(GrantScript.forCatalog(shards.catalogUrl(), Work.DOCTOR, role)
+                    .sql());
+            new RestorePoints(shards.catalogUrl(), server -> shards.url(server.name()))
+                    .make("watched", Duration.ofMinutes(1), warning -> {});
+            try (Watch all = watch();
+                    Watch watch = watch(shards.as(role, "watcher"))) {
+                Sight sight = watch.look();
+
+                assertThat(told).isEmpty();
+                assertThat(sight.shards(sight.map().server("db1")))
+                        .isEqualTo(all.look().shards(sight.map().server("db1")));
+                assertThat(db1(sight).libraryVersion()).isPositive();
+                assertThat(sight.restorePoint()).isPresent();
+            }
+        } finally {
+            everywhere("DROP OWNED BY %1$s; DROP ROLE %1$s".formatted(role));
+        }
+    }
+
+    private void everywhere(String sql) throws SQLException {
+        shards.execute("db1", sql);
+        shards.execute("db2", sql);
+        shards.executeInCatalog(sql);
+    }
+}

@@ -1,0 +1,128 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring.test;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.RowChecks;
+import org.shardflake.install.Installation;
+import org.shardflake.server.ServerUrl;
+import org.springframework.core.io.Resource;
+import org.springframework.core.io.support.PathMatchingResourcePatternResolver;
+import org.springframework.util.ResourceUtils;
+
+/**
+ * The changelog that an installation for tests gets.
+ *
+ * @param location {@code classpath:} and a path, or the path of a file below the working directory
+ * @param uidColumn the column that holds the uid, or empty
+ */
+record SchemaSource(String location, String uidColumn) {
+
+    /**
+     * Sets up an installation, whose catalog is on the first server.
+     *
+     * @param urls what leads to a server, with the password, which the map may not have
+     */
+    void install(List<Server> servers, Function<Server, ServerUrl> urls, int shards) {
+        install(servers, urls, shards, null);
+    }
+
+    /** The same with reference tables, to which the shards' may refer; they are written on the first server. */
+    void install(List<Server> servers, Function<Server, ServerUrl> urls, int shards, @Nullable SchemaSource reference) {
+        Path root = root();
+        Installation installation = new Installation(urls.apply(servers.get(0)), urls);
+        ShardMap map = ShardMap.initial(new Sharding(shards), IdLayout.DEFAULT, servers, Spread.ROUND_ROBIN);
+        installation.create(map, "for tests");
+        if (reference != null) {
+            Path its = reference.root();
+            installation
+                    .referenceTables(map)
+                    .deploy(
+                            its.resolve(reference.path()),
+                            DeploySettings.defaults(its),
+                            map.layout(),
+                            servers.get(0).name());
+        }
+        try {
+            installation.deploy(root.resolve(path()), settings(root, shards), done -> {});
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while deploying " + location, e);
+        }
+    }
+
+    private DeploySettings settings(Path root, int shards) {
+        DeploySettings defaults = DeploySettings.defaults(root);
+        return uidColumn.isEmpty() ? defaults : defaults.withChecks(new RowChecks(true, uidColumn, shards));
+    }
+
+    private boolean isResource() {
+        return location.startsWith(ResourceUtils.CLASSPATH_URL_PREFIX);
+    }
+
+    /** The path below the root. */
+    private String path() {
+        return isResource() ? location.substring(ResourceUtils.CLASSPATH_URL_PREFIX.length()) : location;
+    }
+
+    /** The directory where its includes are looked for. */
+    private Path root() {
+        try {
+            Path root = isResource() ? rootOfResource() : Path.of("").toAbsolutePath();
+            if (!Files.isRegularFile(root.resolve(path()))) {
+                throw new FileNotFoundException(root.resolve(path()) + " does not exist");
+            }
+            return root;
+        } catch (IOException e) {
+            throw new IllegalArgumentException(
+                    "there is no changelog %s: name a resource, as classpath:db/photos.sql, or a file below the working directory, %s"
+                            .formatted(location, Path.of("").toAbsolutePath()),
+                    e);
+        }
+    }
+
+    private Path rootOfResource() throws IOException {
+        URL url = ResourceUtils.getURL(location);
+        if (ResourceUtils.isJarURL(url)) {
+            return unpacked();
+        }
+        Path root = ResourceUtils.getFile(url).toPath();
+        for (int i = 0; i < Path.of(path()).getNameCount(); i++) {
+            root = Objects.requireNonNull(root.getParent());
+        }
+        return root;
+    }
+
+    /** Integration tests may have the application as a jar; Liquibase gets a copy of the changelog's directory. */
+    private Path unpacked() throws IOException {
+        Path root = Files.createTempDirectory("shardflake-changelog");
+        String first = path().contains("/") ? path().replaceFirst("/.*", "/**") : path();
+        for (Resource resource : new PathMatchingResourcePatternResolver().getResources("classpath:" + first)) {
+            Path copy = root.resolve(resource.getURL().toString().replaceFirst(".*!/", ""));
+            if (resource.isReadable()) {
+                Files.createDirectories(Objects.requireNonNull(copy.getParent()));
+                try (InputStream content = resource.getInputStream()) {
+                    Files.copy(content, copy);
+                }
+            }
+        }
+        return root;
+    }
+}

@@ -1,0 +1,132 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import java.io.Serial;
+import java.lang.reflect.Field;
+import java.lang.reflect.Member;
+import java.lang.reflect.Method;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.hibernate.MappingException;
+import org.hibernate.engine.spi.SharedSessionContractImplementor;
+import org.hibernate.generator.AnnotationBasedGenerator;
+import org.hibernate.generator.BeforeExecutionGenerator;
+import org.hibernate.generator.EventType;
+import org.hibernate.generator.GeneratorCreationContext;
+import org.jspecify.annotations.Nullable;
+
+/** Draws the ids of {@link ShardflakeId}. Thread-safe. */
+@SuppressWarnings("NullAway.Init") // Hibernate initializes it after it made it.
+public class ShardflakeIdGenerator implements BeforeExecutionGenerator, AnnotationBasedGenerator<ShardflakeId> {
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private static final String DRAW = "SELECT shardflake.next_ids(?, ?::regclass, ?)";
+    private static final int MOST = 1000;
+    /** A sequence keeps to the clock, so after a failover that lost its latest ids it makes none that is in use here. */
+    private static final long FRESH_NANOS = Duration.ofSeconds(1).toNanos();
+
+    private static final long QUICK_NANOS = Duration.ofMillis(200).toNanos();
+
+    private String sequence;
+    private int size;
+    /** What is left of the latest block of each shard, by its schema. */
+    private final transient Map<String, Block> blocks = new ConcurrentHashMap<>();
+
+    private static final class Block {
+
+        private final long[] ids;
+        private final long drawn = System.nanoTime();
+        private final AtomicInteger next = new AtomicInteger();
+
+        Block(long[] ids) {
+            this.ids = ids;
+        }
+
+        /** How many to draw next: more if these were used up at once, as by an import. */
+        int nextSize(int least) {
+            boolean isQuick = next.get() >= ids.length && System.nanoTime() - drawn < QUICK_NANOS;
+            return isQuick ? Math.min(2 * ids.length, MOST) : least;
+        }
+
+        /** The next id, or null if there is none. */
+        @Nullable
+        Long take() {
+            if (System.nanoTime() - drawn > FRESH_NANOS) {
+                return null;
+            }
+            int taken = next.getAndIncrement();
+            return taken < ids.length ? ids[taken] : null;
+        }
+    }
+
+    @Override
+    @SuppressWarnings("removal") // Hibernate 6.6 has only this; that of 7 calls it.
+    public void initialize(ShardflakeId annotation, Member member, GeneratorCreationContext context) {
+        Class<?> type = member instanceof Field field ? field.getType() : ((Method) member).getReturnType();
+        if (type != long.class && type != Long.class) {
+            throw new MappingException("@ShardflakeId on %s.%s of type %s, allowed: long or Long"
+                    .formatted(member.getDeclaringClass().getSimpleName(), member.getName(), type.getName()));
+        }
+        if (annotation.block() < 1 || annotation.block() > MOST) {
+            throw new MappingException("@ShardflakeId(block = %d) on %s.%s, allowed: 1..%d"
+                    .formatted(annotation.block(), member.getDeclaringClass().getSimpleName(), member.getName(), MOST));
+        }
+        size = annotation.block();
+        sequence = annotation.sequence().isEmpty()
+                ? "%s_%s_seq"
+                        .formatted(
+                                context.getPersistentClass().getTable().getName(),
+                                context.getProperty().getColumns().get(0).getName())
+                : annotation.sequence();
+    }
+
+    @Override
+    public EnumSet<EventType> getEventTypes() {
+        return EnumSet.of(EventType.INSERT);
+    }
+
+    @Override
+    public Object generate(
+            SharedSessionContractImplementor session,
+            Object owner,
+            @Nullable Object currentValue,
+            EventType eventType) {
+        String schema = String.valueOf(session.getTenantIdentifierValue());
+        Block block = blocks.get(schema);
+        Long id = block == null ? null : block.take();
+        while (id == null) {
+            int count = block == null ? size : block.nextSize(size);
+            block = new Block(session.doReturningWork(connection -> draw(connection, schema, count)));
+            id = block.take();
+            blocks.put(schema, block);
+        }
+        return id;
+    }
+
+    private long[] draw(Connection connection, String schema, int count) throws SQLException {
+        try (PreparedStatement draw = connection.prepareStatement(DRAW)) {
+            draw.setInt(1, HibernateShards.shard(schema));
+            draw.setString(2, schema + ".\"" + sequence.replace("\"", "\"\"") + '"');
+            draw.setInt(3, count);
+            long[] ids = new long[count];
+            try (ResultSet row = draw.executeQuery()) {
+                for (int i = 0; i < count && row.next(); i++) {
+                    ids[i] = row.getLong(1);
+                }
+            }
+            return ids;
+        }
+    }
+}

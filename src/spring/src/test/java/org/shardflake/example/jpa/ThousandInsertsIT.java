@@ -1,0 +1,85 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.example.jpa;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.spring.PhotoInstallation;
+import org.shardflake.spring.ShardRouterCustomizer;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+
+/** Prints the times of 1,000 inserts with {@code @ShardflakeId} beside those of {@code IDENTITY}. */
+@Tag("full")
+class ThousandInsertsIT {
+
+    private static final int ROUNDS = 5;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class Application {
+
+        @Bean
+        PhotoWork work() {
+            return new PhotoWork();
+        }
+
+        @Bean
+        ShardRouterCustomizer rewritingOfBatches(Environment environment) {
+            return builder -> builder.customizePools((server, config) ->
+                    config.addDataSourceProperty("reWriteBatchedInserts", environment.getProperty("rewrite", "false")));
+        }
+    }
+
+    @Test
+    void takeATenthOfTheTimeOfIdentityOrSo(@TempDir Path directory) throws Exception {
+        PhotoInstallation installation = PhotoInstallation.create(postgres, directory, JpaTest.TABLES);
+        for (String rewrite : List.of("false", "true")) {
+            try (ConfigurableApplicationContext application = SpringApplication.run(
+                    Application.class,
+                    installation.argumentsForJpa("--spring.main.web-application-type=none", "--rewrite=" + rewrite))) {
+                printTimes(application.getBean(PhotoWork.class), "rewritten by the driver: " + rewrite);
+            }
+        }
+        assertThat(installation.photos(2)).isEqualTo(2 * ROUNDS * 2 * 1000);
+    }
+
+    private static void printTimes(PhotoWork work, String how) {
+        for (int round = 0; round < ROUNDS; round++) {
+            double blocks = millis(() -> work.in(2, entities -> {
+                JpaTest.manyPhotos(1000).forEach(entities::persist);
+                return 1;
+            }));
+            double identity = millis(() -> work.in(2, entities -> {
+                IntStream.range(0, 1000).forEach(i -> entities.persist(new IdentityPhoto(2, "photo " + i)));
+                return 1;
+            }));
+            System.out.printf(
+                    "1000 inserts: %.0f ms with @ShardflakeId, %s, %.0f ms with IDENTITY: %.3f%n",
+                    blocks, how, identity, blocks / identity);
+        }
+    }
+
+    private static double millis(Runnable run) {
+        long start = System.nanoTime();
+        run.run();
+        return (System.nanoTime() - start) / 1e6;
+    }
+}
