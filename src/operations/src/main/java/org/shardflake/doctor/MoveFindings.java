@@ -268,7 +268,7 @@ final class MoveFindings {
         switch (remnant.kind()) {
             case SUBSCRIPTION -> Replication.dropSubscription(connection, remnant.name(), "");
             case SLOT -> Replication.dropIdleSlot(connection, remnant.name());
-            case PUBLICATION -> Sql.execute(connection, "DROP PUBLICATION " + remnant.name());
+            case PUBLICATION -> Replication.dropPublication(connection, remnant.name(), "");
             case CLAIM -> Sql.call(connection, "DELETE FROM shardflake.move_claim WHERE move = ?", remnant.name());
             case MARKER -> Sql.call(connection, "DELETE FROM shardflake.move_marker WHERE stream = ?", remnant.name());
         }

@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.joining;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -45,6 +46,21 @@ public final class Replication {
             """;
     private static final int FAILOVER_SINCE = 170000;
     private static final String OBJECT_IN_USE = "55006";
+    private static final Duration LOOKUP_PATIENCE = Duration.ofSeconds(5);
+    private static final String PUBLISHED = """
+            SELECT format('%I.%I', n.nspname, c.relname), c.oid
+              FROM pg_publication p JOIN pg_publication_rel r ON r.prpubid = p.oid
+              JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE p.pubname = ?
+            """;
+    private static final String WRITERS = """
+            SELECT COALESCE(string_agg(DISTINCT l.virtualtransaction, ','), '')
+              FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid AND a.state IS DISTINCT FROM 'idle in transaction'
+             WHERE l.mode = 'RowExclusiveLock' AND l.relation = ANY (string_to_array(?, ',')::oid[])
+               AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            """;
+    private static final String ARE_DONE =
+            "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE virtualtransaction = ANY (string_to_array(?, ',')))";
     private static final String DROP_SLOT = "SELECT pg_drop_replication_slot(?)";
 
     private Replication() {}
@@ -150,6 +166,33 @@ public final class Replication {
     /** Whether slots can be kept in step on standbys. */
     static boolean hasFailover(Connection connection) throws SQLException {
         return Sql.number(connection, "SELECT current_setting('server_version_num')::integer") >= FAILOVER_SINCE;
+    }
+
+    private record Published(String table, String oid) {}
+
+    /**
+     * Removes a publication if it exists, unnoticed by those who write to its tables. An UPDATE or DELETE reads which publications a
+     * table is in, then looks each of them up, and fails if one was dropped in between. So the tables leave the publication first, and
+     * it is dropped once the statements that may have read it are done.
+     *
+     * @param connection in auto-commit mode
+     * @param checkFirst SQL that fails if this must not be done
+     */
+    public static void dropPublication(Connection connection, String name, String checkFirst) throws SQLException {
+        List<Published> published =
+                Sql.list(connection, PUBLISHED, row -> new Published(row.getString(1), row.getString(2)), name);
+        if (!published.isEmpty()) {
+            String tables = published.stream().map(Published::table).collect(joining(", "));
+            Sql.execute(connection, checkFirst + "ALTER PUBLICATION %s DROP TABLE %s".formatted(name, tables));
+            awaitWriters(connection, published.stream().map(Published::oid).collect(joining(",")));
+        }
+        Sql.execute(connection, checkFirst + "DROP PUBLICATION IF EXISTS " + name);
+    }
+
+    /** Waits for the transactions that write to these tables now. Not for long: a statement looks publications up when it begins. */
+    private static void awaitWriters(Connection connection, String tables) throws SQLException {
+        String writers = Sql.text(connection, WRITERS, tables);
+        Poll.everyMillis(5, LOOKUP_PATIENCE).until(() -> Sql.isTrue(connection, ARE_DONE, writers));
     }
 
     /** Removes an unused replication slot; after its subscription is dropped, a slot stays in use for a moment. */

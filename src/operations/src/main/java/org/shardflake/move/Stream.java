@@ -333,7 +333,7 @@ final class Stream {
     }
 
     void dropPublication() throws SQLException {
-        Sql.execute(publisher.control(), publisher.checkClaim() + "DROP PUBLICATION IF EXISTS " + name);
+        Replication.dropPublication(publisher.control(), name, publisher.checkClaim());
     }
 
     /** Ends the sender that may still use it. */

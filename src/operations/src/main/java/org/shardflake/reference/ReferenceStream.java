@@ -88,7 +88,7 @@ final class ReferenceStream {
     }
 
     static void unpublish(Connection connection, String tag) throws SQLException {
-        Sql.execute(connection, "DROP PUBLICATION IF EXISTS " + publication(tag));
+        Replication.dropPublication(connection, publication(tag), "");
     }
 
     /** Whether the server gets all that is written on the home, sooner or later. */

@@ -13,6 +13,11 @@ import java.io.StringWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -96,5 +101,47 @@ class StreamTest {
             assertThat(log.lines().filter(line -> !line.contains("ALTER ROLE")))
                     .noneMatch(line -> line.contains("geheim"));
         }
+    }
+
+    @Test
+    void whoeverWritesDoesNotNoticeThatAPublicationIsDropped() throws Exception {
+        TestDatabase database = postgres.database(0);
+        AtomicBoolean ends = new AtomicBoolean();
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try (Connection connection = database.connect()) {
+            Sql.execute(connection, "CREATE TABLE written AS SELECT g AS id, 0 AS times FROM generate_series(1, 4) g");
+            Sql.execute(connection, "ALTER TABLE written ADD PRIMARY KEY (id)");
+            // The more there are, the longer lies between the two; new connections have looked up none.
+            for (int i = 0; i < 200; i++) {
+                Sql.execute(connection, "CREATE PUBLICATION other_%d FOR TABLE written".formatted(i));
+            }
+            List<Future<Integer>> writers = IntStream.rangeClosed(1, 4)
+                    .mapToObj(id -> threads.submit(() -> write(database, id, ends)))
+                    .toList();
+
+            for (int i = 0; i < 100; i++) {
+                Sql.execute(connection, "CREATE PUBLICATION short_lived FOR TABLE written");
+                Replication.dropPublication(connection, "short_lived", "");
+            }
+
+            ends.set(true);
+            for (Future<Integer> writer : writers) {
+                assertThat(writer.get()).isPositive();
+            }
+        } finally {
+            ends.set(true);
+            threads.shutdown();
+        }
+    }
+
+    /** Returns how often. */
+    private static int write(TestDatabase database, int id, AtomicBoolean ends) throws SQLException {
+        int times = 0;
+        while (!ends.get()) {
+            try (Connection connection = database.connect()) {
+                times += Sql.update(connection, "UPDATE written SET times = times + 1 WHERE id = ?", id);
+            }
+        }
+        return times;
     }
 }
