@@ -26,10 +26,13 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.catalog.ShardCatalog;
@@ -47,12 +50,16 @@ import org.shardflake.server.ServerUrl;
  * databases come without slots and subscriptions, as in life.
  */
 @Tag("full")
+@Execution(ExecutionMode.CONCURRENT)
 class AdviceIT {
 
     private static final int ALL = 224;
 
     /** For looking into one. */
     private static final int FIRST = Integer.getInteger("advice.first", 0);
+
+    /** Each has a server of its own, and its share of the situations. */
+    private static final int PARTS = 2;
 
     private static final int ROUNDS = 8;
     private static final String LOST = "rows are lost or out of reach";
@@ -79,20 +86,21 @@ class AdviceIT {
     private static final Pattern STATEMENT = Pattern.compile("SELECT shardflake\\.\\w+\\([^)]*\\)");
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(1);
+    static final PostgresExtension postgres = PostgresExtension.servers(PARTS);
 
     @TempDir
     private Path directory;
 
     private final List<String> log = new ArrayList<>();
+    private int part;
     private int states;
 
     private PostgresServer server() {
-        return postgres.database(0).server();
+        return postgres.database(part).server();
     }
 
     private String name(String database) {
-        return postgres.database(0).name() + "_" + database;
+        return postgres.database(part).name() + "_" + database;
     }
 
     private String url(String database) {
@@ -136,11 +144,15 @@ class AdviceIT {
         }
     }
 
-    @Test
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1})
     @Timeout(value = 1, unit = TimeUnit.HOURS)
-    void adviceThatIsFollowedInAnyOrderLosesNoRowInAnySituation() throws Exception {
+    void adviceThatIsFollowedInAnyOrderLosesNoRowInAnySituation(int part) throws Exception {
+        this.part = part;
         liveThroughMoves();
-        List<Situation> situations = situations().subList(FIRST, ALL);
+        List<Situation> situations = situations().subList(FIRST, ALL).stream()
+                .filter(situation -> situation.number() % PARTS == part)
+                .toList();
         Map<String, Integer> ends = new TreeMap<>();
         List<String> stories = new ArrayList<>();
         for (Situation situation : situations) {

@@ -25,6 +25,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -46,6 +48,7 @@ import org.shardflake.server.ServerUrl;
  * is on a server of its own; shards 0 and 1 are on db1, 2 and 3 on db2.
  */
 @Tag("full")
+@Execution(ExecutionMode.CONCURRENT)
 class FailoverSlotsIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
@@ -113,8 +116,14 @@ class FailoverSlotsIT {
         return server(name) == failing ? standby : server(name);
     }
 
-    /** The standby has every slot of a move as the primary has it. */
-    private void awaitSlots() {
+    /**
+     * The standby has every slot of a move as the primary has it. Its worker looks after pauses that grow to 30 s while there is nothing
+     * to keep; a new one begins with 200 ms.
+     */
+    private void awaitSlots() throws SQLException {
+        query(
+                standby,
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'slotsync worker'");
         String slots = "SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical'";
         await().atMost(SOON)
                 .until(() ->
@@ -141,8 +150,12 @@ class FailoverSlotsIT {
         @Override
         public void reached(MoveStep step) {
             boolean isEarly = when.compareTo(MoveStep.REHEARSED) < 0;
-            if (!done && step == (isEarly ? when : MoveStep.REHEARSED)) {
-                awaitSlots();
+            try {
+                if (!done && step == (isEarly ? when : MoveStep.REHEARSED)) {
+                    awaitSlots();
+                }
+            } catch (SQLException e) {
+                throw new IllegalStateException(e);
             }
             if (!done && step == when) {
                 done = true;

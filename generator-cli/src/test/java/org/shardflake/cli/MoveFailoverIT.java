@@ -20,6 +20,8 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.error.ExitCodes;
@@ -37,6 +39,7 @@ import org.shardflake.move.Mover;
  * server may still have. The catalog is on a server of its own; shards 0 and 1 are on db1, 2 and 3 on db2.
  */
 @Tag("full")
+@Execution(ExecutionMode.CONCURRENT)
 class MoveFailoverIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);

@@ -129,7 +129,7 @@ class SchemaDeployerIT {
         try (BufferedReader out = process.inputReader()) {
             assertThat(out.readLine()).isEqualTo("begin");
             await().atMost(Duration.ofMinutes(2))
-                    .pollInterval(Duration.ofMillis(2))
+                    .pollInterval(Duration.ofMillis(20))
                     .until(() -> !process.isAlive() || wholeShards(fixture, round) >= shards);
             process.destroyForcibly().waitFor();
         }
