@@ -18,6 +18,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.load.CommitLatency;
 import org.shardflake.move.MoveRequest;
@@ -117,7 +118,8 @@ public final class AutoRebalance implements AutoCloseable {
     }
 
     private Intent decide() throws InterruptedException {
-        ShardMap map = surroundings.require();
+        ShardMap map = catalog.load();
+        Surroundings.requireOnly(List.of(), map, surroundings.require());
         Survey survey = Survey.take(map, urls, settings.plan().by(), settings.over());
         Surroundings.requireOnly(List.of(), map, surroundings.require());
         int left =
@@ -152,7 +154,16 @@ public final class AutoRebalance implements AutoCloseable {
 
     private MoveRequest request(RebalancePlan.Move move, String saw) {
         MoveRequest request = new MoveRequest(move.from(), move.to(), move.shards());
-        log.accept(new Decision(Choice.MOVE, request, saw, move.reason()));
+        log.accept(new Decision(
+                Choice.MOVE,
+                request,
+                saw,
+                "then %s %d %%, %s %d %%"
+                        .formatted(
+                                move.from(),
+                                move.fromLoad().after(),
+                                move.to(),
+                                move.toLoad().after())));
         return request;
     }
 
@@ -173,9 +184,7 @@ public final class AutoRebalance implements AutoCloseable {
         ShardMap map = requireDone(intent.moves(), intent.survey().map());
         Map<String, CommitLatency> before = intent.survey().commits();
         Map<String, CommitLatency> after = CommitLatency.measure(map.servers(), urls, settings.watch());
-        Set<String> slower = after.keySet().stream()
-                .filter(server -> at(after, server).isSlowerThan(at(before, server), settings.slower()))
-                .collect(Collectors.toSet());
+        Set<String> slower = slower(before, after);
         Set<String> others = new HashSet<>(after.keySet());
         intent.moves().forEach(move -> others.remove(move.target()));
         // What receives no shard is not slower for a move.
@@ -185,9 +194,31 @@ public final class AutoRebalance implements AutoCloseable {
                 .map(MoveRequest::home)
                 .toList();
         if (!home.isEmpty()) {
-            home.forEach(move -> move.shards().stream().forEach(turnedBack::add));
-            carrier.carryOut(home);
-            requireDone(home, map);
+            turnBack(home, map, before);
+        }
+    }
+
+    private Set<String> slower(Map<String, CommitLatency> before, Map<String, CommitLatency> after) {
+        return after.keySet().stream()
+                .filter(server -> at(after, server).isSlowerThan(at(before, server), settings.slower()))
+                .collect(Collectors.toSet());
+    }
+
+    private void turnBack(List<MoveRequest> home, ShardMap map, Map<String, CommitLatency> before)
+            throws InterruptedException {
+        home.forEach(move -> move.shards().stream().forEach(turnedBack::add));
+        carrier.carryOut(home);
+        requireDone(home, map);
+        Map<String, CommitLatency> after = CommitLatency.measure(map.servers(), urls, settings.watch());
+        Set<String> slower = slower(before, after);
+        for (MoveRequest move : home) {
+            if (slower.contains(move.source())) {
+                throw new RebalanceException(
+                        Kind.FAILURE,
+                        "%s, although shards %s have left again: it was not they"
+                                .formatted(saw(move.source(), before, after), move.shards()),
+                        "find out what else %s has to do; then run the command again".formatted(move.source()));
+            }
         }
     }
 

@@ -35,6 +35,9 @@ class AutoRebalanceIT {
     private static final Duration MINUTE = Duration.ofMinutes(1);
     private static final int LONGEST_MINUTES = 3;
 
+    /** Percent; the servers of a test share a disk with whatever else is going on. */
+    private static final int SLOWER = 300;
+
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(SERVERS + 1);
 
@@ -73,8 +76,8 @@ class AutoRebalanceIT {
                 RebalanceSettings.by(RebalanceBy.RATE),
                 Duration.ofSeconds(8),
                 Duration.ofSeconds(40),
-                Duration.ofSeconds(2),
-                AutoSettings.DEFAULT_SLOWER,
+                Duration.ofSeconds(3),
+                SLOWER,
                 1000);
         ParallelMoves moves = new ParallelMoves(shards.mover(MoveSettings.DEFAULT, MoveListener.NONE), "a test");
         return new AutoRebalance(

@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
@@ -40,6 +41,8 @@ class AutoRebalanceTest {
     private static final int SHARDS = 4;
     private static final Duration OVER = Duration.ofSeconds(4);
     private static final Duration WATCH = Duration.ofSeconds(2);
+
+    private static final int DELAY_MILLIS = 8;
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
@@ -86,16 +89,15 @@ class AutoRebalanceTest {
         new ParallelMoves(mover(), "a test").run(moves);
     }
 
-    /** As a server may be that is at the end of what its disk can do: each commit takes 8 ms more. */
-    private void slowDown() {
-        try {
-            shards.execute("db2", "ALTER SYSTEM SET fsync = on"); // without it there is no delay
+    /** Lets each commit on db2 take longer, as on a disk that has too much to do. */
+    private void delay(int millis) {
+        Sql.translating(() -> {
+            // Without it there is no delay.
+            shards.execute("db2", "ALTER SYSTEM SET fsync = " + (millis == 0 ? "off" : "on"));
             shards.execute("db2", "ALTER SYSTEM SET commit_siblings = 0");
-            shards.execute("db2", "ALTER SYSTEM SET commit_delay = 8000");
+            shards.execute("db2", "ALTER SYSTEM SET commit_delay = %d".formatted(1000 * millis));
             shards.execute("db2", "SELECT pg_reload_conf()");
-        } catch (SQLException e) {
-            throw new AssertionError(e);
-        }
+        });
     }
 
     private ShardSet on(String server) {
@@ -126,7 +128,7 @@ class AutoRebalanceTest {
     void whatMadeItsTargetSlowerIsTurnedBackAndStays() throws Exception {
         AutoRebalance.Carrier slowing = moves -> {
             carryOut(moves);
-            slowDown();
+            delay(on("db2").isEmpty() ? 0 : DELAY_MILLIS);
         };
         try (AutoRebalance engine = engine(20, slowing)) {
             engine.round();
@@ -136,14 +138,26 @@ class AutoRebalanceTest {
             ShardSet turnedBack = log.get(0).move().orElseThrow().shards();
 
             engine.round();
-            log.subList(2, log.size())
-                    .forEach(decision -> decision.move()
-                            .ifPresent(move -> assertThat(
-                                            move.shards().and(turnedBack).isEmpty())
-                                    .as(log.toString())
-                                    .isTrue()));
+            assertThat(on("db1").and(turnedBack)).isEqualTo(turnedBack);
+            assertThat(log.get(2).move().map(MoveRequest::shards).map(turnedBack::and))
+                    .isIn(Optional.empty(), Optional.of(ShardSet.of()));
         }
         load.requireNoErrors();
+    }
+
+    @Test
+    void aServerThatIsSlowForAnotherReasonStopsIt() throws Exception {
+        AutoRebalance.Carrier slowing = moves -> {
+            carryOut(moves);
+            delay(DELAY_MILLIS);
+        };
+        try (AutoRebalance engine = engine(20, slowing)) {
+            assertThatThrownBy(engine::run)
+                    .hasMessageStartingWith("commits on db2 took ")
+                    .hasMessageContaining("have left again: it was not they");
+        }
+        assertThat(choices()).containsExactly(Choice.MOVE, Choice.TURN_BACK, Choice.STOP);
+        assertThat(on("db2").isEmpty()).isTrue();
     }
 
     @Test
