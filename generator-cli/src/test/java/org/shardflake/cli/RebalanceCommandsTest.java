@@ -199,7 +199,8 @@ class RebalanceCommandsTest {
     void aRunRefusesWhatMakesNoSense() {
         assertThat(run("--budget=0")).isEqualTo(new Cli.Result(2, "", "error: budget 0 is out of range 1..\n"));
         assertThat(run("--slower=0")).isEqualTo(new Cli.Result(2, "", "error: slower 0 is out of range 1..\n"));
-        assertThat(run("--watch=0s").err()).isEqualTo("error: watch (in milliseconds) 0 is out of range 1..\n");
+        assertThat(launch("rebalance", "run", "--watch=0s").err())
+                .isEqualTo("error: watch (in milliseconds) 0 is out of range 1..\n");
         assertThat(run("--parallel=0").err()).startsWith("error: 0 moves at once; allowed are 1 or more");
         assertThat(run("--exclude=db9").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(run("--drain=db1").exitCode()).isEqualTo(ExitCodes.USAGE);
@@ -248,6 +249,6 @@ class RebalanceCommandsTest {
                         "Z stop: move %d of shards [0-9,-]+ from db2 to db1 is under way".formatted(other.id()));
         assertThat(run.err())
                 .contains("error: move %d of shards ".formatted(other.id()))
-                .contains("hint: wait for its end; if nobody carries it out, shardflake move start --shards ");
+                .contains("hint: wait for its end; if nobody carries it out, shardflake move run --shards ");
     }
 }

@@ -22,10 +22,12 @@ import org.shardflake.load.ShardRate;
 import org.shardflake.load.ShardSizes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
+import org.shardflake.rebalance.AutoSettings;
 import org.shardflake.rebalance.RebalanceBy;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanner;
 import org.shardflake.rebalance.RebalanceSettings;
+import org.shardflake.rebalance.RecentMoves;
 import org.shardflake.rebalance.ShardLoads;
 import picocli.CommandLine.Option;
 
@@ -58,8 +60,8 @@ class PlanMixin {
             defaultValue = "60m",
             converter = DurationConverter.class,
             description =
-                    "By rate or both, leave shards where they are for so long after a move, unless their server is beyond twice the threshold"
-                            + " (default: ${DEFAULT-VALUE}).")
+                    "By rate or both, leave shards where they are for so long after a move, unless their server is beyond twice the threshold;"
+                            + " by rebalance run in any case (default: ${DEFAULT-VALUE}).")
     private Duration rest;
 
     @Option(
@@ -162,12 +164,17 @@ class PlanMixin {
                 shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
     }
 
-    private Map<Integer, ShardRate> rates(ShardMap map, CatalogMixin catalog) throws InterruptedException {
-        LoadSampler sampler = new LoadSampler(server -> catalog.parse(server.url()));
-        LoadSample before = sampler.sample(map).whole();
+    /** So that nobody wonders why nothing is shown. */
+    void sayHowLong(CatalogMixin catalog) {
         if (over.toSeconds() > UNNOTICED_SECONDS) {
             catalog.say("measuring the load for %s".formatted(MoveView.duration(over)));
         }
+    }
+
+    private Map<Integer, ShardRate> rates(ShardMap map, CatalogMixin catalog) throws InterruptedException {
+        LoadSampler sampler = new LoadSampler(server -> catalog.parse(server.url()));
+        LoadSample before = sampler.sample(map).whole();
+        sayHowLong(catalog);
         Thread.sleep(over.toMillis());
         return sampler.sample(map).whole().allSince(before);
     }

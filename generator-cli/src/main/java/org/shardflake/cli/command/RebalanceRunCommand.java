@@ -28,8 +28,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Measures the load, plans, moves, and watches commits on the servers; moves that made their target slower are turned back."
                     + " Prints a line for each decision.",
-            "Makes one round, or with --auto one after the other. Then a shard that moved rests as long as --rest says, whatever its server's load,"
-                    + " and one that was turned back stays.",
+            "Makes one round, or with --auto one after the other. A shard that moved rests for as long as --rest says, and one that was turned back"
+                    + " stays until the run ends.",
             "Stops at the first thing that it cannot account for: a move that failed, a server that does not answer, a change of the map or"
                     + " a move by somebody else, shards that are closed or misplaced, counters that were reset."
         },
@@ -117,6 +117,7 @@ final class RebalanceRunCommand implements Callable<Integer> {
     }
 
     private void run(AutoRebalance engine) throws InterruptedException {
+        options.sayHowLong(moves);
         if (dryRun.isOn()) {
             dryRun.say();
             engine.rehearse();

@@ -58,8 +58,15 @@ final class Surroundings implements AutoCloseable {
                 Kind.PRECONDITION,
                 "move %d of shards %s %s is under way, and not of this run"
                         .formatted(move.id(), move.shardSet(), MoveRequest.of(move)),
-                "wait for its end; if nobody carries it out, shardflake %s goes on with it"
-                        .formatted(move.nextCommand()));
+                "wait for its end; if nobody carries it out, shardflake %s ends it".formatted(command(move)));
+    }
+
+    private static String command(Move move) {
+        return switch (move.phase()) {
+            case PREPARING, COPYING, CATCHING_UP, FOLLOWING ->
+                "move run --shards %s --to %s".formatted(move.shardSet(), move.target());
+            case COMPLETING, CANCELLING -> move.nextCommand();
+        };
     }
 
     private void require(Server server, Sight sight) {
