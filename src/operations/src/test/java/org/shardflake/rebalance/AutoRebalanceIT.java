@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -47,9 +48,13 @@ class AutoRebalanceIT {
     private final List<Decision> log = new CopyOnWriteArrayList<>();
     private AccountShards shards;
 
+    @BeforeEach
+    void create() throws Exception {
+        shards = AccountShards.createWithLibraries(postgres, SERVERS, SHARDS, directory);
+    }
+
     @Test
     void theServersAreEvenlyLoadedEachMinuteAndNoShardMovesTwice() throws Exception {
-        shards = AccountShards.createWithLibraries(postgres, SERVERS, SHARDS, directory);
         try (ZipfLoad load = new ZipfLoad(shards, SHARDS, WRITERS);
                 AutoRebalance engine = engine()) {
             CompletableFuture<Void> ended = new CompletableFuture<>();
