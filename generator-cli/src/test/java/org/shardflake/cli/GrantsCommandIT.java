@@ -166,6 +166,7 @@ class GrantsCommandIT {
                 "rebalance",
                 "apply",
                 directory.resolve("plan.yaml").toString());
+        succeeds("grants_role", "rebalance", "run", "--over=1s", "--watch=1s");
         succeeds("grants_role", "server", "drain", "db2", "--yes");
         succeeds("grants_role", "reconcile");
         succeeds("grants_role", "doctor");

@@ -11,6 +11,9 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -28,6 +31,9 @@ import org.shardflake.rebalance.RebalancePlanFile;
 
 /** The rebalance commands and {@code server drain}, as an operator uses them: all shards are on db1, and db2 is empty. */
 class RebalanceCommandsTest {
+
+    /** The servers of a test share a disk with whatever else is going on. */
+    private static final String SLOWER = "--slower=1000";
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(4);
@@ -184,5 +190,70 @@ class RebalanceCommandsTest {
         assertThat(on("db1").size()).isEqualTo(8);
         assertThat(shards.leftovers("db1") + shards.leftovers("db2") + shards.leftovers("db3"))
                 .isZero();
+    }
+
+    private Cli.Result run(String... options) {
+        List<String> args =
+                new ArrayList<>(List.of("rebalance", "run", "--by=count", "--over=1s", "--watch=1s", SLOWER));
+        args.addAll(List.of(options));
+        return launch(args.toArray(String[]::new));
+    }
+
+    @Test
+    void aRunRefusesWhatMakesNoSense() {
+        assertThat(run("--budget=0")).isEqualTo(new Cli.Result(2, "", "error: budget 0 is out of range 1..\n"));
+        assertThat(launch("rebalance", "run", "--slower=0"))
+                .isEqualTo(new Cli.Result(2, "", "error: slower 0 is out of range 1..\n"));
+        assertThat(launch("rebalance", "run", "--watch=0s").err())
+                .isEqualTo("error: watch (in milliseconds) 0 is out of range 1..\n");
+        assertThat(run("--parallel=0").err()).startsWith("error: 0 moves at once; allowed are 1 or more");
+        assertThat(run("--exclude=db9").exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(run("--drain=db1").exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(on("db1").size()).isEqualTo(8);
+    }
+
+    @Test
+    void aRunThatIsRehearsedMovesNothing() {
+        Cli.Result run = run("--dry-run", "--auto", "--max-moves=2");
+        assertThat(run.exitCode()).as(run.toString()).isZero();
+        assertThat(run.err()).isEqualTo("dry run: nothing was changed\n");
+        assertThat(run.out())
+                .matches(
+                        "[-0-9:TZ]+ move shards [0-9,-]+ from db1 to db2: db1 200 %, db2 0 % of the mean; then db1 150 %, db2 50 %\n");
+        assertThat(on("db1").size()).isEqualTo(8);
+    }
+
+    @Test
+    void aRunMakesOneRound() throws SQLException {
+        Cli.Result run = run("-o=json");
+        assertThat(run.exitCode()).as(run.toString()).isZero();
+        assertThat(run.out()).matches("""
+                        \\{"time":"[^"]+","decision":"move","shards":"[0-9,-]+","from":"db1","to":"db2","saw":"[^"]+","why":"[^"]+"}
+                        \\{"time":"[^"]+","decision":"keep","shards":"[0-9,-]+","from":"db1","to":"db2","saw":"[^"]+","why":"[^"]+"}
+                        """);
+        assertThat(on("db2").size()).isEqualTo(4);
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        assertThat(run().out())
+                .matches("[-0-9:TZ]+ stay: db1 100 %, db2 100 % of the mean; no move is worth what it costs\n");
+    }
+
+    @Test
+    void aRunThatIsLeftRunningStopsAtAMoveOfSomebodyElse() throws Exception {
+        CompletableFuture<Cli.Result> running = CompletableFuture.supplyAsync(() -> run("--auto"));
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+        while (on("db2").size() < 4 || !mover.moves().isEmpty()) {
+            assertThat(running).isNotDone();
+            Thread.sleep(100);
+        }
+        Move other = mover.begin("db2", "db1", on("db2"), "a test");
+
+        Cli.Result run = running.get();
+        assertThat(run.exitCode()).as(run.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(run.out())
+                .containsPattern(
+                        "Z stop: move %d of shards [0-9,-]+ from db2 to db1 is under way".formatted(other.id()));
+        assertThat(run.err())
+                .contains("error: move %d of shards ".formatted(other.id()))
+                .contains("hint: wait for its end; if nobody carries it out, shardflake move run --shards ");
     }
 }

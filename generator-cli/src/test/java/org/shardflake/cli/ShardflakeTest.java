@@ -83,6 +83,7 @@ class ShardflakeTest {
         "rebalance",
         "rebalance plan",
         "rebalance apply",
+        "rebalance run",
         "doctor",
         "reconcile",
         "local",

@@ -191,6 +191,7 @@ class StandbyCommandsTest {
                 "server drain db2",
                 "rebalance plan",
                 "rebalance apply plan.yaml",
+                "rebalance run",
                 "adopt note --key=uid --from=postgresql://nowhere/app",
                 "doctor --fix",
             })

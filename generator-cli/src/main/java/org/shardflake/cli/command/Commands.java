@@ -73,7 +73,7 @@ public final class Commands {
             case "reference" -> List.of("deploy", "status", "delete", "move", "adopt", "repair");
             case "gateway" -> List.of("deploy", "refresh", "status", "drop");
             case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
-            case "rebalance" -> List.of("plan", "apply");
+            case "rebalance" -> List.of("plan", "apply", "run");
             case "restore-point" -> List.of("check", "list");
             case "id" -> List.of("decode", "encode", "convert", "range", "next", "generate");
             default -> List.of();
@@ -151,6 +151,7 @@ public final class Commands {
             case "move cancel" -> new MoveCancelCommand();
             case "rebalance plan" -> new RebalancePlanCommand();
             case "rebalance apply" -> new RebalanceApplyCommand();
+            case "rebalance run" -> new RebalanceRunCommand();
             case "restore-point check" -> new RestorePointCheckCommand();
             case "restore-point list" -> new RestorePointListCommand();
             case "id decode" -> new IdDecodeCommand();

@@ -4,11 +4,7 @@
  */
 package org.shardflake.cli.command;
 
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashSet;
@@ -16,11 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.load.LoadSample;
 import org.shardflake.load.LoadSampler;
@@ -28,32 +22,29 @@ import org.shardflake.load.ShardRate;
 import org.shardflake.load.ShardSizes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
+import org.shardflake.rebalance.AutoSettings;
 import org.shardflake.rebalance.RebalanceBy;
 import org.shardflake.rebalance.RebalancePlan;
-import org.shardflake.rebalance.RebalancePlanFile;
 import org.shardflake.rebalance.RebalancePlanner;
 import org.shardflake.rebalance.RebalanceSettings;
+import org.shardflake.rebalance.RecentMoves;
 import org.shardflake.rebalance.ShardLoads;
 import picocli.CommandLine.Option;
 
-/** The plan options shared by {@code rebalance plan} and {@code server drain}. */
-final class PlanMixin {
-
-    /** How many changes of the map to look at for shards that moved: more than there are shards. */
-    private static final int HISTORY = 10_000;
+/** The plan options shared by {@code rebalance plan}, {@code rebalance run} and {@code server drain}. */
+class PlanMixin {
 
     private static final int UNNOTICED_SECONDS = 3;
 
     @Option(
             names = "--by",
             paramLabel = "WHAT",
-            defaultValue = "bytes",
             converter = ByNames.class,
             completionCandidates = ByNames.class,
             description =
                     "The load to balance: the bytes of the shards; their count, which needs no query to a server; the rate"
-                            + " at which rows are written; or both rate and bytes, each by itself (default: ${DEFAULT-VALUE}).")
-    private RebalanceBy by;
+                            + " at which rows are written; or both rate and bytes, each by itself (default: bytes, and rate for rebalance run).")
+    private @Nullable RebalanceBy given;
 
     @Option(
             names = "--over",
@@ -69,8 +60,8 @@ final class PlanMixin {
             defaultValue = "60m",
             converter = DurationConverter.class,
             description =
-                    "By rate or both, leave shards where they are for so long after a move, unless their server is beyond twice the threshold"
-                            + " (default: ${DEFAULT-VALUE}).")
+                    "By rate or both, leave shards where they are for so long after a move, unless their server is beyond twice the threshold;"
+                            + " by rebalance run in any case (default: ${DEFAULT-VALUE}).")
     private Duration rest;
 
     @Option(
@@ -109,42 +100,52 @@ final class PlanMixin {
                             + " it adds to the target; not by rate or both, where the bytes copied decide (default: ${DEFAULT-VALUE}).")
     private int improvement;
 
-    @Option(
-            names = {"-f", "--file"},
-            paramLabel = "FILE",
-            description = "Write the plan to this file atomically, replacing an existing one.")
-    private @Nullable Path file;
-
-    boolean hasFile() {
-        return file != null;
-    }
-
     RebalancePlan plan(ShardMap map, CatalogMixin catalog, Collection<String> drained) throws InterruptedException {
-        if (file != null && Files.isDirectory(file)) {
-            throw CliException.usage("%s is a directory; --file names a file".formatted(file));
-        }
         try {
-            RebalanceSettings settings = new RebalanceSettings(
-                    by,
-                    pinned(map, catalog, drained),
-                    by.isByRate() ? recent(catalog) : ShardSet.of(),
-                    new LinkedHashSet<>(drained),
-                    new LinkedHashSet<>(excluded),
-                    maxMoves,
-                    threshold,
-                    improvement);
-            return RebalancePlanner.plan(map, loads(map, catalog), settings);
+            RebalanceBy by = by(RebalanceBy.BYTES);
+            ShardSet recent =
+                    by.isByRate() ? RecentMoves.within(rest, catalog.catalog()).shards() : ShardSet.of();
+            RebalanceSettings settings = settings(by, pinned(map, catalog, drained), recent, drained);
+            return RebalancePlanner.plan(map, loads(map, catalog, by), settings);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
     }
 
+    /** For plans that are made and carried out again and again. */
+    AutoSettings settings(Duration watch, int slower, int budget) {
+        try {
+            RebalanceSettings plan = settings(by(RebalanceBy.RATE), pins(), ShardSet.of(), List.of());
+            return new AutoSettings(plan, over, rest, watch, slower, budget);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    private ShardSet pins() {
+        return pins.isEmpty() ? ShardSet.of() : ShardSet.parse(String.join(",", pins));
+    }
+
+    private RebalanceBy by(RebalanceBy usual) {
+        return given == null ? usual : given;
+    }
+
+    private RebalanceSettings settings(RebalanceBy by, ShardSet pinned, ShardSet recent, Collection<String> drained) {
+        return new RebalanceSettings(
+                by,
+                pinned,
+                recent,
+                new LinkedHashSet<>(drained),
+                new LinkedHashSet<>(excluded),
+                maxMoves,
+                threshold,
+                improvement);
+    }
+
     /** The shards that the user pins, and those being moved, unless they have to leave their server anyway. */
     private ShardSet pinned(ShardMap map, CatalogMixin catalog, Collection<String> drained) {
         Set<Integer> pinned = new TreeSet<>();
-        if (!pins.isEmpty()) {
-            ShardSet.parse(String.join(",", pins)).stream().forEach(pinned::add);
-        }
+        pins().stream().forEach(pinned::add);
         for (Move move : Mover.moves(catalog.url())) {
             move.shardSet().stream()
                     .filter(shard -> !drained.contains(map.server(shard).name()))
@@ -153,17 +154,7 @@ final class PlanMixin {
         return ShardSet.of(pinned);
     }
 
-    /** The shards that changed their server not long ago, as the catalog's history has it. */
-    private ShardSet recent(CatalogMixin catalog) {
-        Instant since = Instant.now().minus(rest);
-        return ShardSet.of(catalog.catalog().history(HISTORY).stream()
-                .filter(change ->
-                        change.time().isAfter(since) && change.fromServer().isPresent())
-                .flatMap(change -> change.shard().stream().boxed())
-                .collect(Collectors.toSet()));
-    }
-
-    private ShardLoads loads(ShardMap map, CatalogMixin catalog) throws InterruptedException {
+    private ShardLoads loads(ShardMap map, CatalogMixin catalog, RebalanceBy by) throws InterruptedException {
         if (by == RebalanceBy.COUNT) {
             return ShardLoads.ofBytes(shard -> 0);
         }
@@ -173,50 +164,19 @@ final class PlanMixin {
                 shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
     }
 
-    private Map<Integer, ShardRate> rates(ShardMap map, CatalogMixin catalog) throws InterruptedException {
-        LoadSampler sampler = new LoadSampler(server -> catalog.parse(server.url()));
-        LoadSample before = whole(sampler.sample(map));
+    /** So that nobody wonders why nothing is shown. */
+    void sayHowLong(CatalogMixin catalog) {
         if (over.toSeconds() > UNNOTICED_SECONDS) {
             catalog.say("measuring the load for %s".formatted(MoveView.duration(over)));
         }
+    }
+
+    private Map<Integer, ShardRate> rates(ShardMap map, CatalogMixin catalog) throws InterruptedException {
+        LoadSampler sampler = new LoadSampler(server -> catalog.parse(server.url()));
+        LoadSample before = sampler.sample(map).whole();
+        sayHowLong(catalog);
         Thread.sleep(over.toMillis());
-        Map<Integer, ShardRate> rates = whole(sampler.sample(map)).since(before);
-        int unknown = map.sharding().shardCount() - rates.size();
-        if (unknown > 0) {
-            throw new CliException(
-                    Kind.FAILURE,
-                    "the rate of %s is not known: they moved, or counters were reset or lost while they were measured"
-                            .formatted(ShardMapView.count(unknown)),
-                    "run the command again");
-        }
-        return rates;
-    }
-
-    private static LoadSample whole(LoadSample sample) {
-        sample.problems().forEach((server, problem) -> {
-            throw new CliException(
-                    Kind.FAILURE,
-                    "cannot measure the load of server %s: %s".formatted(server, problem),
-                    "a plan by count needs no server");
-        });
-        return sample;
-    }
-
-    /** Writes the plan, if a file was given. */
-    void write(RebalancePlan plan) {
-        if (file == null) {
-            return;
-        }
-        try {
-            RebalancePlanFile.write(plan, file);
-        } catch (IOException e) {
-            throw FileFailure.explain("write", file.toString(), e);
-        }
-    }
-
-    /** The destination of the plan, for display. */
-    String written() {
-        return file == null ? "" : "\nwrote the plan to %s; shardflake rebalance apply carries it out".formatted(file);
+        return sampler.sample(map).whole().allSince(before);
     }
 
     static final class ByNames extends EnumNames<RebalanceBy> {

@@ -9,6 +9,7 @@ import picocli.CommandLine.Command;
 /** {@code shardflake rebalance}: spreads the shards evenly over the servers. */
 @Command(
         name = "rebalance",
-        description = "Plans which shards should change servers, and carries out a plan.",
+        description =
+                "Plans which shards should change servers, and carries out a plan, once or as long as it is left running.",
         footer = {"", "Example: shardflake rebalance plan --file plan.yaml"})
 public final class RebalanceCommand {}

@@ -47,7 +47,7 @@ final class RebalancePlanCommand implements Callable<Integer> {
     private List<String> drained = new ArrayList<>();
 
     @Mixin
-    private PlanMixin options;
+    private PlanFileMixin options;
 
     @Mixin
     private CatalogMixin catalog;

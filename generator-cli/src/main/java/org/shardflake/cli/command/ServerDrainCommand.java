@@ -53,7 +53,7 @@ final class ServerDrainCommand implements Callable<Integer> {
     private String name;
 
     @Mixin
-    private PlanMixin options;
+    private PlanFileMixin options;
 
     @Option(names = "--dry-run", description = "Show the plan and move nothing, as --file does.")
     private boolean dryRun;

@@ -7,6 +7,8 @@ package org.shardflake.load;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
 
 /**
  * The counters of the shards at one time. Two of them give rates.
@@ -36,6 +38,41 @@ public record LoadSample(Map<Integer, ShardCounters> shards, Map<String, String>
                 rates.put(shard, rate);
             }
         });
+        return rates;
+    }
+
+    /**
+     * Requires that all servers were sampled.
+     *
+     * @throws ShardflakeException if one was not
+     */
+    public LoadSample whole() {
+        problems.forEach((server, problem) -> {
+            throw new ShardflakeException(
+                    Kind.FAILURE,
+                    "cannot measure the load of server %s: %s".formatted(server, problem),
+                    "shardflake doctor looks for the cause; to balance by count needs no server",
+                    null);
+        });
+        return this;
+    }
+
+    /**
+     * The rates of all shards since an earlier sample.
+     *
+     * @throws ShardflakeException if one cannot be known, as in {@link #since}
+     */
+    public Map<Integer, ShardRate> allSince(LoadSample before) {
+        Map<Integer, ShardRate> rates = since(before);
+        int unknown = shards.size() - rates.size();
+        if (unknown > 0) {
+            throw new ShardflakeException(
+                    Kind.FAILURE,
+                    "the rate of %s is not known: they moved, or counters were reset or lost while they were measured"
+                            .formatted(unknown == 1 ? "1 shard" : unknown + " shards"),
+                    "run the command again",
+                    null);
+        }
         return rates;
     }
 

@@ -14,6 +14,11 @@ public record MoveRequest(String source, String target, ShardSet shards) {
         return new MoveRequest(move.source(), move.target(), move.shardSet());
     }
 
+    /** The same shards, back to where they came from. */
+    public MoveRequest home() {
+        return new MoveRequest(/* source= */ target, /* target= */ source, shards);
+    }
+
     boolean uses(String server) {
         return source.equals(server) || target.equals(server);
     }

@@ -21,4 +21,9 @@ public class RebalanceException extends ShardflakeException {
     RebalanceException(Kind kind, String message) {
         super(kind, message, null, null);
     }
+
+    /** @param hint the next step */
+    RebalanceException(Kind kind, String message, String hint) {
+        super(kind, message, hint, null);
+    }
 }

@@ -8,6 +8,7 @@
  *
  * <p>{@link org.shardflake.rebalance.RebalancePlanner} makes the plan, {@link org.shardflake.rebalance.RebalancePlanFile} keeps it
  * for review, {@link org.shardflake.rebalance.PlanRun} carries it out.
+ * {@link org.shardflake.rebalance.AutoRebalance} does all of it by itself, again and again.
  *
  * <pre>{@code
  * ShardMap map = ShardCatalog.at(catalog).load();

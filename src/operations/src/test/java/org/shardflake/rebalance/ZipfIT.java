@@ -7,20 +7,9 @@ package org.shardflake.rebalance;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
-import java.sql.Connection;
-import java.sql.SQLException;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
 import java.util.Map;
-import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -29,7 +18,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
-import org.shardflake.jdbc.Sql;
 import org.shardflake.load.LoadSample;
 import org.shardflake.load.LoadSampler;
 import org.shardflake.load.ShardRate;
@@ -38,7 +26,6 @@ import org.shardflake.move.AccountShards;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.ParallelMoves;
-import org.shardflake.router.ShardRouter;
 
 /** Plans by rate for shards that applications write as Zipf has it, while other shards become the busy ones. */
 @Tag("full")
@@ -54,9 +41,6 @@ class ZipfIT {
     @TempDir
     static Path directory;
 
-    private final AtomicBoolean ends = new AtomicBoolean();
-    private final AtomicLong written = new AtomicLong();
-    private volatile List<Integer> busiest = List.of();
     private AccountShards shards;
     private LoadSampler sampler;
 
@@ -68,43 +52,12 @@ class ZipfIT {
 
     @Test
     void theServersAreEvenlyLoadedAgainAfterEachChangeOfTheLoad() throws Exception {
-        busiest = shuffled(0);
-        try (ShardRouter router =
-                ShardRouter.builder().catalog(shards.catalogUrl()).build()) {
-            List<CompletableFuture<Void>> writers = IntStream.range(0, WRITERS)
-                    .mapToObj(i -> CompletableFuture.runAsync(() -> Sql.translating(() -> keepWriting(router))))
-                    .toList();
-            for (int load = 0; load < 3; load++) {
-                busiest = shuffled(load);
+        try (ZipfLoad load = new ZipfLoad(shards, SHARDS, WRITERS)) {
+            for (int change = 0; change < 3; change++) {
+                load.change(change);
                 balance();
             }
-            ends.set(true);
-            writers.forEach(CompletableFuture::join); // none has failed
-        }
-        assertThat(rows()).isEqualTo(written.get());
-    }
-
-    private static List<Integer> shuffled(int seed) {
-        List<Integer> all = new ArrayList<>(IntStream.range(0, SHARDS).boxed().toList());
-        Collections.shuffle(all, new Random(seed));
-        return all;
-    }
-
-    private void keepWriting(ShardRouter router) throws SQLException {
-        double[] sums = new double[SHARDS];
-        for (int i = 0; i < SHARDS; i++) {
-            sums[i] = (i == 0 ? 0 : sums[i - 1]) + 1.0 / (i + 1);
-        }
-        while (!ends.get()) {
-            double drawn = ThreadLocalRandom.current().nextDouble() * sums[SHARDS - 1];
-            int rank = (int)
-                    IntStream.range(0, SHARDS - 1).filter(i -> sums[i] < drawn).count();
-            long uid = busiest.get(rank);
-            router.<Integer, SQLException>write(
-                    uid,
-                    tx -> Sql.update(
-                            tx.connection(), "INSERT INTO %s.account (uid) VALUES (?)".formatted(tx.schema()), uid));
-            written.incrementAndGet();
+            load.requireNoErrors();
         }
     }
 
@@ -122,7 +75,11 @@ class ZipfIT {
                             shard -> rates.getOrDefault(shard, ShardRate.NONE).written()),
                     RebalanceSettings.by(RebalanceBy.RATE).resting(ShardSet.of(moved)));
             if (plan.moves().isEmpty()) {
-                requireEven(map, rates);
+                assertThat(ZipfLoad.spread(
+                                map,
+                                shard -> rates.getOrDefault(shard, ShardRate.NONE)
+                                        .written()))
+                        .isLessThanOrEqualTo(1.25);
                 return;
             }
             for (RebalancePlan.Move move : plan.moves()) {
@@ -142,34 +99,5 @@ class ZipfIT {
         LoadSample before = sampler.sample(map);
         Thread.sleep(5000);
         return sampler.sample(map).since(before);
-    }
-
-    private static void requireEven(ShardMap map, Map<Integer, ShardRate> rates) {
-        double total = rates.values().stream().mapToDouble(ShardRate::written).sum();
-        double heaviest =
-                rates.values().stream().mapToDouble(ShardRate::written).max().orElseThrow();
-        double best = Math.max(total / SERVERS, heaviest);
-        double most = map.servers().stream()
-                .mapToDouble(server -> map.shards(server).stream()
-                        .mapToDouble(shard ->
-                                rates.getOrDefault(shard, ShardRate.NONE).written())
-                        .sum())
-                .max()
-                .orElseThrow();
-        System.out.printf("most loaded server: %.0f rows/s, at best %.0f, %.2f%n", most, best, most / best);
-        assertThat(total).isPositive();
-        assertThat(most).isLessThanOrEqualTo(1.25 * best);
-    }
-
-    private long rows() throws SQLException {
-        ShardMap map = shards.catalog().load();
-        long rows = 0;
-        for (int shard = 0; shard < SHARDS; shard++) {
-            try (Connection connection =
-                    shards.database(map.server(shard).name()).connect()) {
-                rows += Sql.number(connection, "SELECT count(*) FROM shard_%04d.account".formatted(shard));
-            }
-        }
-        return rows;
     }
 }

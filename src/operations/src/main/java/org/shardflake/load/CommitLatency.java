@@ -1,0 +1,109 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.load;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.shardflake.Server;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * How long the commits of small transactions took on a server. The time is divided into parts, and each part has a median.
+ *
+ * @param least the median of the fastest part
+ * @param most the median of the slowest part
+ */
+public record CommitLatency(Duration least, Duration most) {
+
+    /** Writes to the log and to nothing else, so it needs no table, no privilege and no clean-up. Nobody subscribes to the message. */
+    private static final String TRANSACTION = "SELECT pg_logical_emit_message(true, 'shardflake', '')";
+
+    /** A tenth of a millisecond that becomes three is no trouble to anybody. */
+    private static final Duration UNNOTICED = Duration.ofMillis(2);
+
+    private static final int PARTS = 5;
+    private static final long MILLIS_BETWEEN = 100;
+
+    /**
+     * Commits ten times a second on each server, on all of them at once.
+     *
+     * @param urls the URL of a server, including what is needed to log in
+     * @throws ShardflakeException if a server refuses or does not answer
+     */
+    public static Map<String, CommitLatency> measure(
+            Collection<Server> servers, Function<Server, ServerUrl> urls, Duration over) throws InterruptedException {
+        Map<String, CommitLatency> measured = new TreeMap<>();
+        EachServer.ask(servers, urls, (connection, server) -> measure(connection, over))
+                .forEach((server, answer) -> {
+                    if (answer.result() == null) {
+                        throw new ShardflakeException(
+                                Kind.FAILURE,
+                                "cannot measure the commits of server %s: %s"
+                                        .formatted(server.name(), answer.problem()),
+                                "shardflake doctor looks for the cause",
+                                answer.failure());
+                    }
+                    measured.put(server.name(), answer.result());
+                });
+        return measured;
+    }
+
+    private static CommitLatency measure(Connection connection, Duration over) throws SQLException {
+        Sql.call(connection, TRANSACTION); // The first one of a session takes longer.
+        List<Long> medians = new ArrayList<>();
+        for (int part = 0; part < PARTS; part++) {
+            medians.add(median(connection, over.dividedBy(PARTS)));
+        }
+        return new CommitLatency(
+                Duration.ofNanos(Collections.min(medians)), Duration.ofNanos(Collections.max(medians)));
+    }
+
+    private static long median(Connection connection, Duration over) throws SQLException {
+        long end = System.nanoTime() + over.toNanos();
+        List<Long> taken = new ArrayList<>();
+        do {
+            long begun = System.nanoTime();
+            Sql.call(connection, TRANSACTION);
+            taken.add(System.nanoTime() - begun);
+            pause(end);
+        } while (System.nanoTime() < end);
+        Collections.sort(taken);
+        return taken.get(taken.size() / 2);
+    }
+
+    private static void pause(long end) throws SQLException {
+        long left = Math.max(0, end - System.nanoTime());
+        try {
+            TimeUnit.NANOSECONDS.sleep(Math.min(left, TimeUnit.MILLISECONDS.toNanos(MILLIS_BETWEEN)));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new SQLException("interrupted", e);
+        }
+    }
+
+    /** Both times together. */
+    public CommitLatency and(CommitLatency other) {
+        return new CommitLatency(
+                Collections.min(List.of(least, other.least)), Collections.max(List.of(most, other.most)));
+    }
+
+    /** Whether all the time it took longer than it ever did before, by so many percent, and by more than 2 ms. */
+    public boolean isSlowerThan(CommitLatency before, int percent) {
+        Duration more = before.most.multipliedBy(percent).dividedBy(100);
+        return least.minus(before.most).compareTo(Collections.max(List.of(more, UNNOTICED))) > 0;
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Locale;
+import java.util.Optional;
+import org.shardflake.move.MoveRequest;
+
+/**
+ * One decision of an {@link AutoRebalance}.
+ *
+ * @param move what it is about, if it is about a move
+ * @param saw what it is based on
+ */
+public record Decision(Instant time, Choice choice, Optional<MoveRequest> move, String saw, String why) {
+
+    /** What was decided. */
+    public enum Choice {
+        /** Nothing is to be moved. */
+        STAY,
+        /** Something should be moved, and not now. */
+        WAIT,
+        /** To move shards. */
+        MOVE,
+        /** To leave shards that were moved where they are. */
+        KEEP,
+        /** To move shards home. */
+        TURN_BACK,
+        /** To end here. */
+        STOP
+    }
+
+    Decision(Choice choice, String saw, String why) {
+        this(now(), choice, Optional.empty(), saw, why);
+    }
+
+    Decision(Choice choice, MoveRequest move, String saw, String why) {
+        this(now(), choice, Optional.of(move), saw, why);
+    }
+
+    private static Instant now() {
+        return Instant.now().truncatedTo(ChronoUnit.SECONDS);
+    }
+
+    /** As a line of a log. */
+    @Override
+    public String toString() {
+        String what = choice.name().toLowerCase(Locale.ROOT).replace('_', ' ');
+        String shards = move.map(its -> " shards %s from %s to %s".formatted(its.shards(), its.source(), its.target()))
+                .orElse("");
+        return "%s %s%s: %s%s".formatted(time, what, shards, saw.isEmpty() ? "" : saw + "; ", why);
+    }
+}

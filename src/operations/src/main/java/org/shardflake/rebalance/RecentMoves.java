@@ -1,0 +1,45 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.shardflake.ShardSet;
+import org.shardflake.catalog.MapChange;
+import org.shardflake.catalog.ShardCatalog;
+
+/**
+ * What changed its server not long ago, whoever moved it, as the catalog's history has it.
+ *
+ * @param changes of the shard map, one for each shard and move
+ */
+public record RecentMoves(List<MapChange> changes) {
+
+    /** How many changes of the map to look at: more than there are shards. */
+    private static final int HISTORY = 10_000;
+
+    public RecentMoves {
+        changes = List.copyOf(changes);
+    }
+
+    /** Those of the time before now. */
+    public static RecentMoves within(Duration time, ShardCatalog catalog) {
+        Instant since = Instant.now().minus(time);
+        return new RecentMoves(catalog.history(HISTORY).stream()
+                .filter(change -> change.shard().isPresent()
+                        && change.fromServer().isPresent()
+                        && change.time().isAfter(since))
+                .toList());
+    }
+
+    /** The shards that moved, each once. */
+    public ShardSet shards() {
+        return ShardSet.of(changes.stream()
+                .flatMapToInt(change -> change.shard().stream())
+                .distinct()
+                .toArray());
+    }
+}

@@ -1,0 +1,136 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveRequest;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.watch.PlaceState;
+import org.shardflake.watch.Sight;
+import org.shardflake.watch.Watch;
+
+/** Sees to it that nobody else moves shards, and that all of them are where the map has them. Not thread-safe. */
+final class Surroundings implements AutoCloseable {
+
+    private static final String DOCTOR = "shardflake doctor looks for the cause; then run the command again";
+
+    private final List<String> told = new ArrayList<>();
+    private final Watch watch;
+
+    Surroundings(ServerUrl catalog, Function<Server, ServerUrl> urls) {
+        watch = new Watch(catalog, urls, told::add);
+    }
+
+    /**
+     * Looks around.
+     *
+     * @throws RebalanceException if anything is not as it should be
+     */
+    ShardMap require() throws InterruptedException {
+        Sight sight = watch.look();
+        if (!sight.catalogAnswers() || sight.catalogIsStandby()) {
+            throw new RebalanceException(Kind.FAILURE, "the catalog cannot be asked: " + lastTold(), DOCTOR);
+        }
+        sight.moves().forEach(Surroundings::refuse);
+        for (Server server : sight.map().servers()) {
+            require(server, sight);
+        }
+        return sight.map();
+    }
+
+    private String lastTold() {
+        return told.isEmpty() ? "it does not answer" : told.get(told.size() - 1);
+    }
+
+    private static void refuse(Move move) {
+        throw new RebalanceException(
+                Kind.PRECONDITION,
+                "move %d of shards %s %s is under way, and not of this run"
+                        .formatted(move.id(), move.shardSet(), MoveRequest.of(move)),
+                "wait for its end; if nobody carries it out, shardflake %s ends it".formatted(command(move)));
+    }
+
+    private static String command(Move move) {
+        return switch (move.phase()) {
+            case PREPARING, COPYING, CATCHING_UP, FOLLOWING ->
+                "move run --shards %s --to %s".formatted(move.shardSet(), move.target());
+            case COMPLETING, CANCELLING -> move.nextCommand();
+        };
+    }
+
+    private void require(Server server, Sight sight) {
+        if (!sight.servers().containsKey(server.name())) {
+            throw new RebalanceException(
+                    Kind.FAILURE, "server %s cannot be asked: %s".formatted(server.name(), lastTold()), DOCTOR);
+        }
+        ShardSet misplaced = sight.misplaced(server);
+        if (!misplaced.isEmpty()) {
+            throw new RebalanceException(
+                    Kind.PRECONDITION,
+                    "shards %s take writes on %s, which the map gives to other servers"
+                            .formatted(misplaced, server.name()),
+                    DOCTOR);
+        }
+        refuse(server, sight, PlaceState.CLOSED, "refuse writes");
+        refuse(server, sight, PlaceState.MISSING, "are missing");
+    }
+
+    private static void refuse(Server server, Sight sight, PlaceState state, String what) {
+        ShardSet such = ShardSet.of(sight.map().shards(server).stream()
+                .filter(shard -> sight.state(shard) == state)
+                .toArray());
+        if (!such.isEmpty()) {
+            throw new RebalanceException(
+                    Kind.PRECONDITION, "shards %s %s on %s".formatted(such, what, server.name()), DOCTOR);
+        }
+    }
+
+    /**
+     * Requires that the map has not changed but for these moves.
+     *
+     * @throws RebalanceException if somebody else has changed it
+     */
+    static void requireOnly(List<MoveRequest> moves, ShardMap before, ShardMap now) {
+        boolean sameServers = before.servers().equals(now.servers());
+        ShardSet others = ShardSet.of(IntStream.range(0, before.sharding().shardCount())
+                .filter(shard -> !isAsExpected(shard, moves, before, now))
+                .toArray());
+        if (!sameServers || !others.isEmpty()) {
+            throw new RebalanceException(
+                    Kind.PRECONDITION,
+                    "somebody else has changed the shard map: %s"
+                            .formatted(sameServers ? "placed shards " + others : "its servers are " + names(now)),
+                    "shardflake map history shows who it was; then run the command again");
+        }
+    }
+
+    private static String names(ShardMap map) {
+        return map.servers().stream().map(Server::name).collect(Collectors.joining(", "));
+    }
+
+    private static boolean isAsExpected(int shard, List<MoveRequest> moves, ShardMap before, ShardMap now) {
+        return moves.stream()
+                .filter(move -> move.shards().contains(shard))
+                .findFirst()
+                .map(move -> now.server(shard).name().equals(move.target())
+                        && now.placement(shard).epoch()
+                                == before.placement(shard).epoch() + 1)
+                .orElse(before.placement(shard).equals(now.placement(shard)));
+    }
+
+    @Override
+    public void close() {
+        watch.close();
+    }
+}

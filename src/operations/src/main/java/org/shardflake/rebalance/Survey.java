@@ -1,0 +1,80 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Function;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.load.CommitLatency;
+import org.shardflake.load.LoadSample;
+import org.shardflake.load.LoadSampler;
+import org.shardflake.load.ShardRate;
+import org.shardflake.load.ShardSizes;
+import org.shardflake.server.ServerUrl;
+
+/**
+ * What a round has measured.
+ *
+ * @param loads of the whole time
+ * @param halves the loads of its first and its second half
+ * @param commits by server
+ */
+record Survey(ShardMap map, ShardLoads loads, List<ShardLoads> halves, Map<String, CommitLatency> commits) {
+
+    static Survey take(ShardMap map, Function<Server, ServerUrl> urls, RebalanceBy by, Duration over)
+            throws InterruptedException {
+        Duration half = over.dividedBy(2);
+        if (!by.isByRate()) {
+            ShardLoads loads = by == RebalanceBy.COUNT
+                    ? ShardLoads.ofBytes(shard -> 0)
+                    : ShardLoads.ofBytes(ShardSizes.read(map, urls)::bytes);
+            return new Survey(map, loads, List.of(), CommitLatency.measure(map.servers(), urls, over));
+        }
+        LoadSampler sampler = new LoadSampler(urls);
+        LoadSample first = sampler.sample(map).whole();
+        Map<String, CommitLatency> commits = CommitLatency.measure(map.servers(), urls, half);
+        LoadSample second = sampler.sample(map).whole();
+        Map<String, CommitLatency> others = CommitLatency.measure(map.servers(), urls, half);
+        LoadSample third = sampler.sample(map).whole();
+        ShardSizes sizes = ShardSizes.read(map, urls);
+        return new Survey(
+                map,
+                loads(sizes, third.allSince(first)),
+                List.of(loads(sizes, second.allSince(first)), loads(sizes, third.allSince(second))),
+                both(commits, others));
+    }
+
+    private static ShardLoads loads(ShardSizes sizes, Map<Integer, ShardRate> rates) {
+        return new ShardLoads(
+                sizes::bytes, shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
+    }
+
+    private static Map<String, CommitLatency> both(
+            Map<String, CommitLatency> commits, Map<String, CommitLatency> others) {
+        Map<String, CommitLatency> all = new TreeMap<>(commits);
+        others.forEach((server, latency) -> all.merge(server, latency, CommitLatency::and));
+        return all;
+    }
+
+    /** Whether a move's source had more load than its target in both halves: else the load is on its way from one to the other. */
+    boolean isLasting(RebalancePlan.Move move, RebalanceSettings settings) {
+        return halves.stream().allMatch(half -> {
+            Map<String, MeasuredServer> servers = MeasuredServer.all(map, Measure.of(map, half, settings));
+            return utilisation(servers, move.from()) > utilisation(servers, move.to());
+        });
+    }
+
+    private static double utilisation(Map<String, MeasuredServer> servers, String name) {
+        MeasuredServer server = servers.get(name);
+        if (server == null) {
+            throw new IllegalStateException("no server " + name);
+        }
+        return server.utilisation();
+    }
+}

@@ -1,0 +1,242 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.rebalance;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.move.AccountShards;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveRequest;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.move.ParallelMoves;
+import org.shardflake.rebalance.Decision.Choice;
+
+/** Rounds on two servers: 4 shards on db1, written all the time, and none on db2. */
+class AutoRebalanceTest {
+
+    private static final int SHARDS = 4;
+    private static final Duration OVER = Duration.ofSeconds(4);
+    private static final Duration WATCH = Duration.ofSeconds(2);
+
+    private static final int DELAY_MILLIS = 100;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    static Path directory;
+
+    /** Percent; the servers of a test share a disk with whatever else is going on. */
+    private int slower = 1000;
+
+    private final List<Decision> log = new ArrayList<>();
+    private AccountShards shards;
+    private ZipfLoad load;
+
+    @BeforeEach
+    void write() throws Exception {
+        shards = AccountShards.createWithLibraries(postgres, 2, SHARDS, directory);
+        load = new ZipfLoad(shards, SHARDS, 1);
+    }
+
+    @AfterEach
+    void endWriting() throws SQLException {
+        load.close();
+        shards.execute("db2", "ALTER SYSTEM RESET ALL");
+        shards.execute("db2", "SELECT pg_reload_conf()");
+    }
+
+    private AutoRebalance engine(int budget, AutoRebalance.Carrier carrier) {
+        return engine(RebalanceSettings.by(RebalanceBy.RATE), budget, carrier);
+    }
+
+    private AutoRebalance engine(RebalanceSettings plan, int budget, AutoRebalance.Carrier carrier) {
+        AutoSettings settings = new AutoSettings(plan, OVER, Duration.ofHours(1), WATCH, slower, budget);
+        return new AutoRebalance(
+                shards.catalogUrl(), server -> shards.url(server.name()), settings, carrier, decision -> {
+                    System.out.println(decision);
+                    log.add(decision);
+                });
+    }
+
+    private Mover mover() {
+        return shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+    }
+
+    private void carryOut(List<MoveRequest> moves) throws InterruptedException {
+        new ParallelMoves(mover(), "a test").run(moves);
+    }
+
+    /** Lets each commit on db2 take longer, as on a disk that has too much to do. */
+    private void delay(int millis) {
+        Sql.translating(() -> {
+            // Without it there is no delay.
+            shards.execute("db2", "ALTER SYSTEM SET fsync = " + (millis == 0 ? "off" : "on"));
+            shards.execute("db2", "ALTER SYSTEM SET commit_siblings = 0");
+            shards.execute("db2", "ALTER SYSTEM SET commit_delay = %d".formatted(1000 * millis));
+            shards.execute("db2", "SELECT pg_reload_conf()");
+        });
+    }
+
+    private ShardSet on(String server) {
+        ShardMap map = shards.catalog().load();
+        return map.shards(map.server(server));
+    }
+
+    private List<Choice> choices() {
+        return log.stream().map(Decision::choice).toList();
+    }
+
+    @Test
+    void aRoundMovesWhatIsWrittenAndTheNextOneStays() throws Exception {
+        try (AutoRebalance engine = engine(20, this::carryOut)) {
+            engine.round();
+            ShardSet moved = on("db2");
+            assertThat(moved.isEmpty()).isFalse();
+            assertThat(choices()).containsExactly(Choice.MOVE, Choice.KEEP);
+
+            engine.round();
+            assertThat(choices()).containsExactly(Choice.MOVE, Choice.KEEP, Choice.STAY);
+            assertThat(on("db2")).isEqualTo(moved);
+        }
+        load.requireNoErrors();
+    }
+
+    @Test
+    void whatMadeItsTargetSlowerIsTurnedBackAndStays() throws Exception {
+        slower = AutoSettings.DEFAULT_SLOWER;
+        AutoRebalance.Carrier slowing = moves -> {
+            carryOut(moves);
+            delay(on("db2").isEmpty() ? 0 : DELAY_MILLIS);
+        };
+        try (AutoRebalance engine = engine(20, slowing)) {
+            engine.round();
+            assertThat(choices()).containsExactly(Choice.MOVE, Choice.TURN_BACK);
+            assertThat(on("db2").isEmpty()).isTrue();
+            assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+            ShardSet turnedBack = log.get(0).move().orElseThrow().shards();
+
+            engine.round();
+            assertThat(on("db1").and(turnedBack)).isEqualTo(turnedBack);
+            assertThat(log.get(2).move().map(MoveRequest::shards).map(turnedBack::and))
+                    .isIn(Optional.empty(), Optional.of(ShardSet.of()));
+        }
+        load.requireNoErrors();
+    }
+
+    @Test
+    void aServerThatIsSlowForAnotherReasonStopsIt() throws Exception {
+        slower = AutoSettings.DEFAULT_SLOWER;
+        AutoRebalance.Carrier slowing = moves -> {
+            carryOut(moves);
+            delay(DELAY_MILLIS);
+        };
+        try (AutoRebalance engine = engine(20, slowing)) {
+            assertThatThrownBy(engine::run)
+                    .hasMessageStartingWith("commits on db2 took ")
+                    .hasMessageContaining("have left again: it was not they");
+        }
+        assertThat(choices()).containsExactly(Choice.MOVE, Choice.TURN_BACK, Choice.STOP);
+        assertThat(on("db2").isEmpty()).isTrue();
+    }
+
+    @Test
+    void aBudgetThatIsUsedUpLetsNothingMove() throws Exception {
+        Mover mover = mover();
+        mover.carryOut(mover.begin("db1", "db2", ShardSet.of(3), "somebody else"), false);
+        mover.carryOut(mover.begin("db2", "db1", ShardSet.of(3), "somebody else"), false);
+        try (AutoRebalance engine = engine(2, this::carryOut)) {
+            engine.round();
+        }
+        assertThat(choices()).containsExactly(Choice.WAIT);
+        assertThat(log.get(0).why()).isEqualTo("the budget of 2 shards an hour is used up");
+        assertThat(on("db2").isEmpty()).isTrue();
+    }
+
+    @Test
+    void aMoveOfSomebodyElseStopsIt() throws Exception {
+        Mover mover = mover();
+        Move other = mover.begin("db1", "db2", ShardSet.of(3), "somebody else");
+        try (AutoRebalance engine = engine(20, this::carryOut)) {
+            assertThatThrownBy(engine::run)
+                    .isInstanceOfSatisfying(
+                            ShardflakeException.class, e -> assertThat(e.kind()).isEqualTo(Kind.PRECONDITION))
+                    .hasMessage("move %d of shards 3 from db1 to db2 is under way, and not of this run"
+                            .formatted(other.id()));
+        }
+        assertThat(choices()).containsExactly(Choice.STOP);
+        mover.cancel(other.id(), Mover.End.BACK);
+    }
+
+    @Test
+    void aChangeOfTheMapDuringARoundStopsIt() throws Exception {
+        AutoRebalance.Carrier another = moves -> {
+            carryOut(moves);
+            ShardSet left = on("db1");
+            carryOut(List.of(new MoveRequest(
+                    "db1", "db2", ShardSet.of(left.stream().findFirst().orElseThrow()))));
+        };
+        try (AutoRebalance engine = engine(20, another)) {
+            assertThatThrownBy(engine::run)
+                    .hasMessageStartingWith("somebody else has changed the shard map: placed shards ");
+        }
+        assertThat(choices()).containsExactly(Choice.MOVE, Choice.STOP);
+    }
+
+    @Test
+    void aClosedShardStopsIt() throws Exception {
+        shards.execute("db1", "SELECT shardflake.fence_shard(0)");
+        try (AutoRebalance engine = engine(20, this::carryOut)) {
+            assertThatThrownBy(engine::run).hasMessage("shards 0 refuse writes on db1");
+        } finally {
+            shards.execute("db1", "SELECT shardflake.unfence_shard(0)");
+        }
+    }
+
+    @Test
+    void countersThatAreResetStopIt() throws Exception {
+        AtomicBoolean ends = new AtomicBoolean();
+        CompletableFuture<Void> resetting =
+                CompletableFuture.runAsync(() -> Sql.translating(() -> keepResetting(ends)));
+        try (AutoRebalance engine =
+                engine(RebalanceSettings.by(RebalanceBy.RATE).within(1000), 20, this::carryOut)) {
+            assertThatThrownBy(engine::run).hasMessageContaining("counters were reset");
+        } finally {
+            ends.set(true);
+        }
+        resetting.join();
+        assertThat(log.get(log.size() - 1).choice()).isEqualTo(Choice.STOP);
+    }
+
+    /** More is counted before than after a reset, else nobody would notice. */
+    private void keepResetting(AtomicBoolean ends) throws SQLException {
+        while (!ends.get()) {
+            shards.execute("db1", "INSERT INTO shard_0000.account (uid) SELECT 0 FROM generate_series(1, 50000)");
+            shards.execute("db1", "SELECT pg_stat_reset(), pg_sleep(0.5)");
+        }
+    }
+}
