@@ -262,7 +262,7 @@ public final class AccountShards {
     }
 
     /** Waits until a query says this much, for two minutes at most. */
-    void await(String server, String sql, long expected) throws SQLException {
+    public void await(String server, String sql, long expected) throws SQLException {
         Patience patience = new Patience(Duration.ofMinutes(2));
         while (number(server, sql) != expected) {
             if (patience.isOver()) {
