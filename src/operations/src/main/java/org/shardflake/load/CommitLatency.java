@@ -35,6 +35,9 @@ public record CommitLatency(Duration least, Duration most) {
     /** A tenth of a millisecond that becomes three is no trouble to anybody. */
     private static final Duration UNNOTICED = Duration.ofMillis(2);
 
+    /** A commit may wait for a synchronous standby that is gone, and no timeout of the server ends that. */
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
+
     private static final int PARTS = 5;
     private static final long MILLIS_BETWEEN = 100;
 
@@ -42,12 +45,21 @@ public record CommitLatency(Duration least, Duration most) {
      * Commits ten times a second on each server, on all of them at once.
      *
      * @param urls the URL of a server, including what is needed to log in
-     * @throws ShardflakeException if a server refuses or does not answer
+     * @throws ShardflakeException if a server refuses, or a commit takes longer than 30 s
      */
     public static Map<String, CommitLatency> measure(
             Collection<Server> servers, Function<Server, ServerUrl> urls, Duration over) throws InterruptedException {
+        return measure(servers, urls, over, PATIENCE);
+    }
+
+    static Map<String, CommitLatency> measure(
+            Collection<Server> servers, Function<Server, ServerUrl> urls, Duration over, Duration patience)
+            throws InterruptedException {
         Map<String, CommitLatency> measured = new TreeMap<>();
-        EachServer.ask(servers, urls, (connection, server) -> measure(connection, over))
+        EachServer.ask(servers, urls, (connection, server) -> {
+                    connection.setNetworkTimeout(Runnable::run, Math.toIntExact(patience.toMillis()));
+                    return measure(connection, over);
+                })
                 .forEach((server, answer) -> {
                     if (answer.result() == null) {
                         throw new ShardflakeException(

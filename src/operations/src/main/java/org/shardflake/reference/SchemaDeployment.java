@@ -59,8 +59,7 @@ final class SchemaDeployment {
             for (ReferenceStream stream : streams) {
                 ReferenceServer copy = stream.copy();
                 ReferenceSession.join(copy, tables);
-                copy.unguard(tables);
-                changelog.run(copy.work(), copy.name());
+                run(changelog, copy, tables);
                 copy.guard(ReferenceServer.tables(copy.work()), "copy", from.name());
                 uncommitted.add(copy);
             }
@@ -87,14 +86,21 @@ final class SchemaDeployment {
         openNewTables();
     }
 
+    private static void run(ReferenceChangelog changelog, ReferenceServer server, List<String> tables)
+            throws SQLException {
+        ReferredRows referred = ReferredRows.read(server.work());
+        server.unguard(tables);
+        changelog.run(server.work(), server.name());
+        referred.requireIn(ReferredRows.read(server.work()), server.name());
+    }
+
     private void runOnHome(ReferenceChangelog changelog, List<String> before) throws SQLException {
         Set<Long> known = new HashSet<>();
         for (String table : before) {
             known.add(oid(table));
         }
-        from.unguard(before);
         ReferenceStream.publish(from.work(), home.tag(), List.of());
-        changelog.run(from.work(), from.name());
+        run(changelog, from, before);
         List<String> after = ReferenceServer.tables(from.work());
         List<String> kept = new ArrayList<>();
         List<String> added = new ArrayList<>();

@@ -393,8 +393,10 @@ class LookupTest {
                 .contains("by a row that has no value");
         assertThat(lookups.backfill("account.tag", BackfillSettings.DEFAULT, rows -> {}))
                 .isEqualTo(new BackfillReport(27, 0, List.of()));
-        assertThat(tags.find("tag 1")).map(LookupEntry::uid).contains(1L);
-        long id = tags.find("tag 1").orElseThrow().id();
+        // This router, too, asks for the state again half a second later.
+        Optional<LookupEntry> first = await().ignoreExceptions().until(() -> tags.find("tag 1"), found -> true);
+        assertThat(first).map(LookupEntry::uid).contains(1L);
+        long id = first.orElseThrow().id();
         claim(tags, "another", 1, id);
         assertThat(lookups.verify("account.tag", 2).differences())
                 .filteredOn(difference -> !difference.contains("value tag 3"))

@@ -531,6 +531,12 @@ class ReferenceTablesIT {
                 "CREATE SCHEMA other; CREATE TABLE other.x (id int)");
         refuses("cannot be replicated", "CREATE TABLE keyless (name text)");
         refuses("would differ on db1 and db2", "INSERT INTO country VALUES ('XX', gen_random_uuid()::text)");
+        insert("J1");
+        String referred = "row J1 of reference.country or changes its key, and shards on db";
+        refuses(referred, "DELETE FROM country WHERE code = 'J1'");
+        refuses(referred, "UPDATE country SET code = 'J2' WHERE code = 'J1'");
+        refuses(" of reference.country or changes its key", "TRUNCATE country CASCADE");
+        assertThat(countries("db1", 3, 'J')).containsExactly("(J1,\"Land J1\")");
         refuses("column \"nothing\" of relation \"country\" does not exist", "UPDATE country SET nothing = 1");
         refusesDeletion("there is no reference table nothing", "nothing", "IT");
         refusesDeletion("reference.country has no row XX", "country", "XX");

@@ -94,7 +94,10 @@ public final class AllShards {
                 print(compared.count(rounds), "a transaction per shard");
                 print(compared.top(rounds), "UNION ALL by hand");
                 compared.createLookup();
-                print(compared.find(rounds), "by id");
+                for (int threads : List.of(1, sizing.number("threads", 16))) {
+                    System.out.printf("  with %d threads%n", threads);
+                    print(compared.find(rounds, threads), "by id, without a transaction");
+                }
                 compared.stream(rows);
                 compared.close();
             }
@@ -194,25 +197,25 @@ public final class AllShards {
         }
     }
 
-    private Rounds find(int rounds) throws Exception {
+    private Rounds find(int rounds, int threads) throws Exception {
         Lookup titles = router.lookup("photo.title");
         Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
         candidates.put(
                 "by id",
-                () -> Rates.of(1, FIND_MILLIS, () -> {
+                () -> Rates.of(threads, FIND_MILLIS, () -> {
                     long id = anyId();
                     router.<Photo, SQLException>read(
                             ShardKey.id(id), tx -> HandWritten.select(tx.connection(), tx.schema() + ".photo", id));
                 }));
         candidates.put(
                 "by id, without a transaction",
-                () -> Rates.of(1, FIND_MILLIS, () -> {
+                () -> Rates.of(threads, FIND_MILLIS, () -> {
                     long id = anyId();
                     try (Connection connection = router.connection(ShardKey.id(id))) {
                         HandWritten.select(connection, router.schema(ShardKey.id(id)) + ".photo", id);
                     }
                 }));
-        candidates.put("find", () -> Rates.of(1, FIND_MILLIS, () -> titles.find("title of " + anyId())));
+        candidates.put("find", () -> Rates.of(threads, FIND_MILLIS, () -> titles.find("title of " + anyId())));
         return Rounds.run(2, rounds, candidates);
     }
 
