@@ -24,6 +24,7 @@ import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.catalog.ShardCatalog;
@@ -144,8 +145,12 @@ class AdviceIT {
         }
     }
 
+    static IntStream parts() {
+        return IntStream.range(0, PARTS);
+    }
+
     @ParameterizedTest
-    @ValueSource(ints = {0, 1})
+    @MethodSource("parts")
     @Timeout(value = 1, unit = TimeUnit.HOURS)
     void adviceThatIsFollowedInAnyOrderLosesNoRowInAnySituation(int part) throws Exception {
         this.part = part;

@@ -159,9 +159,7 @@ class PlanMixin {
             return ShardLoads.ofBytes(shard -> 0);
         }
         Map<Integer, ShardRate> rates = by.isByRate() ? rates(map, catalog) : Map.of();
-        return new ShardLoads(
-                ShardSizes.read(map, server -> catalog.parse(server.url()))::bytes,
-                shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
+        return ShardLoads.measured(ShardSizes.read(map, server -> catalog.parse(server.url())), rates);
     }
 
     /** So that nobody wonders why nothing is shown. */

@@ -48,7 +48,7 @@ public final class Replication {
     private static final String OBJECT_IN_USE = "55006";
     private static final Duration LOOKUP_PATIENCE = Duration.ofSeconds(5);
     private static final String PUBLISHED = """
-            SELECT format('%I.%I', n.nspname, c.relname), c.oid
+            SELECT format('%I.%I', n.nspname, c.relname), c.oid, n.nspname = 'shardflake'
               FROM pg_publication p JOIN pg_publication_rel r ON r.prpubid = p.oid
               JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace
              WHERE p.pubname = ?
@@ -168,7 +168,14 @@ public final class Replication {
         return Sql.number(connection, "SELECT current_setting('server_version_num')::integer") >= FAILOVER_SINCE;
     }
 
-    private record Published(String table, String oid) {}
+    /** A table of a publication. */
+    record Published(String table, long oid, boolean isOwn) {}
+
+    /** The tables of a publication, also Shardflake's own. */
+    static List<Published> published(Connection connection, String name) throws SQLException {
+        return Sql.list(
+                connection, PUBLISHED, row -> new Published(row.getString(1), row.getLong(2), row.getBoolean(3)), name);
+    }
 
     /**
      * Removes a publication if it exists, unnoticed by those who write to its tables. An UPDATE or DELETE reads which publications a
@@ -179,12 +186,13 @@ public final class Replication {
      * @param checkFirst SQL that fails if this must not be done
      */
     public static void dropPublication(Connection connection, String name, String checkFirst) throws SQLException {
-        List<Published> published =
-                Sql.list(connection, PUBLISHED, row -> new Published(row.getString(1), row.getString(2)), name);
+        List<Published> published = published(connection, name);
         if (!published.isEmpty()) {
             String tables = published.stream().map(Published::table).collect(joining(", "));
             Sql.execute(connection, checkFirst + "ALTER PUBLICATION %s DROP TABLE %s".formatted(name, tables));
-            awaitWriters(connection, published.stream().map(Published::oid).collect(joining(",")));
+            awaitWriters(
+                    connection,
+                    published.stream().map(its -> String.valueOf(its.oid())).collect(joining(",")));
         }
         Sql.execute(connection, checkFirst + "DROP PUBLICATION IF EXISTS " + name);
     }

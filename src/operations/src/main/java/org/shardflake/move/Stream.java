@@ -88,12 +88,10 @@ final class Stream {
 
     /** The tables published in this direction. */
     Set<String> published() throws SQLException {
-        return new TreeSet<>(Sql.list(publisher.control(), """
-                SELECT format('%I.%I', n.nspname, c.relname)
-                  FROM pg_publication p JOIN pg_publication_rel r ON r.prpubid = p.oid
-                  JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-                 WHERE p.pubname = ? AND n.nspname <> 'shardflake'
-                """, row -> row.getString(1), name));
+        return Replication.published(publisher.control(), name).stream()
+                .filter(table -> !table.isOwn())
+                .map(Replication.Published::table)
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     boolean hasSlot() throws SQLException {

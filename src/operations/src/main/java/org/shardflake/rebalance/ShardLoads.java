@@ -4,8 +4,11 @@
  */
 package org.shardflake.rebalance;
 
+import java.util.Map;
 import java.util.function.IntToDoubleFunction;
 import java.util.function.IntToLongFunction;
+import org.shardflake.load.ShardRate;
+import org.shardflake.load.ShardSizes;
 
 /**
  * What shards weigh, by number.
@@ -14,6 +17,12 @@ import java.util.function.IntToLongFunction;
  * @param rate rows written per second in a shard; called only for a plan by rate or by both
  */
 public record ShardLoads(IntToLongFunction bytes, IntToDoubleFunction rate) {
+
+    /** As they were measured; a shard without a rate has none. */
+    public static ShardLoads measured(ShardSizes sizes, Map<Integer, ShardRate> rates) {
+        return new ShardLoads(
+                sizes::bytes, shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
+    }
 
     /** Without rates, for a plan by bytes or by count. */
     public static ShardLoads ofBytes(IntToLongFunction bytes) {

@@ -14,7 +14,6 @@ import org.shardflake.ShardMap;
 import org.shardflake.load.CommitLatency;
 import org.shardflake.load.LoadSample;
 import org.shardflake.load.LoadSampler;
-import org.shardflake.load.ShardRate;
 import org.shardflake.load.ShardSizes;
 import org.shardflake.server.ServerUrl;
 
@@ -45,14 +44,11 @@ record Survey(ShardMap map, ShardLoads loads, List<ShardLoads> halves, Map<Strin
         ShardSizes sizes = ShardSizes.read(map, urls);
         return new Survey(
                 map,
-                loads(sizes, third.allSince(first)),
-                List.of(loads(sizes, second.allSince(first)), loads(sizes, third.allSince(second))),
+                ShardLoads.measured(sizes, third.allSince(first)),
+                List.of(
+                        ShardLoads.measured(sizes, second.allSince(first)),
+                        ShardLoads.measured(sizes, third.allSince(second))),
                 both(commits, others));
-    }
-
-    private static ShardLoads loads(ShardSizes sizes, Map<Integer, ShardRate> rates) {
-        return new ShardLoads(
-                sizes::bytes, shard -> rates.getOrDefault(shard, ShardRate.NONE).written());
     }
 
     private static Map<String, CommitLatency> both(

@@ -103,6 +103,7 @@ class StreamTest {
         }
     }
 
+    /** A statement reads which publications a table is in, then looks each of them up. */
     @Test
     void whoeverWritesDoesNotNoticeThatAPublicationIsDropped() throws Exception {
         TestDatabase database = postgres.database(0);
@@ -111,7 +112,7 @@ class StreamTest {
         try (Connection connection = database.connect()) {
             Sql.execute(connection, "CREATE TABLE written AS SELECT g AS id, 0 AS times FROM generate_series(1, 4) g");
             Sql.execute(connection, "ALTER TABLE written ADD PRIMARY KEY (id)");
-            // The more there are, the longer lies between the two; new connections have looked up none.
+            // The more there are, the more time lies between the two, above all for new connections.
             for (int i = 0; i < 200; i++) {
                 Sql.execute(connection, "CREATE PUBLICATION other_%d FOR TABLE written".formatted(i));
             }
