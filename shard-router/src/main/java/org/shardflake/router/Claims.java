@@ -17,10 +17,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 
 /**
@@ -55,8 +55,16 @@ final class Claims {
      */
     record Key(LookupDefinition.Value value, String member) {}
 
-    /** A claim as it was read. */
-    record Claim(UUID token, State state, LookupEntry holder, Timestamp claimedAt) {}
+    /**
+     * A claim as it was read.
+     *
+     * @param claimedAt null if it was {@link #find found}, since its record is not written then
+     */
+    record Claim(
+            UUID token,
+            State state,
+            LookupEntry holder,
+            @Nullable Timestamp claimedAt) {}
 
     /** A record of a claim may be written for this long after it. */
     private static final String GOOD_FOR = "1 hour";
@@ -68,71 +76,71 @@ final class Claims {
 
     private static final String LOCK_PATIENCE = "100ms";
 
-    private static final String CLAIM = """
+    private static final TextOfShards CLAIM = new TextOfShards("""
             WITH mine AS (
-                INSERT INTO %1$s.shardflake_lookup (lookup, value, member, held_by_uid, held_by_id, token, state) VALUES (?, ?, ?, ?, ?, ?, 'new')
+                INSERT INTO ${shard.schema}.shardflake_lookup (lookup, value, member, held_by_uid, held_by_id, token, state) VALUES (?, ?, ?, ?, ?, ?, 'new')
                 ON CONFLICT (lookup, value, member) DO NOTHING RETURNING token, state, held_by_uid, held_by_id, claimed_at)
             SELECT * FROM mine
              UNION ALL
-            SELECT token, state, held_by_uid, held_by_id, claimed_at FROM %1$s.shardflake_lookup
+            SELECT token, state, held_by_uid, held_by_id, claimed_at FROM ${shard.schema}.shardflake_lookup
              WHERE lookup = ? AND value = ? AND member = ?
-            """;
+            """);
 
     /** Also finds its own work, if it is repeated. */
-    private static final String TAKE = """
-            UPDATE %s.shardflake_lookup SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = clock_timestamp()
+    private static final TextOfShards TAKE = new TextOfShards("""
+            UPDATE ${shard.schema}.shardflake_lookup SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = clock_timestamp()
              WHERE lookup = ? AND value = ? AND member = ? AND token IN (?, ?)
             RETURNING token, state, held_by_uid, held_by_id, claimed_at
-            """;
+            """);
 
-    private static final String RECORD = """
-            INSERT INTO %s.shardflake_lookup_owner (token, lookup, value, held_by_uid, held_by_id, is_void)
+    private static final TextOfShards RECORD = new TextOfShards("""
+            INSERT INTO ${shard.schema}.shardflake_lookup_owner (token, lookup, value, held_by_uid, held_by_id, is_void)
             SELECT ?, ?, ?, ?, ?, false WHERE clock_timestamp() < ?::timestamptz + interval '%s'
             ON CONFLICT (token) DO NOTHING
-            """;
+            """.formatted(GOOD_FOR));
 
     /**
      * Waits for the transaction that writes the record of the token, if there is one. Its record may be too young to be seen; then there
      * is no row.
      */
-    private static final String DECIDE = """
-            WITH patience AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', '%2$s', true)),
+    private static final TextOfShards DECIDE = new TextOfShards("""
+            WITH patience AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', '%s', true)),
             old AS (
-                DELETE FROM %1$s.shardflake_lookup_owner WHERE token IN (
-                    SELECT token FROM %1$s.shardflake_lookup_owner
-                     WHERE is_void AND written_at < clock_timestamp() - interval '%3$s' LIMIT 5 FOR UPDATE SKIP LOCKED)),
+                DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token IN (
+                    SELECT token FROM ${shard.schema}.shardflake_lookup_owner
+                     WHERE is_void AND written_at < clock_timestamp() - interval '%s' LIMIT 5 FOR UPDATE SKIP LOCKED)),
             voided AS (
-                INSERT INTO %1$s.shardflake_lookup_owner (token, lookup, is_void) SELECT ?, ?, true FROM patience
+                INSERT INTO ${shard.schema}.shardflake_lookup_owner (token, lookup, is_void) SELECT ?, ?, true FROM patience
                 ON CONFLICT (token) DO NOTHING RETURNING is_void)
             SELECT is_void FROM voided
              UNION ALL
-            SELECT is_void FROM %1$s.shardflake_lookup_owner WHERE token = ?
-            """;
+            SELECT is_void FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ?
+            """.formatted(LOCK_PATIENCE, VOID_FOR));
 
-    private static final String ASK =
-            "SELECT token FROM %s.shardflake_lookup_owner WHERE token = ANY (?) AND NOT is_void";
+    private static final TextOfShards ASK = new TextOfShards(
+            "SELECT token FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ANY (?) AND NOT is_void");
 
-    private static final String IS_RECORDED =
-            "SELECT EXISTS (SELECT FROM %s.shardflake_lookup_owner WHERE token = ? AND NOT is_void)";
+    private static final TextOfShards IS_RECORDED = new TextOfShards(
+            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ? AND NOT is_void)");
 
-    private static final String FIND = """
-            SELECT token, state, held_by_uid, held_by_id, claimed_at, member FROM %s.shardflake_lookup
-             WHERE lookup = ? AND value = ? ORDER BY member
-            """;
+    private static final TextOfShards FIND = new TextOfShards("""
+            SELECT token, state, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ?
+            """);
 
-    private static final String CONFIRM =
-            "UPDATE %s.shardflake_lookup SET state = 'held' WHERE lookup = ? AND value = ? AND member = ? AND token = ? AND state = 'new'";
+    private static final TextOfShards CONFIRM = new TextOfShards(
+            "UPDATE ${shard.schema}.shardflake_lookup SET state = 'held' WHERE lookup = ? AND value = ? AND member = ? AND token = ? AND state = 'new'");
 
-    private static final String LEAVE = """
-            UPDATE %s.shardflake_lookup SET state = 'leaving'
+    private static final TextOfShards LEAVE = new TextOfShards("""
+            UPDATE ${shard.schema}.shardflake_lookup SET state = 'leaving'
              WHERE lookup = ? AND value = ? AND member = ? AND held_by_uid = ? AND held_by_id = ?
             RETURNING token, state, held_by_uid, held_by_id, claimed_at
-            """;
+            """);
 
-    private static final String FORGET = "DELETE FROM %s.shardflake_lookup_owner WHERE token = ? AND NOT is_void";
+    private static final TextOfShards FORGET =
+            new TextOfShards("DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ? AND NOT is_void");
 
-    private static final String DELETE =
-            "DELETE FROM %s.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ?";
+    private static final TextOfShards DELETE = new TextOfShards(
+            "DELETE FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ?");
 
     private final ShardRouter router;
     private final LookupDefinition lookup;
@@ -176,7 +184,7 @@ final class Claims {
 
     /** Records in the row's transaction that the claim is good if this commits; false if the claim is void or too old. */
     boolean record(ShardTransaction tx, Key key, LookupEntry holder, Claim claim) {
-        return inTransaction(tx, RECORD.formatted(tx.schema(), GOOD_FOR), statement -> {
+        return inTransaction(tx, RECORD, statement -> {
                     statement.setObject(1, claim.token());
                     statement.setInt(2, lookup.number());
                     statement.setString(3, key.value().kept());
@@ -191,11 +199,10 @@ final class Claims {
     /** Has the shard of a claim's row decide whether it is good: if it has no record, it never will have one. */
     Verdict decide(Claim claim) {
         int shard = shardOf(claim);
-        String sql = DECIDE.formatted(Sharding.schema(shard), LOCK_PATIENCE, VOID_FOR);
         while (true) {
             List<Boolean> isVoid = new ArrayList<>();
             try {
-                isVoid.addAll(inShard(shard, sql, Access.WRITE, statement -> {
+                isVoid.addAll(inShard(shard, DECIDE, Access.WRITE, statement -> {
                     statement.setObject(1, claim.token());
                     statement.setInt(2, lookup.number());
                     statement.setObject(3, claim.token());
@@ -223,15 +230,15 @@ final class Claims {
         return flags;
     }
 
-    /** The claims of a value by their members. */
-    Map<String, Claim> find(LookupDefinition.Value value) {
-        return inShardOf(new Key(value, ""), FIND, Access.READ, statement -> {
+    /** The claims of a value. */
+    List<Claim> find(LookupDefinition.Value value) {
+        return inShard(shard(value.key()), FIND, Access.READ, statement -> {
             statement.setInt(1, lookup.number());
             statement.setString(2, value.kept());
-            Map<String, Claim> claims = new HashMap<>();
+            List<Claim> claims = new ArrayList<>();
             try (ResultSet row = statement.executeQuery()) {
                 while (row.next()) {
-                    claims.put(row.getString(6), claim(row));
+                    claims.add(claim(row, null));
                 }
             }
             return claims;
@@ -244,24 +251,23 @@ final class Claims {
         claims.forEach(claim -> byShard.computeIfAbsent(shardOf(claim), shard -> new ArrayList<>())
                 .add(claim.token()));
         List<UUID> committed = new ArrayList<>();
-        byShard.forEach((shard, tokens) ->
-                committed.addAll(inShard(shard, ASK.formatted(Sharding.schema(shard)), Access.READ, statement -> {
-                    Array asked = statement.getConnection().createArrayOf("uuid", tokens.toArray());
-                    statement.setArray(1, asked);
-                    List<UUID> found = new ArrayList<>();
-                    try (ResultSet row = statement.executeQuery()) {
-                        while (row.next()) {
-                            found.add(row.getObject(1, UUID.class));
-                        }
-                    }
-                    return found;
-                })));
+        byShard.forEach((shard, tokens) -> committed.addAll(inShard(shard, ASK, Access.READ, statement -> {
+            Array asked = statement.getConnection().createArrayOf("uuid", tokens.toArray());
+            statement.setArray(1, asked);
+            List<UUID> found = new ArrayList<>();
+            try (ResultSet row = statement.executeQuery()) {
+                while (row.next()) {
+                    found.add(row.getObject(1, UUID.class));
+                }
+            }
+            return found;
+        })));
         return committed;
     }
 
     /** Whether a claim is good as this transaction sees it. */
     boolean isRecorded(ShardTransaction tx, Claim claim) {
-        return inTransaction(tx, IS_RECORDED.formatted(tx.schema()), statement -> {
+        return inTransaction(tx, IS_RECORDED, statement -> {
             statement.setObject(1, claim.token());
             return flags(statement).get(0);
         });
@@ -288,7 +294,7 @@ final class Claims {
 
     /** Takes back in the row's transaction that a claim is good; false if it was not. */
     boolean forget(ShardTransaction tx, Claim claim) {
-        return inTransaction(tx, FORGET.formatted(tx.schema()), statement -> {
+        return inTransaction(tx, FORGET, statement -> {
                     statement.setObject(1, claim.token());
                     return statement.executeUpdate();
                 })
@@ -318,13 +324,13 @@ final class Claims {
         List<Claim> claims = new ArrayList<>();
         try (ResultSet row = statement.executeQuery()) {
             while (row.next()) {
-                claims.add(claim(row));
+                claims.add(claim(row, row.getTimestamp(5)));
             }
         }
         return claims;
     }
 
-    private static Claim claim(ResultSet row) throws SQLException {
+    private static Claim claim(ResultSet row, @Nullable Timestamp claimedAt) throws SQLException {
         State state = switch (row.getString(2)) {
             case "new" -> State.NEW;
             case "held" -> State.HELD;
@@ -334,7 +340,7 @@ final class Claims {
                 Objects.requireNonNull(row.getObject(1, UUID.class)),
                 state,
                 new LookupEntry(row.getLong(3), row.getLong(4)),
-                row.getTimestamp(5));
+                claimedAt);
     }
 
     /** The work of one statement. */
@@ -343,16 +349,16 @@ final class Claims {
         T run(PreparedStatement statement) throws SQLException;
     }
 
-    private <T> T inShardOf(Key key, String template, Access access, Execution<T> execution) {
-        int shard = shard(key.value().key());
-        return inShard(shard, template.formatted(Sharding.schema(shard)), access, execution);
+    private <T> T inShardOf(Key key, TextOfShards text, Access access, Execution<T> execution) {
+        return inShard(shard(key.value().key()), text, access, execution);
     }
 
     private int shard(ShardKey key) {
         return router.locate(key).shard();
     }
 
-    private <T> T inShard(int shard, String sql, Access access, Execution<T> execution) {
+    private <T> T inShard(int shard, TextOfShards text, Access access, Execution<T> execution) {
+        String sql = text.of(shard);
         try {
             return router.alone(shard, access, (connection, server) -> run(connection, server, sql, execution));
         } catch (ShardSqlException e) {
@@ -360,9 +366,9 @@ final class Claims {
         }
     }
 
-    private <T> T inTransaction(ShardTransaction tx, String sql, Execution<T> execution) {
+    private <T> T inTransaction(ShardTransaction tx, TextOfShards text, Execution<T> execution) {
         try {
-            return run(tx.connection(), tx.placement().server().name(), sql, execution);
+            return run(tx.connection(), tx.placement().server().name(), text.of(tx.shard()), execution);
         } catch (ShardSqlException e) {
             throw explain(tx.shard(), e);
         }

@@ -10,7 +10,6 @@ import java.sql.Timestamp;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
@@ -101,20 +100,24 @@ public final class Lookup {
         router.enter();
         try {
             Claims claims = new Claims(router, lookup);
-            Map<String, Claims.Claim> found = claims.find(value);
-            List<Claims.Claim> unsure = found.values().stream()
-                    .filter(claim -> claim.state() != Claims.State.HELD)
-                    .toList();
-            Set<UUID> good = unsure.isEmpty() ? Set.of() : new HashSet<>(claims.committed(unsure));
             List<LookupEntry> entries = new ArrayList<>();
-            found.forEach((member, claim) -> {
-                if (claim.state() == Claims.State.HELD || good.contains(claim.token())) {
+            List<Claims.Claim> unsure = new ArrayList<>();
+            for (Claims.Claim claim : claims.find(value)) {
+                if (claim.state() == Claims.State.HELD) {
                     entries.add(claim.holder());
+                } else {
+                    unsure.add(claim);
                 }
-                if (claim.state() == Claims.State.NEW && good.contains(claim.token())) {
-                    confirm(claims, new Claims.Key(value, member), claim);
+            }
+            Set<UUID> good = unsure.isEmpty() ? Set.of() : new HashSet<>(claims.committed(unsure));
+            for (Claims.Claim claim : unsure) {
+                if (good.contains(claim.token())) {
+                    entries.add(claim.holder());
+                    if (claim.state() == Claims.State.NEW) {
+                        confirm(claims, key(lookup, value, claim.holder()), claim);
+                    }
                 }
-            });
+            }
             entries.sort((one, other) -> Long.compare(one.id(), other.id()));
             return entries;
         } finally {
@@ -145,7 +148,7 @@ public final class Lookup {
         LookupDefinition lookup = usable();
         ShardTransaction tx = transaction(uid);
         LookupEntry holder = new LookupEntry(uid, id);
-        Claims.Key key = key(lookup, value, holder);
+        Claims.Key key = key(lookup, lookup.value(value), holder);
         LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key);
         LookupChanges.Change before = tx.lookups().get(its);
         // What was noted may have been rolled back to a savepoint since.
@@ -257,7 +260,7 @@ public final class Lookup {
         LookupDefinition lookup = usable();
         ShardTransaction tx = transaction(uid);
         LookupEntry holder = new LookupEntry(uid, id);
-        LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key(lookup, value, holder));
+        LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key(lookup, lookup.value(value), holder));
         LookupChanges.Change before = tx.lookups().get(its);
         Claims claims = new Claims(router, lookup);
         if (before != null) {
@@ -339,8 +342,8 @@ public final class Lookup {
         return tx;
     }
 
-    private static Claims.Key key(LookupDefinition lookup, String value, LookupEntry holder) {
-        return new Claims.Key(lookup.value(value), lookup.unique() ? "" : holder.uid() + " " + holder.id());
+    private static Claims.Key key(LookupDefinition lookup, LookupDefinition.Value value, LookupEntry holder) {
+        return new Claims.Key(value, lookup.unique() ? "" : holder.uid() + " " + holder.id());
     }
 
     /** Tokens begin with the time, so that the newest are side by side in the index. */

@@ -27,6 +27,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardKey;
@@ -43,6 +44,7 @@ import org.shardflake.router.Scatter;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardResult;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
 import org.shardflake.server.ServerUrl;
 
 /**
@@ -53,6 +55,13 @@ public final class AllShards {
 
     private static final int LIMIT = 20;
     private static final int FIND_MILLIS = 250;
+    /** So many, since each connection prepares each shard's statement after it was used five times. */
+    private static final int FIND_WARM_UPS = 100;
+
+    private static final int SOUGHT = 1000;
+    /** Of fewer, PostgreSQL reads them all and no index to find one. */
+    private static final int ROWS_A_SHARD = 1000;
+
     private static final int SHARDS_A_STATEMENT = 100;
     private static final String BY_TITLE = "title COLLATE \"C\" DESC, id";
     private static final RowOrder<Photo> MOST =
@@ -65,16 +74,32 @@ public final class AllShards {
     private final Layout layout;
     private final ShardRouter router;
     private final List<Connection> connections = new ArrayList<>();
+    /** What is looked for: rows of as many shards, and of each a value that is kept in the shard of the row. */
+    private final Map<Long, String> titles = new LinkedHashMap<>();
+
     private final List<Long> ids;
     private final ExecutorService executor = Executors.newCachedThreadPool();
 
     private AllShards(PhotoServers servers, ShardRouter router) throws SQLException {
         this.layout = servers.layout();
         this.router = router;
-        this.ids = servers.photos().stream().limit(1000).map(Photo::id).toList();
+        List<Photo> photos = servers.photos();
+        for (int photo = 0; photo < photos.size(); photo += Math.max(1, photos.size() / SOUGHT)) {
+            long id = photos.get(photo).id();
+            titles.put(id, titleInShardOf(id));
+        }
+        this.ids = List.copyOf(titles.keySet());
         for (Server server : layout.servers()) {
             connections.add(ServerUrl.parse(server.url()).connect("by hand"));
         }
+    }
+
+    private String titleInShardOf(long id) {
+        return IntStream.iterate(0, n -> n + 1)
+                .mapToObj(n -> "title %d of %d".formatted(n, id))
+                .filter(title -> layout.shardOfUid(ShardKey.hash(title)) == Layout.shardOfId(id))
+                .findFirst()
+                .orElseThrow();
     }
 
     /** Measures and prints. */
@@ -181,24 +206,27 @@ public final class AllShards {
         return photos.stream().sorted(TITLE).limit(LIMIT).toList();
     }
 
-    /** Of a value for each of a thousand rows, each of which was looked for once. */
+    /** Of a value for each of the rows, each of which was looked for once. */
     private void createLookup() throws Exception {
+        for (int shard = 0; shard < layout.shards(); shard++) {
+            router.run(ShardKey.shard(shard), tx -> fill(tx, ROWS_A_SHARD));
+        }
         new LookupTables(ServerUrl.parse(layout.servers().get(0).url()), server -> ServerUrl.parse(server.url()))
                 .create(new LookupPlan("photo.title", true, false, false, Optional.empty()));
-        Lookup titles = router.lookup("photo.title");
-        for (long id : ids) {
+        Lookup lookup = router.lookup("photo.title");
+        titles.forEach((id, title) -> {
             long uid = IdLayout.shard(id);
-            router.run(uid, tx -> titles.claim("title of " + id, uid, id));
-        }
-        for (long id : ids) {
-            if (titles.find("title of " + id).isEmpty()) {
+            router.run(uid, tx -> lookup.claim(title, uid, id));
+        });
+        titles.forEach((id, title) -> {
+            if (lookup.find(title).isEmpty()) {
                 throw new IllegalStateException("the title of %d is not found".formatted(id));
             }
-        }
+        });
     }
 
     private Rounds find(int rounds, int threads) throws Exception {
-        Lookup titles = router.lookup("photo.title");
+        Lookup lookup = router.lookup("photo.title");
         Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
         candidates.put(
                 "by id",
@@ -215,8 +243,8 @@ public final class AllShards {
                         HandWritten.select(connection, router.schema(ShardKey.id(id)) + ".photo", id);
                     }
                 }));
-        candidates.put("find", () -> Rates.of(threads, FIND_MILLIS, () -> titles.find("title of " + anyId())));
-        return Rounds.run(2, rounds, candidates);
+        candidates.put("find", () -> Rates.of(threads, FIND_MILLIS, () -> lookup.find(titles.get(anyId()))));
+        return Rounds.run(FIND_WARM_UPS, rounds, candidates);
     }
 
     private long anyId() {
@@ -225,19 +253,11 @@ public final class AllShards {
 
     /** The highest heap after a collection while a tenth of the rows, and then all, are streamed. */
     private void stream(int rows) throws SQLException {
-        int shards = layout.shards();
-        long filled = (long) shards * 20;
+        long filled = router.count(PHOTOS);
         for (long wanted : List.of(rows / 10L, (long) rows)) {
             long each = Math.max(0, (wanted - filled) / 20);
             for (int shard = 0; shard < 20; shard++) {
-                int its = shard;
-                router.run(ShardKey.shard(shard), tx -> {
-                    try (Statement statement = tx.connection().createStatement()) {
-                        statement.execute(tx.sql(
-                                "INSERT INTO ${shard.schema}.photo (uid, title) SELECT %d, 'photo ' || i FROM generate_series(1, %d) i"
-                                        .formatted(its, each)));
-                    }
-                });
+                router.run(ShardKey.shard(shard), tx -> fill(tx, each));
             }
             filled += each * 20;
             AtomicLong seen = new AtomicLong();
@@ -247,6 +267,15 @@ public final class AllShards {
             System.out.printf(
                     "    forEach: %,d of %,d rows in %.1f s, highest heap after a collection %.1f MB%n",
                     seen.get(), filled, (System.nanoTime() - start) / 1e9, heap / 1e6);
+        }
+    }
+
+    private static void fill(ShardTransaction tx, long rows) throws SQLException {
+        try (Statement statement = tx.connection().createStatement()) {
+            statement.execute(tx.sql(
+                    "INSERT INTO ${shard.schema}.photo (uid, title) SELECT %d, 'photo ' || i FROM generate_series(1, %d) i"
+                            .formatted(tx.shard(), rows)));
+            statement.execute(tx.sql("ANALYZE ${shard.schema}.photo"));
         }
     }
 

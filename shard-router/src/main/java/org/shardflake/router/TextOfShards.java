@@ -1,0 +1,33 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.shardflake.IdLayout;
+import org.shardflake.Sharding;
+
+/**
+ * A statement as each shard needs it. The text is the same object each time, which the caches by text on its way to the server, ours and the
+ * driver's, need not compare letter by letter. Thread-safe.
+ */
+final class TextOfShards {
+
+    private final String template;
+    private final AtomicReferenceArray<String> texts = new AtomicReferenceArray<>(IdLayout.MAX_SHARD + 1);
+
+    /** @param template SQL with <code>${shard.schema}</code> where the schema belongs */
+    TextOfShards(String template) {
+        this.template = template;
+    }
+
+    String of(int shard) {
+        String text = texts.get(shard);
+        if (text == null) {
+            text = template.replace(ShardTransaction.SCHEMA_PLACEHOLDER, Sharding.schema(shard));
+            texts.set(shard, text);
+        }
+        return text;
+    }
+}
