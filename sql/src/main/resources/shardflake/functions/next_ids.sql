@@ -11,8 +11,9 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = 'Call next_ids more than once for more ids.';
     END IF;
+    PERFORM shardflake.check_shard(shard);
     FOR v_drawn IN 1..count LOOP
-        RETURN NEXT shardflake.next_id(shard, sequence);
+        RETURN NEXT shardflake.draw_id(shard, sequence);
     END LOOP;
 END
 $$;

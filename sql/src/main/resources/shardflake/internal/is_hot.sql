@@ -4,10 +4,12 @@
 SET LOCAL search_path = pg_catalog, pg_temp;
 CREATE OR REPLACE FUNCTION shardflake.is_hot(last_value bigint) RETURNS boolean
     LANGUAGE sql VOLATILE PARALLEL SAFE
-    -- 2^50 - 1025: the last millisecond is drawn under the lock, where its end is an error that explains itself
-    -- What is known beforehand is kept together, so that PostgreSQL adds it up once: now_ticks() - hot_lag()
-    RETURN last_value BETWEEN shardflake.clock_ms() * 1024 - (shardflake.epoch_ms() * 1024 + shardflake.hot_lag())
-        AND 1125899906841599;
+    -- last_value once, so that what next_id puts there is inlined, and few operators: PL/pgSQL prepares each anew in every transaction.
+    -- The remainder by 2^50 - 1024 changes only ticks of the last millisecond, to a time long past: they are drawn under the lock,
+    -- where their end is an error that explains itself. What is known beforehand is kept together, so that PostgreSQL computes it once.
+    RETURN shardflake.clock() <= to_timestamp(
+        (last_value % 1125899906841600)::double precision * (1::double precision / 1024000::double precision)
+            + (shardflake.epoch_ms()::double precision + shardflake.hot_lag()::double precision / 1024::double precision) / 1000::double precision);
 
 COMMENT ON FUNCTION shardflake.is_hot(bigint) IS 'Whether a sequence with this last value keeps up with the clock, so that an id may be drawn with a plain nextval. NULL for a sequence never drawn from';
 

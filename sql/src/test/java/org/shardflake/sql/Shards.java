@@ -31,7 +31,9 @@ final class Shards {
                 connection,
                 "CREATE TABLE public.test_clock AS SELECT shardflake.clock_ms() AS ms",
                 "CREATE OR REPLACE FUNCTION shardflake.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE"
-                        + " RETURN (SELECT ms FROM public.test_clock)");
+                        + " RETURN (SELECT ms FROM public.test_clock)",
+                "CREATE OR REPLACE FUNCTION shardflake.clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE"
+                        + " RETURN (SELECT to_timestamp(ms / 1000.0) FROM public.test_clock)");
     }
 
     static void execute(Connection connection, String... statements) throws SQLException {

@@ -305,7 +305,7 @@ class MoverTest {
         Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
         shards.execute(
                 "db2",
-                "CREATE OR REPLACE FUNCTION shardflake.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE RETURN (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 600000");
+                "CREATE OR REPLACE FUNCTION shardflake.clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE RETURN clock_timestamp() - interval '10 minutes'");
         long last = shards.number("db1", "SELECT shard_0003.next_id('shard_0003.account_id_seq')");
 
         mover.cutOver(move.id(), ShardSet.of(3));
@@ -319,7 +319,7 @@ class MoverTest {
         mover.reverse(move.id(), ShardSet.of(3));
         assertThat(shards.number("db1", "SELECT shard_0003.next_id('shard_0003.account_id_seq')"))
                 .isGreaterThan(last);
-        shards.execute("db2", "DROP FUNCTION IF EXISTS shardflake.clock_ms() CASCADE");
+        shards.execute("db2", "DROP FUNCTION IF EXISTS shardflake.clock() CASCADE");
     }
 
     @Test

@@ -76,8 +76,8 @@ interface TrialClock extends AutoCloseable {
                     CREATE FUNCTION trial.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
                     RETURN (SELECT coalesce(stands, pg_catalog.clock_timestamp() - behind) FROM trial.clock)""",
                     """
-                    CREATE OR REPLACE FUNCTION shardflake.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE
-                    RETURN floor(date_part('epoch', trial.clock_timestamp()) * 1000)::bigint""");
+                    CREATE OR REPLACE FUNCTION shardflake.clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
+                    RETURN trial.clock_timestamp()""");
         }
 
         /** Has a session read this clock. */
