@@ -207,7 +207,10 @@ class RebalanceCommandsTest {
         assertThat(launch("rebalance", "run", "--watch=0s").err())
                 .isEqualTo("error: watch (in milliseconds) 0 is out of range 1..\n");
         assertThat(run("--parallel=0").err()).startsWith("error: 0 moves at once; allowed are 1 or more");
-        assertThat(run("--exclude=db9").exitCode()).isEqualTo(ExitCodes.USAGE);
+        assertThat(launch("rebalance", "run", "--exclude=db9", "--over=60m").exitCode())
+                .isEqualTo(ExitCodes.USAGE);
+        assertThat(launch("rebalance", "run", "--pin=2000", "--over=60m").exitCode())
+                .isEqualTo(ExitCodes.USAGE);
         assertThat(run("--drain=db1").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(on("db1").size()).isEqualTo(8);
     }

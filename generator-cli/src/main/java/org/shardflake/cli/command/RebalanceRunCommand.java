@@ -100,7 +100,7 @@ final class RebalanceRunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         AutoSettings settings = options.settings(watch, slower, budget);
-        whole(); // Refuses wrong options before it measures.
+        whole(); // Refuses settings that no move can have before it measures.
         try (AutoRebalance engine = new AutoRebalance(
                 moves.url(),
                 server -> moves.parse(server.url()),

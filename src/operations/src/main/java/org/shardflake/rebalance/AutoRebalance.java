@@ -119,6 +119,7 @@ public final class AutoRebalance implements AutoCloseable {
 
     private Intent decide() throws InterruptedException {
         ShardMap map = catalog.load();
+        RebalancePlanner.requireKnown(map, settings.plan());
         Surroundings.requireOnly(List.of(), map, surroundings.require());
         Survey survey = Survey.take(map, urls, settings.plan().by(), settings.over());
         Surroundings.requireOnly(List.of(), map, surroundings.require());

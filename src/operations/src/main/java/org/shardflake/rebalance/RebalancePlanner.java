@@ -69,9 +69,7 @@ public final class RebalancePlanner {
      * @throws RebalanceRefusedException if a server's weight is not a number
      */
     public static RebalancePlan plan(ShardMap map, ShardLoads loads, RebalanceSettings settings) {
-        settings.drained().forEach(map::server);
-        settings.excluded().forEach(map::server);
-        settings.pinned().stream().forEach(map::server);
+        requireKnown(map, settings);
         List<Measure> measures = Measure.of(map, loads, settings);
         if (settings.by().isByRate() && settings.drained().isEmpty()) {
             RatePlanner planner = new RatePlanner(map, loads, measures, settings);
@@ -87,6 +85,13 @@ public final class RebalancePlanner {
                 new RebalancePlanner(map, shard -> (long) only.of().applyAsDouble(shard), settings);
         List<Measure> possible = List.of(only.withMean(planner.choose()));
         return new PlanBuilder(map, loads, possible, settings).build(planner.movesByRoute());
+    }
+
+    /** Refuses servers and shards that are not in the map, as {@link #plan} does, before their loads are measured. */
+    static void requireKnown(ShardMap map, RebalanceSettings settings) {
+        settings.drained().forEach(map::server);
+        settings.excluded().forEach(map::server);
+        settings.pinned().stream().forEach(map::server);
     }
 
     /** The load of a shard by all measures, in billionths of what a server has in the mean. */
