@@ -55,9 +55,10 @@ final class Settlement {
         Map<Integer, List<String>> tables = session.source().tables(shards);
         for (MoveShard shard : move.shards()) {
             boolean onSource = shard.server().equals(move.source());
-            if (shard.phase() == ShardPhase.CUTTING_OVER) {
+            boolean inCutover = shard.phase() == ShardPhase.CUTTING_OVER;
+            if (inCutover) {
                 // Before anything is opened: no earlier attempt may change the map from now on.
-                session.lease().disarm(shard.shard(), onSource ? ShardPhase.COPIED : ShardPhase.SWITCHED);
+                session.lease().disarm(shard.shard(), ShardPhase.CUTTING_OVER);
             }
             ShardSet fencedHere = onSource ? fencedOnSource : fencedOnTarget;
             ShardSet fencedThere = onSource ? fencedOnTarget : fencedOnSource;
@@ -76,6 +77,10 @@ final class Settlement {
                 // Its fence was rolled back, but not the stop of its ids.
                 MoveSide here = session.carrying(shard).publisher();
                 Sql.execute(here.control(), here.checkClaim() + OpenShard.finishSql(shard.shard()));
+            }
+            if (inCutover) {
+                // Not before it is open: while it is closed, this tells why.
+                session.lease().disarm(shard.shard(), onSource ? ShardPhase.COPIED : ShardPhase.SWITCHED);
             }
         }
     }

@@ -307,6 +307,25 @@ class MoveEndTest {
         });
     }
 
+    /** The next command had given up the cutover in the catalog, but not opened the shard. */
+    @Test
+    void aTargetThatIsGoneForGoodIsLetGoOfThoughOpeningTheShardWasInterrupted() throws SQLException {
+        PostgresServer target = shards.database("db2").server();
+        Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
+        mover.follow(move.id());
+        Mover dying = dying(MoveStep.FENCED);
+        assertThatThrownBy(() -> dying.cutOver(move.id(), ShardSet.of(3))).isInstanceOf(Killed.class);
+        shards.execute("db1", "ALTER FUNCTION shardflake.record_placement RENAME TO gone");
+        assertThatThrownBy(() -> mover.cutOver(move.id(), ShardSet.of(3)))
+                .hasMessageContaining("shardflake.record_placement");
+        shards.execute("db1", "ALTER FUNCTION shardflake.gone RENAME TO record_placement");
+        whileDown(target, () -> {
+            mover.cancelWithoutTarget(move.id());
+
+            shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+        });
+    }
+
     /** The catalog was restored to before the cutover. */
     @Test
     void aTargetThatIsGoneForGoodIsNotLetGoOfByACatalogThatForgotTheCutover() throws SQLException {
