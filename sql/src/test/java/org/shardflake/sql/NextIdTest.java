@@ -13,6 +13,7 @@ import static org.shardflake.sql.Shards.queryString;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,6 +57,33 @@ class NextIdTest {
 
         assertThat(id >> 10 & 8191).isEqualTo(7);
         assertThat((id >> 23) + FunctionLibrary.DEFAULT_EPOCH_MILLIS).isBetween(before - 4, after);
+    }
+
+    @Test
+    void aSequenceIsHotUntilTheFourthMillisecondAfterItsLastTick() throws SQLException {
+        connection.setAutoCommit(false); // The clock is rolled back.
+        execute(
+                connection,
+                "CREATE TABLE public.moment (now timestamptz)",
+                "INSERT INTO public.moment VALUES (NULL)",
+                "CREATE OR REPLACE FUNCTION shardflake.clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE"
+                        + " RETURN (SELECT now FROM public.moment)");
+        for (String now : List.of(
+                "2025-01-01 00:00:00.004",
+                "2026-07-01 12:00:00.000999",
+                "2026-07-01 12:00:00.001",
+                "2059-11-04 19:53:47.775")) {
+            execute(connection, "UPDATE public.moment SET now = '%s+00'".formatted(now));
+            assertThat(queryLong(connection, """
+                            WITH clock AS (SELECT (floor(extract(epoch FROM now) * 1000)::bigint - shardflake.epoch_ms()) AS ms FROM public.moment)
+                            SELECT count(*) FROM clock, generate_series(-9000, 9000) d,
+                                   LATERAL (SELECT ms * 1024 + d AS tick) t
+                             WHERE shardflake.is_hot(tick) <> (ms - div(tick, 1024) <= 3 AND tick BETWEEN 0 AND 1125899906841599)
+                               AND tick >= 0""")).as(now).isZero();
+        }
+        assertThat(queryLong(connection, "SELECT count(*) FROM generate_series(1, 5000) d WHERE shardflake.is_hot(-d)"))
+                .isZero();
+        connection.rollback();
     }
 
     @Test
