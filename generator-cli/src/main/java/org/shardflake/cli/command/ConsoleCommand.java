@@ -13,8 +13,10 @@ import java.util.concurrent.CountDownLatch;
 import org.shardflake.PublicIds;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.console.Console;
+import org.shardflake.cli.console.Operator;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Progress;
 import org.shardflake.watch.Watch;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -27,7 +29,9 @@ import picocli.CommandLine.Spec;
         name = "console",
         description = {
             "Serves a page for operators on localhost, until Ctrl-C: what is unsafe, moves under way, servers and shards, a search for"
-                    + " a uid or an id, the history. Changes nothing, and says which command does.",
+                    + " a uid or an id, the history. Says which command to run, and changes nothing itself.",
+            "With --allow-changes, commands that the page shows can be run there: it shows what each would do, asks what the command"
+                    + " asks, and records it in the map's history.",
             "Opens with the address that it prints, whose token is new each time. Servers are asked while the page is open.",
             "Also serves /metrics, as shardflake exporter does."
         },
@@ -36,7 +40,7 @@ import picocli.CommandLine.Spec;
         exitCodeList = {
             "1:the catalog cannot be reached at the start, or failed",
             "2:the command line is wrong, or the address is not one of localhost",
-            "4:there is no catalog, or the address is taken",
+            "4:there is no catalog, it is too old for --allow-changes, or the address is taken",
             "130:ended with Ctrl-C"
         },
         footer = {"", "Example: shardflake console --listen 127.0.0.1:9719"})
@@ -57,6 +61,11 @@ final class ConsoleCommand implements Callable<Integer> {
                     "Where to listen, an address of localhost; port 0 takes any that is free (default: ${DEFAULT-VALUE}).")
     private InetSocketAddress address;
 
+    @Option(
+            names = "--allow-changes",
+            description = "Let the page run the commands that it shows, for whoever has the token.")
+    private boolean allowChanges;
+
     @Mixin
     private IdKeyMixin key;
 
@@ -73,21 +82,34 @@ final class ConsoleCommand implements Callable<Integer> {
                     "from another machine, come through a tunnel: ssh -L 9719:127.0.0.1:9719 HOST");
         }
         Optional<PublicIds> publicIds = key.isGiven() ? Optional.of(key.publicIds()) : Optional.empty();
+        Optional<Operator> operator = allowChanges ? Optional.of(operator()) : Optional.empty();
         catalog.onlyReads();
         try (Watch watch = new Watch(catalog.url(), server -> catalog.parse(server.url()), catalog::warn);
-                Console console = start(watch, publicIds)) {
+                Console console = start(watch, publicIds, operator)) {
             PrintWriter out = spec.commandLine().getOut();
             out.println("the console is at http://%s%s"
                     .formatted(AddressConverter.number(console.address()), console.entrance()));
+            if (allowChanges) {
+                catalog.say("whoever has this address can change the installation until the console ends");
+            }
             out.flush();
             new CountDownLatch(1).await();
         }
         return ExitCodes.OK;
     }
 
-    private Console start(Watch watch, Optional<PublicIds> publicIds) {
+    private Operator operator() {
+        Progress.leaveTerminal();
+        ConsoleOperator operator = new ConsoleOperator(
+                (Invocation.Root) spec.root().userObject(), catalog, System.getProperty("user.name", "an unknown user"));
+        operator.requireHistory();
+        return operator;
+    }
+
+    private Console start(Watch watch, Optional<PublicIds> publicIds, Optional<Operator> operator) {
         try {
-            return Console.start(address, watch, new ConsoleQuestions(catalog, publicIds), TOP, catalog::warn);
+            return Console.start(
+                    address, watch, new ConsoleQuestions(catalog, publicIds), operator, TOP, catalog::warn);
         } catch (IOException e) {
             throw AddressConverter.taken(address, e);
         }

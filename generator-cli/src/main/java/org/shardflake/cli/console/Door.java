@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -28,6 +29,8 @@ final class Door {
     /** A name that an attacker's DNS can give this machine's address would be another. The port may be that of a tunnel. */
     private static final Pattern LOCAL_HOST =
             Pattern.compile("(?:localhost|127(?:\\.[0-9]{1,3}){3}|\\[::1])(?::[0-9]{1,5})?", Pattern.CASE_INSENSITIVE);
+
+    private static final String CHANGE_HEADER = "Shardflake-Change";
 
     private static final int BYTES = 24;
 
@@ -80,6 +83,19 @@ final class Door {
         String site = headers.getFirst("Sec-Fetch-Site");
         boolean isOwn = site == null || site.equals("same-origin") || site.equals("none");
         return isOwn || isLink(exchange) ? Optional.empty() : Optional.of("requests of other sites are not answered");
+    }
+
+    /**
+     * Why a request that would change something is refused, beside what {@link #refuse} looks at: it has to say where it comes from, and
+     * to have a header that the script of another site cannot send without asking first, which is not answered.
+     */
+    static Optional<String> refuseChange(HttpExchange exchange) {
+        Headers headers = exchange.getRequestHeaders();
+        boolean isOwn = headers.containsKey("Origin")
+                && Objects.requireNonNullElse(headers.getFirst("Sec-Fetch-Site"), "same-origin")
+                        .equals("same-origin")
+                && headers.containsKey(CHANGE_HEADER);
+        return isOwn ? Optional.empty() : Optional.of("only the page of the console can change something");
     }
 
     /** A link to the page, which may be anywhere; it still needs the token. */
