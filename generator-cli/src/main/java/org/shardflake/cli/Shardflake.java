@@ -104,8 +104,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
 
     private final Invocation invocation;
 
-    private Shardflake(
-            InputStream in, Map<String, String> environment, Optional<Predicate<String>> agreement) {
+    private Shardflake(InputStream in, Map<String, String> environment, Optional<Predicate<String>> agreement) {
         this.invocation = new Invocation(in, environment, new Settings(environment), agreement);
     }
 

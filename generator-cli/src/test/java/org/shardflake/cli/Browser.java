@@ -96,7 +96,8 @@ final class Browser implements AutoCloseable {
             type(Keys.TAB);
         }
         if (!isFocused(selector)) {
-            throw new AssertionError("%s is not among the first %d stops of the tab key".formatted(selector, MOST_TABS));
+            throw new AssertionError(
+                    "%s is not among the first %d stops of the tab key".formatted(selector, MOST_TABS));
         }
     }
 

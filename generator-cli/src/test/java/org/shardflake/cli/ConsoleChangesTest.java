@@ -61,8 +61,7 @@ class ConsoleChangesTest {
 
     private void open(RunningConsole started) throws Exception {
         console = started;
-        cookie = client.send(
-                        HttpRequest.newBuilder(URI.create(console.url())).build(), BodyHandlers.ofString())
+        cookie = client.send(HttpRequest.newBuilder(URI.create(console.url())).build(), BodyHandlers.ofString())
                 .headers()
                 .firstValue("Set-Cookie")
                 .orElseThrow()
@@ -95,7 +94,11 @@ class ConsoleChangesTest {
 
     private HttpResponse<String> post(String path, String body, String... headers) throws Exception {
         return client.send(
-                request(path).POST(BodyPublishers.ofString(body)).headers(headers).build(), BodyHandlers.ofString());
+                request(path)
+                        .POST(BodyPublishers.ofString(body))
+                        .headers(headers)
+                        .build(),
+                BodyHandlers.ofString());
     }
 
     private JsonNode tryOut(String command) throws Exception {
@@ -200,10 +203,12 @@ class ConsoleChangesTest {
         HttpResponse<String> no = run(end, "n");
         assertThat(no.statusCode()).isEqualTo(400);
         assertThat(no.body()).contains("not confirmed; nothing was changed");
-        assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move")).isOne();
+        assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move"))
+                .isOne();
         JsonNode completed = ended(run(end, "y"));
         assertThat(completed.get("output").asText()).endsWith("completed move 1 of 2 shards from db1 to db2\n");
-        assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move")).isZero();
+        assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move"))
+                .isZero();
         assertThat(history())
                 .startsWith(
                         "move completed: move 1, 2 shards, " + ORIGIN,
@@ -225,7 +230,8 @@ class ConsoleChangesTest {
         JsonNode fixed = ended(run(shown, ""));
 
         assertThat(fixed.get("output").asText()).contains("fixed", "shard-closed");
-        assertThat(shards.number("db1", "SELECT shardflake.is_fenced(5)::integer")).isZero();
+        assertThat(shards.number("db1", "SELECT shardflake.is_fenced(5)::integer"))
+                .isZero();
         assertThat(history()).startsWith("command run: shardflake doctor --fix, " + ORIGIN);
     }
 
@@ -255,7 +261,8 @@ class ConsoleChangesTest {
                     .isEqualTo(403);
         }
         HttpRequest.Builder get = request("/run?" + body.strip()).headers("Cookie", cookie, CHANGE[0], "1");
-        assertThat(client.send(get.build(), BodyHandlers.ofString()).statusCode()).isEqualTo(405);
+        assertThat(client.send(get.build(), BodyHandlers.ofString()).statusCode())
+                .isEqualTo(405);
         assertThat(post("/run", "x".repeat(300)).statusCode()).isEqualTo(413);
         assertThat(post("/try", "shardflake move cutover 1").statusCode()).isEqualTo(409);
         assertThat(post("/run", "0".repeat(32) + "\n").statusCode()).isEqualTo(403);

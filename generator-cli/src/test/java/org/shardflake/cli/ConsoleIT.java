@@ -266,7 +266,8 @@ class ConsoleIT {
         visit();
 
         open("shardflake move cutover " + move);
-        assertThat(browser.text("#dialog-output")).endsWith("would cut over 2 shards of move %s: 210,211\n".formatted(move));
+        assertThat(browser.text("#dialog-output"))
+                .endsWith("would cut over 2 shards of move %s: 210,211\n".formatted(move));
         assertSuitsEverybody();
         browser.tabTo("#run");
         browser.type(Keys.ENTER);
@@ -287,7 +288,8 @@ class ConsoleIT {
         browser.awaitTrue("return $('dialog-state').textContent === 'not confirmed; nothing was changed'");
         browser.type(Keys.BACK_SPACE, "y", Keys.ENTER);
         browser.awaitTrue("return $('dialog-state').textContent.startsWith('ended: done')");
-        assertThat(browser.text("#dialog-output")).contains("completed move %s of 2 shards from db1 to db3".formatted(move));
+        assertThat(browser.text("#dialog-output"))
+                .contains("completed move %s of 2 shards from db1 to db3".formatted(move));
         browser.type(Keys.ENTER);
         browser.awaitTrue("return !$('dialog').open && document.activeElement !== document.body");
         assertThat(browser.text("#changing")).contains("shardflake move complete " + move, "ended: done");

@@ -101,7 +101,9 @@ final class ConsoleCommand implements Callable<Integer> {
     private Operator operator() {
         Progress.leaveTerminal();
         ConsoleOperator operator = new ConsoleOperator(
-                (Invocation.Root) spec.root().userObject(), catalog, System.getProperty("user.name", "an unknown user"));
+                (Invocation.Root) spec.root().userObject(),
+                catalog,
+                System.getProperty("user.name", "an unknown user"));
         operator.requireHistory();
         return operator;
     }

@@ -34,8 +34,7 @@ public record Invocation(
          * @param output takes what it prints and says
          * @param agreement takes the question before a change, and answers it
          */
-        int run(
-                List<String> args, OutputStream output, Map<String, String> environment, Predicate<String> agreement);
+        int run(List<String> args, OutputStream output, Map<String, String> environment, Predicate<String> agreement);
     }
 
     static Invocation of(CommandSpec command) {

@@ -122,9 +122,7 @@ final class NamedCommands {
                 .matcher(command)
                 .results()
                 .map(word -> word.group().startsWith("'")
-                        ? word.group()
-                                .substring(1, word.group().length() - 1)
-                                .replace("'\\''", "'")
+                        ? word.group().substring(1, word.group().length() - 1).replace("'\\''", "'")
                         : word.group())
                 .toList();
     }

@@ -100,7 +100,9 @@ final class Changes implements AutoCloseable {
         Shown now = new Shown(before.offer(), before.command(), operator.tryOut(before.command()));
         if (!now.equals(before)) {
             Map<String, Object> facts = show(now);
-            facts.put("problem", "things have changed since this was shown, so nothing was done; this is what would happen now");
+            facts.put(
+                    "problem",
+                    "things have changed since this was shown, so nothing was done; this is what would happen now");
             return new Answer(409, facts);
         }
         try {

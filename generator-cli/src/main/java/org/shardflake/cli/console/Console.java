@@ -112,11 +112,8 @@ public final class Console implements AutoCloseable {
         this.questions = questions;
         this.metrics = new MetricsPage(watch, top, told);
         this.unsafe = new Unsafe(questions);
-        this.offers =
-                operator.map(commands -> new Offers(commands::canRun)).orElse(null);
-        this.changes = offers == null
-                ? null
-                : new Changes(offers, operator.get(), facts -> put("change", facts));
+        this.offers = operator.map(commands -> new Offers(commands::canRun)).orElse(null);
+        this.changes = offers == null ? null : new Changes(offers, operator.get(), facts -> put("change", facts));
         this.changeRequests = new ChangeRequests(changes);
         FILES.keySet().forEach(path -> files.put(path, file(path.equals("/") ? "/console.html" : path)));
         this.examination = new Repeated("doctor", board, Duration.ofMinutes(1), told, this::examine);

@@ -44,7 +44,8 @@ final class Offers {
     /** Takes the commands that a part of the page shows now. A command that returns later has another number. */
     synchronized void show(String part, Collection<String> commands) {
         shown.put(part, commands);
-        Set<String> all = Set.copyOf(shown.values().stream().flatMap(Collection::stream).toList());
+        Set<String> all =
+                Set.copyOf(shown.values().stream().flatMap(Collection::stream).toList());
         numbers.keySet().retainAll(all);
         all.stream()
                 .filter(command -> !numbers.containsKey(command))
