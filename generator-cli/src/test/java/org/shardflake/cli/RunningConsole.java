@@ -26,8 +26,8 @@ final class RunningConsole implements AutoCloseable {
     private final ByteArrayOutputStream err = new ByteArrayOutputStream();
     private final Thread thread;
 
-    private RunningConsole(Map<String, String> environment, int port, String... options) {
-        List<String> words = new ArrayList<>(List.of("console", "--listen", "localhost:" + port));
+    private RunningConsole(String address, Map<String, String> environment, String... options) {
+        List<String> words = new ArrayList<>(List.of("console", "--listen", address));
         words.addAll(List.of(options));
         String[] command = words.toArray(String[]::new);
         this.thread = new Thread(
@@ -46,7 +46,11 @@ final class RunningConsole implements AutoCloseable {
     }
 
     static RunningConsole start(Map<String, String> environment, int port, String... options) {
-        RunningConsole console = new RunningConsole(environment, port, options);
+        return startAt("localhost:" + port, environment, options);
+    }
+
+    static RunningConsole startAt(String address, Map<String, String> environment, String... options) {
+        RunningConsole console = new RunningConsole(address, environment, options);
         console.thread.start();
         await().atMost(PATIENCE)
                 .failFast("it ended", () -> !console.thread.isAlive())

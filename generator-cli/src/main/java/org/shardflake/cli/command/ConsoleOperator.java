@@ -124,7 +124,7 @@ final class ConsoleOperator implements Operator {
     public boolean canRun(String text) {
         Parsed command = parse(text);
         List<String> words = command.words();
-        boolean onlyReads = command.path().equals("doctor") && !words.contains("--fix")
+        boolean onlyReads = (command.path().equals("doctor") && !words.contains("--fix"))
                 || words.contains("--dry-run")
                 || words.contains("--watch");
         return CHANGES.contains(command.path())

@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who is let in: a browser on this machine, or at the end of a tunnel to it, that once came with the token. Pages of other sites are
+ * Who is let in: a browser on this machine, or at the end of a tunnel to it, or with TLS on another, that once came with the token. Pages of other sites are
  * not, whatever they send: they do not have the cookie, and what they say of where they come from is looked at too.
  */
 final class Door {
@@ -49,6 +49,16 @@ final class Door {
         return HexFormat.of().formatHex(random);
     }
 
+    private final boolean isSecure;
+
+    /**
+     * @param isSecure whether there is TLS. Then names of other machines are names of this one, too: its certificate has one, which an
+     *     attacker's DNS cannot give it.
+     */
+    Door(boolean isSecure) {
+        this.isSecure = isSecure;
+    }
+
     String token() {
         return token;
     }
@@ -60,7 +70,8 @@ final class Door {
 
     /** The cookie of who came with the token. */
     String newCookie() {
-        return "%s=%s; Path=%s; HttpOnly; SameSite=Strict".formatted(cookie(), session, root());
+        return "%s=%s; Path=%s; HttpOnly; SameSite=Strict%s"
+                .formatted(cookie(), session, root(), isSecure ? "; Secure" : "");
     }
 
     private String cookie() {
@@ -71,13 +82,14 @@ final class Door {
     Optional<String> refuse(HttpExchange exchange) {
         Headers headers = exchange.getRequestHeaders();
         List<String> hosts = headers.getOrDefault("Host", List.of());
-        if (hosts.size() != 1 || !LOCAL_HOST.matcher(hosts.get(0)).matches()) {
+        if (hosts.size() != 1 || (!isSecure && !LOCAL_HOST.matcher(hosts.get(0)).matches())) {
             return Optional.of("only requests to localhost are answered");
         }
         String origin = headers.getFirst("Origin");
         if (origin != null
                 && !origin.toLowerCase(Locale.ROOT)
-                        .equals("http://" + hosts.get(0).toLowerCase(Locale.ROOT))) {
+                        .equals((isSecure ? "https://" : "http://")
+                                + hosts.get(0).toLowerCase(Locale.ROOT))) {
             return Optional.of("requests of other sites are not answered");
         }
         String site = headers.getFirst("Sec-Fetch-Site");
