@@ -28,7 +28,7 @@ import picocli.CommandLine.Spec;
         name = "console",
         description = {
             "Serves a page for operators, until Ctrl-C: what is unsafe, moves under way, servers and shards, a search for"
-                    + " a uid or an id, the history. Says which command to run, and changes nothing itself.",
+                    + " a uid or an id, the history. Says which command to run, and changes nothing unless told to.",
             "With --allow-changes, commands that the page shows can be run there: it shows what each would do, asks what the command"
                     + " asks, and records it in the map's history.",
             "Opens with the address that it prints, whose token is new each time. Servers are asked while the page is open.",
