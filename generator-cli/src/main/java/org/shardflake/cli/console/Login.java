@@ -77,8 +77,11 @@ final class Login {
 
     private synchronized void count(InetAddress from) {
         Wrong before = wrong.remove(from);
-        boolean isNew = before == null || System.nanoTime() - before.began() >= MINUTE;
-        wrong.put(from, isNew ? new Wrong(System.nanoTime(), 1) : new Wrong(before.began(), before.count() + 1));
+        if (before == null || System.nanoTime() - before.began() >= MINUTE) {
+            wrong.put(from, new Wrong(System.nanoTime(), 1));
+        } else {
+            wrong.put(from, new Wrong(before.began(), before.count() + 1));
+        }
         if (wrong.size() > MOST_ADDRESSES) {
             wrong.remove(wrong.keySet().iterator().next());
         }
