@@ -33,10 +33,11 @@ REVOKE EXECUTE ON FUNCTION shardflake_catalog.record_change() FROM PUBLIC;
 --changeset shardflake:catalog_reason runOnChange:true splitStatements:false stripComments:false
 CREATE OR REPLACE FUNCTION shardflake_catalog.reason() RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN COALESCE(NULLIF(current_setting('shardflake.reason', true), ''), 'not given');
+    RETURN COALESCE(NULLIF(current_setting('shardflake.reason', true), ''), 'not given')
+        || COALESCE(', ' || NULLIF(current_setting('shardflake.origin', true), ''), '');
 
 COMMENT ON FUNCTION shardflake_catalog.reason() IS
-'Why the shard map is being changed: the setting shardflake.reason. Give it with SET LOCAL shardflake.reason = ''...''';
+'Why the shard map is being changed: the setting shardflake.reason, and from where, shardflake.origin. Give it with SET LOCAL shardflake.reason = ''...''';
 
 REVOKE EXECUTE ON FUNCTION shardflake_catalog.reason() FROM PUBLIC;
 

@@ -16,8 +16,10 @@ import java.io.PrintWriter;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
@@ -102,8 +104,8 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
 
     private final Invocation invocation;
 
-    private Shardflake(InputStream in, Map<String, String> environment) {
-        this.invocation = new Invocation(in, environment, new Settings(environment));
+    private Shardflake(InputStream in, Map<String, String> environment, Optional<Predicate<String>> agreement) {
+        this.invocation = new Invocation(in, environment, new Settings(environment), agreement);
     }
 
     public static void main(String[] args) {
@@ -140,15 +142,25 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
             OutputStream stderr,
             Map<String, String> environment,
             Ansi ansi) {
+        return new Shardflake(in, environment, Optional.empty()).execute(args, stdout, stderr, ansi);
+    }
+
+    @Override
+    public int run(
+            List<String> args, OutputStream output, Map<String, String> environment, Predicate<String> agreement) {
+        return new Shardflake(InputStream.nullInputStream(), environment, Optional.of(agreement))
+                .execute(args.toArray(String[]::new), output, output, Ansi.OFF);
+    }
+
+    private int execute(String[] args, OutputStream stdout, OutputStream stderr, Ansi ansi) {
         System.setProperty("picocli.converters.excludes", UNUSED_CONVERTERS);
-        Shardflake shardflake = new Shardflake(in, environment);
-        CommandLine commandLine = new CommandLine(shardflake);
+        CommandLine commandLine = new CommandLine(this);
         StandardOutput output = new StandardOutput(stdout);
         PrintWriter out = new PrintWriter(new OutputStreamWriter(new BufferedOutputStream(output, 1 << 16), UTF_8));
         PrintWriter err = new PrintWriter(new OutputStreamWriter(stderr, UTF_8), true);
-        ErrorReport report = new ErrorReport(err, ansi, () -> shardflake.stacktrace);
+        ErrorReport report = new ErrorReport(err, ansi, () -> stacktrace);
         Commands.add(commandLine, args);
-        commandLine.setDefaultValueProvider(shardflake::defaultValue);
+        commandLine.setDefaultValueProvider(this::defaultValue);
         commandLine.setUsageHelpWidth(helpWidth(args));
         commandLine.setOut(out);
         commandLine.setErr(err);
@@ -177,7 +189,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
 
     /** Every command, to be described rather than run. */
     public static CommandLine allCommands() {
-        CommandLine all = new CommandLine(new Shardflake(InputStream.nullInputStream(), Map.of()));
+        CommandLine all = new CommandLine(new Shardflake(InputStream.nullInputStream(), Map.of(), Optional.empty()));
         Commands.addAll(all);
         return all;
     }

@@ -19,11 +19,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.openqa.selenium.By;
+import org.openqa.selenium.Keys;
 import org.openqa.selenium.OutputType;
 import org.openqa.selenium.WebElement;
 import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
+import org.openqa.selenium.interactions.Actions;
 import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 
@@ -33,6 +35,8 @@ final class Browser implements AutoCloseable {
     private static final File CHROMIUM = new File("/usr/bin/chromium");
     private static final File CHROMEDRIVER = new File("/usr/bin/chromedriver");
     private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+    private static final int MOST_TABS = 200;
 
     private final ChromeDriver driver;
 
@@ -79,6 +83,26 @@ final class Browser implements AutoCloseable {
 
     String text(String selector) {
         return String.valueOf(run("return document.querySelector(arguments[0])?.textContent ?? ''", selector));
+    }
+
+    /** Types where the focus is. */
+    void type(CharSequence... keys) {
+        new Actions(driver).sendKeys(keys).perform();
+    }
+
+    /** Presses the tab key until this has the focus. */
+    void tabTo(String selector) {
+        for (int i = 0; i < MOST_TABS && !isFocused(selector); i++) {
+            type(Keys.TAB);
+        }
+        if (!isFocused(selector)) {
+            throw new AssertionError(
+                    "%s is not among the first %d stops of the tab key".formatted(selector, MOST_TABS));
+        }
+    }
+
+    boolean isFocused(String selector) {
+        return Boolean.TRUE.equals(run("return document.activeElement.matches(arguments[0])", selector));
     }
 
     Object run(String script, Object... arguments) {

@@ -184,6 +184,14 @@ class ConsoleIT {
         }
     }
 
+    private static String query(String server, String sql) throws Exception {
+        try (Connection connection = ServerUrl.parse(
+                        Objects.requireNonNull(shards.urls().get(server)))
+                .connect("a test")) {
+            return NoteShards.query(connection, sql);
+        }
+    }
+
     private static void frames(String meanwhile) throws Exception {
         Object figures = browser.run("""
                 const gaps = times.slice(1).map((time, i) => time - times[i]).sort((one, other) => one - other);
@@ -229,19 +237,7 @@ class ConsoleIT {
             browser.awaitTrue("return (latest.doctor?.findings || []).some(each => each.check === 'shard-closed')");
             browser.run("find('11637205501278089', false)");
             browser.awaitTrue("return document.querySelectorAll('#readings article').length > 0");
-            for (String scheme : List.of("light", "dark")) {
-                browser.scheme(scheme);
-                for (int width : List.of(1440, 390)) {
-                    browser.resize(width, 1000);
-                    assertThat(browser.axe()).as("%s, %d", scheme, width).isEqualTo(List.of());
-                    assertThat(browser.number("return document.documentElement.scrollWidth"))
-                            .isLessThanOrEqualTo(width);
-                    assertThat(browser.number("""
-                            const least = arguments[0] < 600 ? 44 : 24;
-                            return [...document.querySelectorAll('button, input:not([type=radio]), fieldset label')].map(each => each.getBoundingClientRect())
-                              .filter(box => box.width > 0 && (box.height < least || box.left < 0 || box.right > arguments[0])).length""", width)).isZero();
-                }
-            }
+            assertSuitsEverybody();
             pictures();
         } finally {
             execute("db4", "SELECT shardflake.unfence_shard(1600)");
@@ -258,6 +254,71 @@ class ConsoleIT {
         browser.awaitTrue("return $('connection').textContent === 'open the address that was printed last'");
         visit();
         browser.awaitTrue("return $('connection').textContent.startsWith('live')");
+    }
+
+    @Test
+    @Order(7)
+    void commandsAreRunByKeyboard() throws Exception {
+        shards.succeed("move", "start", "--shards=210-211", "--to=db3");
+        String move = query("db1", "SELECT max(id) FROM shardflake_catalog.move");
+        console.close();
+        console = RunningConsole.startWithChanges(Map.of("SHARDFLAKE_CATALOG", shards.catalog()));
+        visit();
+
+        open("shardflake move cutover " + move);
+        assertThat(browser.text("#dialog-output"))
+                .endsWith("would cut over 2 shards of move %s: 210,211\n".formatted(move));
+        assertSuitsEverybody();
+        browser.tabTo("#run");
+        browser.type(Keys.ENTER);
+        browser.awaitTrue("return $('dialog-state').textContent === 'ended: done, and the copies are equal'");
+        assertThat(browser.isFocused("#cancel")).isTrue();
+        browser.type(Keys.ESCAPE);
+        browser.awaitTrue("return !$('dialog').open && document.activeElement !== document.body");
+
+        open("shardflake move complete " + move);
+        assertThat(browser.text("#dialog-question"))
+                .isEqualTo("complete move %s and remove the copies of 2 shards on db1? [y/N]".formatted(move));
+        assertThat(browser.isFocused("#answer")).isTrue();
+        assertSuitsEverybody();
+        browser.picture(Path.of("target/console-dialog.png"));
+        browser.resize(390, 844);
+        browser.picture(Path.of("target/console-dialog-phone.png"));
+        browser.type("n", Keys.ENTER);
+        browser.awaitTrue("return $('dialog-state').textContent === 'not confirmed; nothing was changed'");
+        browser.type(Keys.BACK_SPACE, "y", Keys.ENTER);
+        browser.awaitTrue("return $('dialog-state').textContent.startsWith('ended: done')");
+        assertThat(browser.text("#dialog-output"))
+                .contains("completed move %s of 2 shards from db1 to db3".formatted(move));
+        browser.type(Keys.ENTER);
+        browser.awaitTrue("return !$('dialog').open && document.activeElement !== document.body");
+        assertThat(browser.text("#changing")).contains("shardflake move complete " + move, "ended: done");
+        assertThat(browser.complaints()).noneMatch(complaint -> complaint.contains("Content Security Policy"));
+    }
+
+    /** The dialog of a command, once it shows what the command would do. */
+    private static void open(String command) {
+        String run = "[aria-label='Run %s']".formatted(command);
+        browser.awaitTrue("return document.querySelector(arguments[0]) !== null", run);
+        browser.tabTo(run);
+        browser.type(Keys.ENTER);
+        browser.awaitTrue("return $('dialog').open && !$('run').disabled");
+    }
+
+    private static void assertSuitsEverybody() {
+        for (String scheme : List.of("light", "dark")) {
+            browser.scheme(scheme);
+            for (int width : List.of(390, 1440)) {
+                browser.resize(width, 1000);
+                assertThat(browser.axe()).as("%s, %d", scheme, width).isEqualTo(List.of());
+                assertThat(browser.number("return document.documentElement.scrollWidth"))
+                        .isLessThanOrEqualTo(width);
+                assertThat(browser.number("""
+                        const least = arguments[0] < 600 ? 44 : 24;
+                        return [...document.querySelectorAll('button, input:not([type=radio]), fieldset label')].map(each => each.getBoundingClientRect())
+                          .filter(box => box.width > 0 && (box.height < least || box.left < 0 || box.right > arguments[0])).length""", width)).isZero();
+            }
+        }
     }
 
     private static void pictures() throws Exception {

@@ -191,8 +191,8 @@ class ConsoleTest {
 
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(refused.err()).isEqualTo("""
-                error: 0.0.0.0:0 is not an address of localhost; the console has no TLS and no password
-                hint: from another machine, come through a tunnel: ssh -L 9719:127.0.0.1:9719 HOST
+                error: 0.0.0.0:0 is not an address of localhost, and needs TLS and a password; --tls-keystore and --tls-keystore-password-file and --password-file are missing
+                hint: or listen on localhost, and come from another machine through a tunnel: ssh -L 9719:127.0.0.1:9719 HOST
                 """);
     }
 

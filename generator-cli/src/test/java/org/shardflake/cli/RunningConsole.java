@@ -12,6 +12,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.InputStream;
 import java.net.URI;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import picocli.CommandLine.Help.Ansi;
 
@@ -24,8 +26,10 @@ final class RunningConsole implements AutoCloseable {
     private final ByteArrayOutputStream err = new ByteArrayOutputStream();
     private final Thread thread;
 
-    private RunningConsole(Map<String, String> environment, int port) {
-        String[] command = {"console", "--listen", "localhost:" + port};
+    private RunningConsole(String address, Map<String, String> environment, String... options) {
+        List<String> words = new ArrayList<>(List.of("console", "--listen", address));
+        words.addAll(List.of(options));
+        String[] command = words.toArray(String[]::new);
         this.thread = new Thread(
                 () -> Shardflake.run(command, InputStream.nullInputStream(), out, err, environment, Ansi.OFF),
                 "console");
@@ -36,8 +40,17 @@ final class RunningConsole implements AutoCloseable {
         return start(environment, 0);
     }
 
-    static RunningConsole start(Map<String, String> environment, int port) {
-        RunningConsole console = new RunningConsole(environment, port);
+    /** The same, where the page may change something. */
+    static RunningConsole startWithChanges(Map<String, String> environment) {
+        return start(environment, 0, "--allow-changes");
+    }
+
+    static RunningConsole start(Map<String, String> environment, int port, String... options) {
+        return startAt("localhost:" + port, environment, options);
+    }
+
+    static RunningConsole startAt(String address, Map<String, String> environment, String... options) {
+        RunningConsole console = new RunningConsole(address, environment, options);
         console.thread.start();
         await().atMost(PATIENCE)
                 .failFast("it ended", () -> !console.thread.isAlive())

@@ -9,6 +9,7 @@ import java.net.NoRouteToHostException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -39,6 +40,9 @@ public final class ServerUrl {
 
     /** The driver's logger. It only repeats exceptions, and its warnings about URLs contain parts of passwords. */
     private static final Logger DRIVER_LOG = Logger.getLogger("org.postgresql");
+
+    /** The environment variable that says from where changes come, for the history of the shard map. */
+    public static final String ORIGIN = "SHARDFLAKE_ORIGIN";
 
     private final String url;
     private final Map<String, String> environment;
@@ -148,10 +152,23 @@ public final class ServerUrl {
             }
             // The limit for the login would now apply to statements.
             connection.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
+            tellOrigin(connection);
             return connection;
         } catch (SQLException | RuntimeException e) {
             connection.close();
             throw e;
+        }
+    }
+
+    /** By a statement: poolers refuse settings that come with the connection. */
+    private void tellOrigin(Connection connection) throws SQLException {
+        String origin = environment.getOrDefault(ORIGIN, "");
+        if (!origin.isEmpty()) {
+            try (PreparedStatement statement =
+                    connection.prepareStatement("SELECT set_config('shardflake.origin', ?, false)")) {
+                statement.setString(1, origin);
+                statement.execute();
+            }
         }
     }
 

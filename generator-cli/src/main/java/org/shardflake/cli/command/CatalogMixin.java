@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException.Kind;
@@ -64,6 +65,11 @@ class CatalogMixin {
                 .filter(text -> !text.isBlank())
                 .map(this::parse)
                 .map(ServerUrl::withoutPassword);
+    }
+
+    /** How the command line says it, as another command takes it; with its password. */
+    final List<String> arguments() {
+        return url != null && !url.isBlank() ? List.of("--catalog", url) : List.of();
     }
 
     /** The catalog, not yet connected. */

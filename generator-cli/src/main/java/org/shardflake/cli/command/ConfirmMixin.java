@@ -10,7 +10,10 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
+import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Predicate;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.Progress;
@@ -37,26 +40,31 @@ final class ConfirmMixin {
         if (yes) {
             return;
         }
-        if (!Progress.isTerminal()) {
+        Optional<Predicate<String>> agreement = Invocation.of(command).agreement();
+        if (agreement.isEmpty() && !Progress.isTerminal()) {
             throw new CliException(Kind.USAGE, "to %s needs --yes where nobody can be asked".formatted(what), hint);
         }
-        if (!ask(what)) {
+        String question = "%s? [y/N]".formatted(what);
+        if (!agreement.orElse(this::ask).test(question)) {
             throw new CliException(Kind.USAGE, "not confirmed; nothing was changed", hint);
         }
     }
 
-    private boolean ask(String what) {
+    private boolean ask(String question) {
         PrintWriter err = command.commandLine().getErr();
-        err.printf("%s? [y/N] ", what);
+        err.print(question + " ");
         err.flush();
         Invocation invocation = Invocation.of(command);
         try {
             String answer = new BufferedReader(new InputStreamReader(invocation.in(), UTF_8)).readLine();
-            return answer != null
-                    && (answer.strip().toLowerCase(Locale.ROOT).equals("y")
-                            || answer.strip().toLowerCase(Locale.ROOT).equals("yes"));
+            return answer != null && isYes(answer);
         } catch (IOException e) {
             throw FileFailure.explain("read", "the answer", e);
         }
+    }
+
+    /** Whether an answer to the question agrees. */
+    static boolean isYes(String answer) {
+        return List.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT));
     }
 }

@@ -11,10 +11,11 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.shardflake.PublicIds;
-import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.console.Console;
-import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.console.Operator;
+import org.shardflake.cli.console.Remote;
 import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.Progress;
 import org.shardflake.watch.Watch;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -26,17 +27,19 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "console",
         description = {
-            "Serves a page for operators on localhost, until Ctrl-C: what is unsafe, moves under way, servers and shards, a search for"
-                    + " a uid or an id, the history. Changes nothing, and says which command does.",
+            "Serves a page for operators, until Ctrl-C: what is unsafe, moves under way, servers and shards, a search for"
+                    + " a uid or an id, the history. Says which command to run, and changes nothing unless told to.",
+            "With --allow-changes, commands that the page shows can be run there: it shows what each would do, asks what the command"
+                    + " asks, and records it in the map's history.",
             "Opens with the address that it prints, whose token is new each time. Servers are asked while the page is open.",
             "Also serves /metrics, as shardflake exporter does."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "1:the catalog cannot be reached at the start, or failed",
-            "2:the command line is wrong, or the address is not one of localhost",
-            "4:there is no catalog, or the address is taken",
+            "1:the catalog cannot be reached at the start, or failed, or a file cannot be read",
+            "2:the command line is wrong, or the address needs TLS and a password",
+            "4:there is no catalog, it is too old for --allow-changes, or the address is taken",
             "130:ended with Ctrl-C"
         },
         footer = {"", "Example: shardflake console --listen 127.0.0.1:9719"})
@@ -54,8 +57,16 @@ final class ConsoleCommand implements Callable<Integer> {
             defaultValue = "127.0.0.1:9719",
             converter = AddressConverter.class,
             description =
-                    "Where to listen, an address of localhost; port 0 takes any that is free (default: ${DEFAULT-VALUE}).")
+                    "Where to listen; an address that is not of localhost needs TLS and a password. Port 0 takes any that is free (default: ${DEFAULT-VALUE}).")
     private InetSocketAddress address;
+
+    @Option(
+            names = "--allow-changes",
+            description = "Let the page run the commands that it shows, for whoever has the token.")
+    private boolean allowChanges;
+
+    @Mixin
+    private RemoteMixin remote;
 
     @Mixin
     private IdKeyMixin key;
@@ -65,29 +76,46 @@ final class ConsoleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        if (!address.getAddress().isLoopbackAddress()) {
-            throw new CliException(
-                    Kind.USAGE,
-                    "%s is not an address of localhost; the console has no TLS and no password"
-                            .formatted(AddressConverter.text(address, address.getPort())),
-                    "from another machine, come through a tunnel: ssh -L 9719:127.0.0.1:9719 HOST");
-        }
+        Optional<Remote> others = remote.remote(address);
         Optional<PublicIds> publicIds = key.isGiven() ? Optional.of(key.publicIds()) : Optional.empty();
+        Optional<Operator> operator = allowChanges ? Optional.of(operator()) : Optional.empty();
         catalog.onlyReads();
         try (Watch watch = new Watch(catalog.url(), server -> catalog.parse(server.url()), catalog::warn);
-                Console console = start(watch, publicIds)) {
+                Console console = start(watch, publicIds, operator, others)) {
             PrintWriter out = spec.commandLine().getOut();
-            out.println("the console is at http://%s%s"
-                    .formatted(AddressConverter.number(console.address()), console.entrance()));
+            out.println("the console is at %s://%s%s"
+                    .formatted(others.isPresent() ? "https" : "http", shown(console), console.entrance()));
+            if (allowChanges) {
+                catalog.say("whoever has this address can change the installation until the console ends");
+            }
             out.flush();
             new CountDownLatch(1).await();
         }
         return ExitCodes.OK;
     }
 
-    private Console start(Watch watch, Optional<PublicIds> publicIds) {
+    /** Another machine comes under the name that was given, which is that of the certificate. */
+    private String shown(Console console) {
+        return address.getAddress().isLoopbackAddress()
+                ? AddressConverter.number(console.address())
+                : AddressConverter.text(address, console.address().getPort());
+    }
+
+    private Operator operator() {
+        Progress.leaveTerminal();
+        ConsoleOperator operator = new ConsoleOperator(
+                (Invocation.Root) spec.root().userObject(),
+                catalog,
+                System.getProperty("user.name", "an unknown user"));
+        operator.requireHistory();
+        return operator;
+    }
+
+    private Console start(
+            Watch watch, Optional<PublicIds> publicIds, Optional<Operator> operator, Optional<Remote> others) {
         try {
-            return Console.start(address, watch, new ConsoleQuestions(catalog, publicIds), TOP, catalog::warn);
+            return Console.start(
+                    address, watch, new ConsoleQuestions(catalog, publicIds), operator, others, TOP, catalog::warn);
         } catch (IOException e) {
             throw AddressConverter.taken(address, e);
         }

@@ -5,7 +5,11 @@
 package org.shardflake.cli.command;
 
 import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
 import org.shardflake.cli.config.Settings;
 import picocli.CommandLine.Model.CommandSpec;
 
@@ -15,12 +19,22 @@ import picocli.CommandLine.Model.CommandSpec;
  * @param in its standard input
  * @param environment its environment variables
  * @param settings option values from the environment and the file
+ * @param agreement asks a question of somebody who is at no terminal, if there is somebody
  */
-public record Invocation(InputStream in, Map<String, String> environment, Settings settings) {
+public record Invocation(
+        InputStream in, Map<String, String> environment, Settings settings, Optional<Predicate<String>> agreement) {
 
     /** The root command, which holds it. */
     public interface Root {
         Invocation invocation();
+
+        /**
+         * Runs another command of the tree, as if it were called anew, and returns its exit code.
+         *
+         * @param output takes what it prints and says
+         * @param agreement takes the question before a change, and answers it
+         */
+        int run(List<String> args, OutputStream output, Map<String, String> environment, Predicate<String> agreement);
     }
 
     static Invocation of(CommandSpec command) {

@@ -28,6 +28,8 @@ final class NamedCommands {
     private static final Pattern WORD =
             Pattern.compile("\\s*('[^']*'(?:\\\\''[^']*')*|[^\\s;,:()]+(?:[,:][^\\s;,:()]+)*)([;,:()]?)");
 
+    private static final Pattern SHELL_WORD = Pattern.compile("'[^']*'(?:\\\\''[^']*')*|\\S+");
+
     /** An argument that need not be given looks like one: a number, some numbers, a name with a digit, a placeholder. */
     private static final Pattern ARGUMENT = Pattern.compile(".*[0-9].*|[A-Z_]+|'.*'");
 
@@ -112,6 +114,17 @@ final class NamedCommands {
             }
         }
         return Math.min(at, words.size());
+    }
+
+    /** The words of a command whose arguments are {@link #quoted}. */
+    static List<String> unquoted(String command) {
+        return SHELL_WORD
+                .matcher(command)
+                .results()
+                .map(word -> word.group().startsWith("'")
+                        ? word.group().substring(1, word.group().length() - 1).replace("'\\''", "'")
+                        : word.group())
+                .toList();
     }
 
     /** As one word of a shell. */

@@ -35,8 +35,8 @@ import org.shardflake.watch.Sight;
 import org.shardflake.watch.Watch;
 
 /**
- * A page that shows what servers, shards and moves are doing, as long as somebody looks. Changes nothing. Serves {@code /metrics} as
- * well.
+ * A page that shows what servers, shards and moves are doing, as long as somebody looks. Changes nothing, unless it has an {@link
+ * Operator}. Serves {@code /metrics} as well.
  *
  * <p>The page is the same for everybody; what it shows comes as JSON over one stream of events, and is put into the page as text.
  */
@@ -81,7 +81,8 @@ public final class Console implements AutoCloseable {
             "no-store");
 
     private final WebServer server;
-    private final Door door = new Door();
+    private final Door door;
+    private final @Nullable Login login;
     private final Watch watch;
     private final Questions questions;
     private final MetricsPage metrics;
@@ -90,6 +91,9 @@ public final class Console implements AutoCloseable {
     private final Semaphore streams = new Semaphore(STREAMS);
     private final Rates rates = new Rates();
     private final Unsafe unsafe;
+    private final @Nullable Offers offers;
+    private final @Nullable Changes changes;
+    private final ChangeRequests changeRequests;
     private final List<Repeated> work;
     private final Repeated examination;
     private volatile @Nullable View view;
@@ -97,34 +101,54 @@ public final class Console implements AutoCloseable {
     /** What doctor found last. Only of the thread that examines. */
     private Map<String, Object> examined = Map.of();
 
-    private Console(InetSocketAddress address, Watch watch, Questions questions, int top, Consumer<String> told)
+    private Console(
+            InetSocketAddress address,
+            Watch watch,
+            Questions questions,
+            Optional<Operator> operator,
+            Optional<Remote> remote,
+            int top,
+            Consumer<String> told)
             throws IOException {
         this.watch = watch;
         this.questions = questions;
+        this.door = new Door(remote.isPresent());
+        this.login = remote.map(asked -> new Login(asked, told)).orElse(null);
         this.metrics = new MetricsPage(watch, top, told);
         this.unsafe = new Unsafe(questions);
+        this.offers = operator.map(commands -> new Offers(commands::canRun)).orElse(null);
+        this.changes = offers == null ? null : new Changes(offers, operator.get(), facts -> put("change", facts));
+        this.changeRequests = new ChangeRequests(changes);
         FILES.keySet().forEach(path -> files.put(path, file(path.equals("/") ? "/console.html" : path)));
         this.examination = new Repeated("doctor", board, Duration.ofMinutes(1), told, this::examine);
         this.work = List.of(
                 new Repeated("looks", board, Duration.ofSeconds(1), told, this::look),
                 new Repeated("history", board, Duration.ofSeconds(5), told, this::history),
                 examination);
-        this.server = WebServer.start(address, STREAMS + OTHERS, this::handle);
+        this.server = WebServer.start(address, remote.map(Remote::tls), STREAMS + OTHERS, this::handle);
     }
 
     /**
      * Begins to serve.
      *
-     * @param address of localhost
+     * @param address of localhost, unless there is what lets other machines in
      * @param watch who is asked; left open
+     * @param operator runs what the page offers, if it may change something
+     * @param remote lets other machines in
      * @param top how many of the busiest and of the largest shards have metrics of their own
      * @param told who hears of what failed
      * @throws IOException if it cannot listen at the address
      */
     public static Console start(
-            InetSocketAddress address, Watch watch, Questions questions, int top, Consumer<String> told)
+            InetSocketAddress address,
+            Watch watch,
+            Questions questions,
+            Optional<Operator> operator,
+            Optional<Remote> remote,
+            int top,
+            Consumer<String> told)
             throws IOException {
-        Console console = new Console(address, watch, questions, top, told);
+        Console console = new Console(address, watch, questions, operator, remote, top, told);
         console.work.forEach(Repeated::start);
         return console;
     }
@@ -150,6 +174,9 @@ public final class Console implements AutoCloseable {
     private void handle(HttpExchange exchange) throws IOException {
         Headers headers = exchange.getResponseHeaders();
         HEADERS.forEach(headers::set);
+        if (login != null && !login.letsIn(exchange)) {
+            return;
+        }
         Optional<String> refusal = door.refuse(exchange);
         String asked = exchange.getRequestURI().getPath();
         String path =
@@ -165,6 +192,8 @@ public final class Console implements AutoCloseable {
             WebServer.say(exchange, 403, "open the address that shardflake console printed: the token is in it");
         } else if (path.equals("/examine")) {
             examineNow(exchange);
+        } else if (ChangeRequests.isFor(path)) {
+            changeRequests.handle(exchange, path);
         } else {
             read(exchange, path);
         }
@@ -286,7 +315,10 @@ public final class Console implements AutoCloseable {
             examination.hurry(SETTLED);
         }
         put("shards", facts.shards());
-        put("moves", facts.moves());
+        List<Map<String, Object>> moves = facts.moves();
+        put("moves", moves);
+        offer("unsafe", live);
+        offer("moves", moves);
         put("now", facts.now());
     }
 
@@ -306,6 +338,7 @@ public final class Console implements AutoCloseable {
             examined = Map.of(
                     "findings", findings, "before", before, "at", Instant.now().toString());
             putExamined("done", "");
+            offer("doctor", findings);
         } catch (RuntimeException e) {
             putExamined("failed", String.valueOf(e.getMessage()));
         }
@@ -319,6 +352,13 @@ public final class Console implements AutoCloseable {
         put("doctor", facts);
     }
 
+    private void offer(String part, List<Map<String, Object>> facts) {
+        if (offers != null) {
+            offers.show(part, Offers.in(facts));
+            put("offers", offers.all());
+        }
+    }
+
     private void put(String part, Object facts) {
         board.put(part, JsonWriter.write(facts));
     }
@@ -329,5 +369,8 @@ public final class Console implements AutoCloseable {
         board.close();
         work.forEach(Repeated::stop);
         server.close();
+        if (changes != null) {
+            changes.close();
+        }
     }
 }

@@ -15,12 +15,13 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who is let in: a browser on this machine, or at the end of a tunnel to it, that once came with the token. Pages of other sites are
+ * Who is let in: a browser on this machine, or at the end of a tunnel to it, or with TLS on another, that once came with the token. Pages of other sites are
  * not, whatever they send: they do not have the cookie, and what they say of where they come from is looked at too.
  */
 final class Door {
@@ -28,6 +29,8 @@ final class Door {
     /** A name that an attacker's DNS can give this machine's address would be another. The port may be that of a tunnel. */
     private static final Pattern LOCAL_HOST =
             Pattern.compile("(?:localhost|127(?:\\.[0-9]{1,3}){3}|\\[::1])(?::[0-9]{1,5})?", Pattern.CASE_INSENSITIVE);
+
+    private static final String CHANGE_HEADER = "Shardflake-Change";
 
     private static final int BYTES = 24;
 
@@ -46,6 +49,16 @@ final class Door {
         return HexFormat.of().formatHex(random);
     }
 
+    private final boolean isSecure;
+
+    /**
+     * @param isSecure whether there is TLS. Then names of other machines are names of this one, too: its certificate has one, which an
+     *     attacker's DNS cannot give it.
+     */
+    Door(boolean isSecure) {
+        this.isSecure = isSecure;
+    }
+
     String token() {
         return token;
     }
@@ -57,7 +70,8 @@ final class Door {
 
     /** The cookie of who came with the token. */
     String newCookie() {
-        return "%s=%s; Path=%s; HttpOnly; SameSite=Strict".formatted(cookie(), session, root());
+        return "%s=%s; Path=%s; HttpOnly; SameSite=Strict%s"
+                .formatted(cookie(), session, root(), isSecure ? "; Secure" : "");
     }
 
     private String cookie() {
@@ -68,18 +82,32 @@ final class Door {
     Optional<String> refuse(HttpExchange exchange) {
         Headers headers = exchange.getRequestHeaders();
         List<String> hosts = headers.getOrDefault("Host", List.of());
-        if (hosts.size() != 1 || !LOCAL_HOST.matcher(hosts.get(0)).matches()) {
+        if (hosts.size() != 1 || (!isSecure && !LOCAL_HOST.matcher(hosts.get(0)).matches())) {
             return Optional.of("only requests to localhost are answered");
         }
         String origin = headers.getFirst("Origin");
         if (origin != null
                 && !origin.toLowerCase(Locale.ROOT)
-                        .equals("http://" + hosts.get(0).toLowerCase(Locale.ROOT))) {
+                        .equals((isSecure ? "https://" : "http://")
+                                + hosts.get(0).toLowerCase(Locale.ROOT))) {
             return Optional.of("requests of other sites are not answered");
         }
         String site = headers.getFirst("Sec-Fetch-Site");
         boolean isOwn = site == null || site.equals("same-origin") || site.equals("none");
         return isOwn || isLink(exchange) ? Optional.empty() : Optional.of("requests of other sites are not answered");
+    }
+
+    /**
+     * Why a request that would change something is refused, beside what {@link #refuse} looks at: it has to say where it comes from, and
+     * to have a header that the script of another site cannot send without asking first, which is not answered.
+     */
+    static Optional<String> refuseChange(HttpExchange exchange) {
+        Headers headers = exchange.getRequestHeaders();
+        boolean isOwn = headers.containsKey("Origin")
+                && Objects.requireNonNullElse(headers.getFirst("Sec-Fetch-Site"), "same-origin")
+                        .equals("same-origin")
+                && headers.containsKey(CHANGE_HEADER);
+        return isOwn ? Optional.empty() : Optional.of("only the page of the console can change something");
     }
 
     /** A link to the page, which may be anywhere; it still needs the token. */

@@ -37,6 +37,8 @@ public final class Progress implements AutoCloseable {
         Progress start(String task, long total);
     }
 
+    private static volatile boolean isForPages;
+
     private Progress(PrintWriter err, String task, long total, @Nullable ProgressBar bar) {
         this.err = err;
         this.task = task;
@@ -49,9 +51,14 @@ public final class Progress implements AutoCloseable {
         return (task, total) -> new Progress(err, task, total, terminal ? bar(task, total) : null);
     }
 
+    /** From now on commands of this process are run for a page: nothing is drawn, and nobody is asked, on its terminal. */
+    public static void leaveTerminal() {
+        isForPages = true;
+    }
+
     /** Whether a bar can be drawn on stderr. */
     public static boolean isTerminal() {
-        return !"dumb".equals(System.getenv("TERM")) && hasTerminal();
+        return !isForPages && !"dumb".equals(System.getenv("TERM")) && hasTerminal();
     }
 
     /** Before JDK 22 a console exists only on a terminal; since then it always exists and can be asked. */

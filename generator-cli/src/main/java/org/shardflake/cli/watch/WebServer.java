@@ -9,11 +9,17 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
+import com.sun.net.httpserver.HttpsConfigurator;
+import com.sun.net.httpserver.HttpsParameters;
+import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLParameters;
 
 /** The JDK's web server with one handler, threads of its own, and a limit of time. */
 public final class WebServer implements AutoCloseable {
@@ -35,6 +41,12 @@ public final class WebServer implements AutoCloseable {
      * @throws IOException if it cannot listen at the address
      */
     public static WebServer start(InetSocketAddress address, int requests, HttpHandler handler) throws IOException {
+        return start(address, Optional.empty(), requests, handler);
+    }
+
+    /** The same, with TLS if it is given. */
+    public static WebServer start(
+            InetSocketAddress address, Optional<SSLContext> tls, int requests, HttpHandler handler) throws IOException {
         // Nobody holds a thread by sending a request, or by taking its answer, slower than this; the JDK has no limit
         // of its own.
         for (String limit : new String[] {"sun.net.httpserver.maxReqTime", "sun.net.httpserver.maxRspTime"}) {
@@ -42,7 +54,7 @@ public final class WebServer implements AutoCloseable {
                 System.setProperty(limit, "30");
             }
         }
-        WebServer started = new WebServer(HttpServer.create(address, 0), Executors.newFixedThreadPool(requests));
+        WebServer started = new WebServer(create(address, tls), Executors.newFixedThreadPool(requests));
         started.server.createContext("/", exchange -> {
             try (exchange) {
                 handler.handle(exchange);
@@ -51,6 +63,22 @@ public final class WebServer implements AutoCloseable {
         started.server.setExecutor(started.threads);
         started.server.start();
         return started;
+    }
+
+    private static HttpServer create(InetSocketAddress address, Optional<SSLContext> tls) throws IOException {
+        if (tls.isEmpty()) {
+            return HttpServer.create(address, 0);
+        }
+        HttpsServer secure = HttpsServer.create(address, 0);
+        secure.setHttpsConfigurator(new HttpsConfigurator(tls.get()) {
+            @Override
+            public void configure(HttpsParameters parameters) {
+                SSLParameters modern = getSSLContext().getDefaultSSLParameters();
+                modern.setProtocols(new String[] {"TLSv1.3", "TLSv1.2"});
+                parameters.setSSLParameters(modern);
+            }
+        });
+        return secure;
     }
 
     /** Where it listens. */

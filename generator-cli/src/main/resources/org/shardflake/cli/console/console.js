@@ -114,6 +114,162 @@ function keep(parent, all, keyOf, build) {
   });
 }
 
+// Commands that are run from here, if the console may
+
+let dialogNumber = '';
+let dialogChange = 0;
+let dialogOpener = null;
+
+/** A button beside each command that the console offers to run; none if it only reads. */
+function drawOffers() {
+  setText($('what-changes'), 'Commands with a button Run can be run here: each shows what it would do, and asks, before it changes anything. All others are to be copied to a terminal.');
+  for (const line of document.querySelectorAll('section .command')) {
+    const text = line.querySelector('code').textContent;
+    const before = line.querySelector('.run');
+    const isOffered = Object.hasOwn(latest.offers, text);
+    if (before && !isOffered) before.remove();
+    if (before || !isOffered || line.closest('#changing')) continue;
+    const button = make('button', 'run', 'Run…');
+    button.type = 'button';
+    button.setAttribute('aria-label', 'Run ' + text);
+    button.onclick = () => openDialog(text, button);
+    line.append(button);
+  }
+}
+
+/** Asks the console to change something, or to find out what that would be: the answer and its status. */
+async function ask(path, body) {
+  try {
+    const response = await fetch(path, { method: 'POST', headers: { 'Shardflake-Change': '1' }, body });
+    const isFacts = response.headers.get('Content-Type') === 'application/json';
+    return { status: response.status, facts: isFacts ? await response.json() : { problem: (await response.text()).trim() } };
+  } catch (failed) {
+    return { status: 0, facts: { problem: 'The console does not answer: ' + failed.message } };
+  }
+}
+
+async function openDialog(text, opener) {
+  dialogNumber = '';
+  dialogChange = 0;
+  dialogOpener = opener;
+  setText($('dialog-title'), 'Run a command');
+  setText($('dialog-command'), text);
+  setText($('dialog-note'), 'Finding out what it would do. Nothing is changed yet.');
+  setText($('dialog-output'), '');
+  tellDialog('');
+  $('dialog-output').hidden = true;
+  $('dialog-question').hidden = true;
+  $('run').hidden = false;
+  $('run').disabled = true;
+  setText($('cancel'), 'Cancel');
+  $('dialog').showModal();
+  $('cancel').focus();
+  const { facts } = await ask('try', latest.offers[text] || '');
+  if ($('dialog').open && $('dialog-command').textContent === text) showTrial(facts);
+}
+
+function tellDialog(text) {
+  setText($('dialog-state'), text);
+}
+
+/** What a command would do, with its question; or why it cannot be run. */
+function showTrial(facts) {
+  tellDialog(facts.problem || '');
+  if (!facts.number) {
+    setText($('dialog-note'), '');
+    $('run').disabled = true;
+    return;
+  }
+  dialogNumber = facts.number;
+  setText($('dialog-note'), !facts.tried ? 'There is no dry run of this command. Run runs exactly what stands above.'
+    : facts.tried + (facts.refused ? ' is refused: ' + facts.meaning : ' says:'));
+  showOutput(facts.output);
+  $('dialog-question').hidden = !facts.question;
+  setText($('dialog-question').querySelector('label'), facts.question);
+  $('answer').value = '';
+  $('run').disabled = facts.refused;
+  if (facts.question && !facts.refused) $('answer').focus();
+}
+
+function showOutput(text) {
+  setText($('dialog-output'), text);
+  $('dialog-output').hidden = !text;
+}
+
+async function agree() {
+  if ($('run').disabled) return;
+  $('run').disabled = true;
+  tellDialog('begins');
+  const { status, facts } = await ask('run', dialogNumber + '\n' + $('answer').value);
+  if (status === 202) {
+    dialogChange = facts.change;
+    showDialogOfChange();
+  } else {
+    showOrRefuse(status, facts);
+  }
+}
+
+/** What is refused was not done. An answer that does not agree may be given again. */
+function showOrRefuse(status, facts) {
+  if (facts.number) {
+    showTrial(facts);
+  } else {
+    tellDialog(facts.problem);
+    $('run').disabled = status !== 400;
+  }
+}
+
+function howItEnded(change) {
+  return change.state === 'runs' ? 'runs' : (change.exitCode === 0 ? 'ended: ' : 'ended with exit code ' + change.exitCode + ': ') + (change.meaning || 'no more is known');
+}
+
+/** The output of the last change, as it comes. */
+function showDialogOfChange() {
+  const change = latest.change;
+  setText($('dialog-title'), 'A command from this console');
+  setText($('cancel'), 'Close');
+  $('run').hidden = true;
+  $('dialog-question').hidden = true;
+  if (!change || change.change !== dialogChange) {
+    tellDialog('begins');
+    return;
+  }
+  setText($('dialog-command'), change.command);
+  setText($('dialog-note'), change.state === 'runs' ? 'It goes on if this is closed.' : '');
+  showOutput(change.output);
+  tellDialog(howItEnded(change));
+  if (!$('dialog').contains(document.activeElement) || $('run') === document.activeElement) $('cancel').focus();
+}
+
+function drawChange() {
+  const change = latest.change;
+  $('changing').hidden = false;
+  setText($('changing-command'), change.command);
+  setText($('changing-state'), howItEnded(change));
+  if ($('dialog').open && dialogChange !== 0) {
+    dialogChange = Math.max(dialogChange, change.change);
+    showDialogOfChange();
+  }
+}
+
+$('agree').onsubmit = event => {
+  event.preventDefault();
+  agree();
+};
+$('cancel').onclick = () => $('dialog').close();
+$('dialog').onclose = () => {
+  // The button that opened it may be gone with what it was for.
+  if (dialogOpener && dialogOpener.isConnected) dialogOpener.focus(); else $('moving-title').focus();
+};
+$('show-change').onclick = () => {
+  dialogNumber = '';
+  dialogChange = latest.change.change;
+  dialogOpener = $('show-change');
+  $('dialog').showModal();
+  showDialogOfChange();
+  $('cancel').focus();
+};
+
 // What is unsafe
 
 // Doctor examines each minute while somebody looks.
@@ -561,7 +717,7 @@ function drawHistory() {
 
 // News
 
-const DRAW = { unsafe: drawDangers, doctor: drawDangers, moves: drawMoves, shards: drawShards, now: drawServers, history: drawHistory };
+const DRAW = { unsafe: drawDangers, doctor: drawDangers, moves: drawMoves, shards: drawShards, now: drawServers, history: drawHistory, offers: drawOffers, change: drawChange };
 const waiting = new Set();
 
 function heard(part, facts) {
@@ -581,6 +737,7 @@ function draw() {
   waiting.clear();
   for (const part of parts) DRAW[part]();
   if (parts.includes('shards') && latest.now) drawServers();
+  if (latest.offers) drawOffers();
   age();
 }
 

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class NamedCommandsTest {
 
@@ -37,5 +38,12 @@ class NamedCommandsTest {
             })
     void theyAreFoundWithTheirArguments(String sentence, String expected) {
         assertThat(String.join(";", commands.in(sentence))).isEqualTo(expected == null ? "" : expected);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"plain", "New York", "it's", "''", "a,b:c=d", "$(x) `y`"})
+    void aQuotedWordIsReadAsItWas(String word) {
+        assertThat(NamedCommands.unquoted("move start " + NamedCommands.quoted(word) + " --to db2"))
+                .containsExactly("move", "start", word, "--to", "db2");
     }
 }

@@ -171,7 +171,7 @@ final class MoveCatalog {
         Sql.update(connection, """
                 INSERT INTO shardflake_catalog.history (version, change, server, from_server, reason)
                 SELECT i.version, ?, m.target, m.source,
-                       concat_ws(', ', format('move %s', m.id), (SELECT format('%s shard%s', count(*), CASE WHEN count(*) > 1 THEN 's' END) FROM shardflake_catalog.move_shard s WHERE s.move = m.id), NULLIF(m.reason, ''))
+                       concat_ws(', ', format('move %s', m.id), (SELECT format('%s shard%s', count(*), CASE WHEN count(*) > 1 THEN 's' END) FROM shardflake_catalog.move_shard s WHERE s.move = m.id), NULLIF(m.reason, ''), NULLIF(current_setting('shardflake.origin', true), ''))
                   FROM shardflake_catalog.installation i, shardflake_catalog.move m WHERE m.id = ?
                 """, change, id);
     }

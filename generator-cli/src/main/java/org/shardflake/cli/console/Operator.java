@@ -1,0 +1,53 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import java.io.OutputStream;
+import org.shardflake.ShardflakeException;
+
+/** Runs commands for the console: those that it shows, as a terminal would. Thread-safe. */
+public interface Operator {
+
+    /** Whether a command changes something, and can be run as it is shown. */
+    boolean canRun(String command);
+
+    /** Finds out what a command would do. Changes nothing. */
+    Trial tryOut(String command);
+
+    /** Whether an answer agrees to a command's question, as in a terminal. */
+    boolean agrees(String answer);
+
+    /**
+     * Records in the map's history that a command is run, and from where.
+     *
+     * @throws ShardflakeException if the catalog does not take it
+     */
+    void record(String command);
+
+    /**
+     * Runs a command.
+     *
+     * @param question the one that was agreed to; to any other the answer is no
+     * @param output takes what it prints and says
+     */
+    Outcome run(String command, String question, OutputStream output);
+
+    /**
+     * What a command would do.
+     *
+     * @param command what was run to find out, such as the command with {@code --dry-run}; empty if there is no such way
+     * @param output what that said
+     * @param question what the command asks before it changes something, or empty
+     */
+    record Trial(String command, String output, String question, Outcome outcome) {}
+
+    /**
+     * How a command ended.
+     *
+     * @param meaning what its help says of the exit code
+     * @param isRefusal whether a command that ends so when tried out would be refused
+     */
+    record Outcome(int exitCode, String meaning, boolean isRefusal) {}
+}
