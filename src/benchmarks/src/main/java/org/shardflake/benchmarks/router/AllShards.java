@@ -18,6 +18,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
@@ -243,7 +244,9 @@ public final class AllShards {
                         HandWritten.select(connection, router.schema(ShardKey.id(id)) + ".photo", id);
                     }
                 }));
-        candidates.put("find", () -> Rates.of(threads, FIND_MILLIS, () -> lookup.find(titles.get(anyId()))));
+        candidates.put(
+                "find",
+                () -> Rates.of(threads, FIND_MILLIS, () -> lookup.find(Objects.requireNonNull(titles.get(anyId())))));
         return Rounds.run(FIND_WARM_UPS, rounds, candidates);
     }
 
