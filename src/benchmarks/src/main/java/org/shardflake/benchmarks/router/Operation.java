@@ -100,6 +100,10 @@ enum Operation {
         return this == INSERT || this == INSERT_IN_TRANSACTION;
     }
 
+    boolean isOfOneShard() {
+        return this != MULTI_GET && this != NEWEST;
+    }
+
     /** Does it once, with a look at the result that costs next to nothing. */
     abstract void run(Peer peer, PhotoServers servers) throws SQLException;
 

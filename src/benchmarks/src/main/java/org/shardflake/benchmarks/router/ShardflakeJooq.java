@@ -41,7 +41,7 @@ final class ShardflakeJooq implements Peer {
         return jooq.read(ShardKey.id(id), dsl -> select(dsl, id));
     }
 
-    private static Photo select(DSLContext dsl, long id) {
+    static Photo select(DSLContext dsl, long id) {
         return PhotoTable.photo(dsl.fetchSingle(PHOTO, PHOTO.id.eq(id)));
     }
 
@@ -55,7 +55,7 @@ final class ShardflakeJooq implements Peer {
         return jooq.write(uid, dsl -> insert(dsl, uid, title));
     }
 
-    private static long insert(DSLContext dsl, long uid, String title) {
+    static long insert(DSLContext dsl, long uid, String title) {
         return dsl.insertInto(PHOTO, PHOTO.uid, PHOTO.title)
                 .values(uid, title)
                 .returningResult(PHOTO.id)

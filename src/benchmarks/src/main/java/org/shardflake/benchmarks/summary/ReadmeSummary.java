@@ -36,7 +36,10 @@ public final class ReadmeSummary {
             new Kind("ids", "inserts, beside bigserial", "single-row inserts over (.*), beside bigserial"),
             new Kind("ids", "duplicate ids in all trials", "duplicates in all trials"),
             new Kind("router", "router with JDBC, beside bare JDBC", "router with JDBC, (.*), beside bare JDBC"),
-            new Kind("router", "router with jOOQ, beside bare JDBC", "router with jOOQ, (.*), beside bare JDBC"),
+            new Kind(
+                    "router",
+                    "router with jOOQ, beside bare jOOQ; of many shards, beside bare JDBC",
+                    "router with jOOQ, (.*), beside bare (?:jOOQ|JDBC)"),
             new Kind(
                     "router",
                     "router, beside ShardingSphere-JDBC",
