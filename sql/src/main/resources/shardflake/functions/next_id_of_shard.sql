@@ -15,7 +15,7 @@ BEGIN
             USING ERRCODE = 'invalid_schema_name',
                   HINT = pg_catalog.format('Ask the server that holds it, or create it here: SELECT shardflake.create_shard(%s).', shard);
     END IF;
-    RETURN shardflake.next_id(shard, v_sequence);
+    RETURN shardflake.draw_id(shard, v_sequence);
 END
 $$;
 

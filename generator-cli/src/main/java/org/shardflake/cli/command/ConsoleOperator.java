@@ -26,7 +26,6 @@ import org.shardflake.install.ServerFailedException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
-import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
 /** Runs commands for the console with its catalog and environment, and records each in the map's history. */
@@ -59,7 +58,7 @@ final class ConsoleOperator implements Operator {
 
     private final Invocation.Root root;
     private final CatalogMixin catalog;
-    private final CommandLine all = new CommandLine(CommandSpec.create());
+    private final NamedCommands commands = new NamedCommands();
     private final String origin;
 
     /**
@@ -69,7 +68,6 @@ final class ConsoleOperator implements Operator {
         this.root = root;
         this.catalog = catalog;
         this.origin = "from the console of " + user;
-        Commands.addAll(all);
     }
 
     /**
@@ -107,17 +105,8 @@ final class ConsoleOperator implements Operator {
             words.subList(at, at + 2).clear();
         }
         words.remove("--yes"); // Whoever agrees in the page is asked.
-        CommandLine command = all;
-        List<String> path = new ArrayList<>();
-        for (String word : words) {
-            CommandLine below = command.getSubcommands().get(word);
-            if (below == null) {
-                break;
-            }
-            command = below;
-            path.add(word);
-        }
-        return new Parsed(String.join(" ", path), command.getCommandSpec(), List.copyOf(words));
+        NamedCommands.Found found = commands.find(words);
+        return new Parsed(String.join(" ", words.subList(0, found.names())), found.command(), List.copyOf(words));
     }
 
     @Override

@@ -56,17 +56,30 @@ final class NamedCommands {
 
     private String command(String sentence, int begin) {
         List<String> words = words(sentence, begin);
+        Found found = find(words);
+        return found.names() == 0 ? "" : String.join(" ", words.subList(0, end(found.command(), words, found.names())));
+    }
+
+    /**
+     * The command that words begin with.
+     *
+     * @param names how many of the words are its name; 0 if there is no such command
+     */
+    record Found(CommandSpec command, int names) {}
+
+    /** Finds the command that words, without "shardflake", begin with. */
+    Found find(List<String> words) {
         CommandLine command = all;
-        int next = 0;
+        int names = 0;
         for (String word : words) {
             CommandLine below = command.getSubcommands().get(word);
             if (below == null) {
                 break;
             }
             command = below;
-            next++;
+            names++;
         }
-        return next == 0 ? "" : String.join(" ", words.subList(0, end(command.getCommandSpec(), words, next)));
+        return new Found(command.getCommandSpec(), names);
     }
 
     /** The words up to the first that a sign follows which ends a part of a sentence. */

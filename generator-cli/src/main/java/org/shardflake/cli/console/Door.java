@@ -43,7 +43,8 @@ final class Door {
     private final String token = random(BYTES);
     private final String session = random(BYTES);
 
-    private static String random(int bytes) {
+    /** So many random bytes, in hexadecimal digits. */
+    static String random(int bytes) {
         byte[] random = new byte[bytes];
         new SecureRandom().nextBytes(random);
         return HexFormat.of().formatHex(random);

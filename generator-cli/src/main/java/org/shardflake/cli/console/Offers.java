@@ -4,11 +4,9 @@
  */
 package org.shardflake.cli.console;
 
-import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -20,8 +18,6 @@ import java.util.function.Predicate;
  * The commands that the page shows and may have run. The page names them by a number, so that it can ask for no other. Thread-safe.
  */
 final class Offers {
-
-    private static final SecureRandom RANDOM = new SecureRandom();
 
     private final Predicate<String> canRun;
     private final Map<String, Collection<String>> shown = new HashMap<>();
@@ -36,9 +32,7 @@ final class Offers {
 
     /** A number that cannot be guessed. */
     static String random() {
-        byte[] random = new byte[16];
-        RANDOM.nextBytes(random);
-        return HexFormat.of().formatHex(random);
+        return Door.random(16);
     }
 
     /** Takes the commands that a part of the page shows now. A command that returns later has another number. */

@@ -56,9 +56,6 @@ public final class AllShards {
 
     private static final int LIMIT = 20;
     private static final int FIND_MILLIS = 250;
-    /** So many, since each connection prepares each shard's statement after it was used five times. */
-    private static final int FIND_WARM_UPS = 100;
-
     private static final int SOUGHT = 1000;
     /** Of fewer, PostgreSQL reads them all and no index to find one. */
     private static final int ROWS_A_SHARD = 1000;
@@ -74,6 +71,7 @@ public final class AllShards {
 
     private final Layout layout;
     private final ShardRouter router;
+    private final int warmUps;
     private final List<Connection> connections = new ArrayList<>();
     /** What is looked for: rows of as many shards, and of each a value that is kept in the shard of the row. */
     private final Map<Long, String> titles = new LinkedHashMap<>();
@@ -81,7 +79,8 @@ public final class AllShards {
     private final List<Long> ids;
     private final ExecutorService executor = Executors.newCachedThreadPool();
 
-    private AllShards(PhotoServers servers, ShardRouter router) throws SQLException {
+    private AllShards(PhotoServers servers, ShardRouter router, int warmUps) throws SQLException {
+        this.warmUps = warmUps;
         this.layout = servers.layout();
         this.router = router;
         List<Photo> photos = servers.photos();
@@ -107,6 +106,8 @@ public final class AllShards {
     public static void print() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "AllShards", "all.");
         int shards = sizing.number("shards", 2000);
+        // So many, since each connection prepares the statements of each shard after some uses.
+        int warmUps = sizing.number("warmups", 100);
         int rounds = sizing.number("rounds", 21);
         int rows = sizing.number("rows", 10_000_000);
         try (PostgresCluster cluster = PostgresCluster.builder()
@@ -115,7 +116,7 @@ public final class AllShards {
                 .start()) {
             PhotoServers servers = PhotoServers.prepare(cluster, shards, 20, 16);
             try (ShardRouter router = ShardflakeJdbc.router(servers.layout())) {
-                AllShards compared = new AllShards(servers, router);
+                AllShards compared = new AllShards(servers, router, warmUps);
                 System.out.printf("%d shards on 2 servers, calls a second%n", shards);
                 print(compared.count(rounds), "a transaction per shard");
                 print(compared.top(rounds), "UNION ALL by hand");
@@ -153,7 +154,7 @@ public final class AllShards {
         Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
         candidates.put("a transaction per shard", () -> rate(this::countByTransactions));
         candidates.put("count", () -> rate(() -> router.count(PHOTOS)));
-        return Rounds.run(2, rounds, candidates);
+        return Rounds.run(warmUps, rounds, candidates);
     }
 
     private long countByTransactions() {
@@ -176,7 +177,7 @@ public final class AllShards {
         if (!topByHand().equals(router.top(LIMIT, MOST, PHOTOS))) {
             throw new IllegalStateException("both find other rows");
         }
-        return Rounds.run(2, rounds, candidates);
+        return Rounds.run(warmUps, rounds, candidates);
     }
 
     private List<Photo> topByHand() throws SQLException, InterruptedException, ExecutionException {
@@ -247,7 +248,7 @@ public final class AllShards {
         candidates.put(
                 "find",
                 () -> Rates.of(threads, FIND_MILLIS, () -> lookup.find(Objects.requireNonNull(titles.get(anyId())))));
-        return Rounds.run(FIND_WARM_UPS, rounds, candidates);
+        return Rounds.run(warmUps, rounds, candidates);
     }
 
     private long anyId() {

@@ -19,17 +19,17 @@ import org.jooq.impl.DefaultConfiguration;
 import org.jooq.impl.DefaultConnectionProvider;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
+import org.shardflake.benchmarks.router.Peer.JdbcPeer;
 import org.shardflake.benchmarks.router.ShardflakeJooq.PhotoTable;
 
 /** jOOQ on a pool of the right server, which is found by arithmetic, with a mapping of the schema that is made once per shard. */
-final class BareJooq implements Peer {
+final class BareJooq extends JdbcPeer {
 
-    private final Layout layout;
     private final BareJdbc jdbc;
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
 
     BareJooq(Layout layout, int newest) {
-        this.layout = layout;
+        super(layout);
         this.jdbc = new BareJdbc(layout, newest);
         this.configurations = new AtomicReferenceArray<>(layout.shards());
     }
@@ -50,42 +50,23 @@ final class BareJooq implements Peer {
     }
 
     @Override
-    public Photo select(long id) throws SQLException {
-        int shard = Layout.shardOfId(id);
-        try (Connection connection = jdbc.connection(shard)) {
-            return ShardflakeJooq.select(dsl(shard, connection), id);
-        }
+    Connection connection(int shard) throws SQLException {
+        return jdbc.connection(shard);
     }
 
     @Override
-    public Photo selectInTransaction(long id) throws SQLException {
-        int shard = Layout.shardOfId(id);
-        try (Connection connection = jdbc.connection(shard)) {
-            connection.setReadOnly(true);
-            connection.setAutoCommit(false);
-            Photo photo = ShardflakeJooq.select(dsl(shard, connection), id);
-            connection.commit();
-            return photo;
-        }
+    String table(int shard) {
+        return jdbc.table(shard);
     }
 
     @Override
-    public long insert(long uid, String title) throws SQLException {
-        int shard = layout.shardOfUid(uid);
-        try (Connection connection = jdbc.connection(shard)) {
-            return ShardflakeJooq.insert(dsl(shard, connection), uid, title);
-        }
+    Photo select(Connection connection, int shard, long id) {
+        return ShardflakeJooq.select(dsl(shard, connection), id);
     }
 
     @Override
-    public long insertInTransaction(long uid, String title) throws SQLException {
-        int shard = layout.shardOfUid(uid);
-        try (Connection connection = jdbc.connection(shard)) {
-            connection.setAutoCommit(false);
-            long id = ShardflakeJooq.insert(dsl(shard, connection), uid, title);
-            connection.commit();
-            return id;
-        }
+    long insert(Connection connection, int shard, long uid, String title) {
+        return ShardflakeJooq.insert(dsl(shard, connection), uid, title);
     }
 
     /** By JDBC: nobody has written what asks many shards with jOOQ. */

@@ -57,11 +57,21 @@ interface Peer extends AutoCloseable {
 
         abstract String table(int shard);
 
+        /** Reads a row on a connection to its shard. */
+        Photo select(Connection connection, int shard, long id) throws SQLException {
+            return HandWritten.select(connection, table(shard), id);
+        }
+
+        /** Inserts a row on a connection to its shard, and returns its id. */
+        long insert(Connection connection, int shard, long uid, String title) throws SQLException {
+            return HandWritten.insert(connection, table(shard), uid, title);
+        }
+
         @Override
         public Photo select(long id) throws SQLException {
             int shard = Layout.shardOfId(id);
             try (Connection connection = connection(shard)) {
-                return HandWritten.select(connection, table(shard), id);
+                return select(connection, shard, id);
             }
         }
 
@@ -71,7 +81,7 @@ interface Peer extends AutoCloseable {
             try (Connection connection = connection(shard)) {
                 connection.setReadOnly(true);
                 connection.setAutoCommit(false);
-                Photo photo = HandWritten.select(connection, table(shard), id);
+                Photo photo = select(connection, shard, id);
                 connection.commit();
                 return photo;
             }
@@ -81,7 +91,7 @@ interface Peer extends AutoCloseable {
         public long insert(long uid, String title) throws SQLException {
             int shard = layout.shardOfUid(uid);
             try (Connection connection = connection(shard)) {
-                return HandWritten.insert(connection, table(shard), uid, title);
+                return insert(connection, shard, uid, title);
             }
         }
 
@@ -90,7 +100,7 @@ interface Peer extends AutoCloseable {
             int shard = layout.shardOfUid(uid);
             try (Connection connection = connection(shard)) {
                 connection.setAutoCommit(false);
-                long id = HandWritten.insert(connection, table(shard), uid, title);
+                long id = insert(connection, shard, uid, title);
                 connection.commit();
                 return id;
             }
