@@ -11,10 +11,10 @@ import java.sql.Statement;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.function.ObjIntConsumer;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
 
@@ -95,12 +95,12 @@ final class EachRowOfShards<T> {
         if (inSchema == null) {
             connection.searchShard(shards.get(0));
         }
-        IntFunction<String> arm = shard -> {
+        Stream<String> arms = shards.stream().map(shard -> {
             String sql = inSchema == null ? query.sql(Sharding.schema(shard)) : inSchema.apply(Sharding.schema(shard));
             return "SELECT rows.*, %d FROM (%s\n) AS rows".formatted(shard, sql);
-        };
+        });
         try {
-            readSome(connection, UnionOfShards.union(shards, arm), shards.size());
+            readSome(connection, UnionOfShards.union(arms), shards.size());
         } catch (SQLException e) {
             if (shards.stream().anyMatch(begun::contains)) {
                 throw ScatterException.cutShort(e);

@@ -113,6 +113,7 @@ final class ManyShards implements AutoCloseable {
     /** The sum of an aggregate's values in all shards; nothing if it is null in all. */
     private Optional<BigDecimal> total(String aggregate, ShardQuery<?> query) {
         UnionOfShards union = new UnionOfShards(
+                texts,
                 query,
                 rows -> "SELECT " + aggregate + " AS value FROM " + rows,
                 arms -> "SELECT sum(value) FROM " + arms + " AS shards",
@@ -138,6 +139,7 @@ final class ManyShards implements AutoCloseable {
         // join.
         String each = (after == null ? "" : " WHERE " + order.isAfter()) + (query.isColumnsOfATable() ? "" : best);
         UnionOfShards union = new UnionOfShards(
+                texts,
                 query,
                 rows -> "SELECT * FROM " + rows + each,
                 arms -> "SELECT * FROM " + arms + " AS shards" + best,

@@ -13,7 +13,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.shardflake.Sharding;
 
@@ -52,7 +51,8 @@ final class NewestRows<T> {
 
     private List<Row<T>> readSome(Connection connection, List<Integer> shards) throws SQLException {
         String sql = texts.get(
-                new StatementTexts.Key(query.template(), query.isColumnsOfATable(), limit, shards), () -> text(shards));
+                new StatementTexts.Key(text(Stream.of(query.template())), shards),
+                () -> text(shards.stream().map(shard -> query.sql(Sharding.schema(shard)))));
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             UnionOfShards.prepareOnServer(statement);
             bind(statement, query.isColumnsOfATable() ? 1 : shards.size());
@@ -77,17 +77,15 @@ final class NewestRows<T> {
         }
     }
 
-    /** Returns the same text for the same shards, so that the server need not plan it again. */
-    private String text(List<Integer> shards) {
-        Stream<String> arms = shards.stream().map(shard -> query.sql(Sharding.schema(shard)));
+    private String text(Stream<String> arms) {
         if (query.isColumnsOfATable()) {
             // PostgreSQL pushes the condition into each arm and merges the primary keys from their ends: half the cost
             // of the form below.
-            return newest(arms.collect(Collectors.joining(") UNION ALL (", "(", ")")));
+            return newest(UnionOfShards.union(arms));
         }
         // It would sort all rows of a join; only an order and a limit in each arm make it find the newest by the index.
         return "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %d"
-                .formatted(arms.map(this::newest).collect(Collectors.joining(") UNION ALL (", "(", ")")), limit);
+                .formatted(UnionOfShards.union(arms.map(this::newest)), limit);
     }
 
     private String newest(String rows) {

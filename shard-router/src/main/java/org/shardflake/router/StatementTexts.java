@@ -23,11 +23,9 @@ final class StatementTexts {
     /**
      * The values that a text depends on.
      *
-     * @param sql the SQL of the query, with the placeholder for the schema
-     * @param columnsOfATable whether it selects only columns of one table
-     * @param limit the maximum number of rows
+     * @param ofAnyShard the text of one shard, with the placeholder for the schema
      */
-    record Key(String sql, boolean columnsOfATable, int limit, List<Integer> shards) {
+    record Key(String ofAnyShard, List<Integer> shards) {
 
         Key {
             shards = List.copyOf(shards);

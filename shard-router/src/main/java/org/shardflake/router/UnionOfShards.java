@@ -9,21 +9,27 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntFunction;
 import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.postgresql.PGStatement;
 import org.shardflake.Sharding;
 
 /**
  * Runs a query in the shards of a server, some shards in one statement.
  *
+ * @param texts keeps the statements
  * @param query the query; its own mapper is not used
  * @param arm makes what is read in one shard out of the query there
  * @param whole makes the statement out of the arms, a query in parentheses
  * @param values for the question marks that an arm has after those of the query
  */
-record UnionOfShards(ShardQuery<?> query, UnaryOperator<String> arm, UnaryOperator<String> whole, List<Object> values) {
+record UnionOfShards(
+        StatementTexts texts,
+        ShardQuery<?> query,
+        UnaryOperator<String> arm,
+        UnaryOperator<String> whole,
+        List<Object> values) {
 
     /**
      * Few enough that planning, which grows with each shard, stays cheap, and that later statements can profit from earlier
@@ -68,14 +74,18 @@ record UnionOfShards(ShardQuery<?> query, UnaryOperator<String> arm, UnaryOperat
     }
 
     private String text(List<Integer> shards) {
-        return whole.apply("("
-                + union(shards, shard -> arm.apply("(" + query.sql(Sharding.schema(shard)) + ") AS rows"))
-                + ")");
+        return texts.get(
+                new StatementTexts.Key(text(Stream.of(query.template())), shards),
+                () -> text(shards.stream().map(shard -> query.sql(Sharding.schema(shard)))));
+    }
+
+    private String text(Stream<String> queries) {
+        return whole.apply("(" + union(queries.map(sql -> arm.apply("(" + sql + ") AS rows"))) + ")");
     }
 
     /** One statement out of one for each shard. */
-    static String union(List<Integer> shards, IntFunction<String> arm) {
-        return shards.stream().map(arm::apply).collect(Collectors.joining(") UNION ALL (", "(", ")"));
+    static String union(Stream<String> arms) {
+        return arms.collect(Collectors.joining(") UNION ALL (", "(", ")"));
     }
 
     private void bind(PreparedStatement statement, int arms) throws SQLException {
