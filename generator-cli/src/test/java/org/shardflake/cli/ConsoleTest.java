@@ -124,7 +124,7 @@ class ConsoleTest {
             assertThat(get(at(path)).statusCode()).as(path).isEqualTo(403);
             assertThat(get(at(path), "Cookie", cookie).statusCode()).as(path).isEqualTo(200);
         }
-        for (String path : List.of("/events", "/room", "/search?q=7", "/nothing")) {
+        for (String path : List.of("/compare", "/events", "/room", "/search?q=7", "/nothing")) {
             assertThat(get(at(path)).statusCode()).as(path).isEqualTo(403);
         }
         assertThat(get(at("/nothing"), "Cookie", cookie).statusCode()).isEqualTo(404);
@@ -283,24 +283,32 @@ class ConsoleTest {
             shards.execute("db1", "SELECT shardflake.fence_shard(5)");
             news.await("shards", facts -> facts.get("states").asText().equals("oooooc" + "oo"));
             news.await("unsafe", facts -> facts.at("/0/check").asText().equals("shards-closed"));
-            examine();
+            post("/examine");
             news.await("doctor", facts -> facts.at("/findings/0/check").asText().equals("shard-closed"));
             assertThat(news.last("doctor").at("/findings/0/commands").toString())
                     .isEqualTo("[\"shardflake doctor --fix\"]");
 
             launch("doctor", "--fix");
-            examine();
+            post("/examine");
             news.await("unsafe", JsonNode::isEmpty);
             news.await(
                     "doctor",
                     facts -> facts.path("findings").isEmpty()
                             && facts.path("state").asText().equals("done"));
+
+            news.await("schemas", facts -> facts.path("differing").asInt(-1) == 0);
+            shards.execute("db2", "ALTER TABLE shard_0002.account ADD colour text");
+            post("/compare");
+            news.await("schemas", facts -> facts.path("differing").asInt() == 1);
+            assertThat(news.last("schemas").at("/described/0").toString())
+                    .contains("\"shard\":2,\"server\":\"db2\"", "colour");
+            assertThat(news.last("schemas").get("command").asText()).isEqualTo("shardflake schema status --drift");
             assertThat(console.told()).isEmpty();
         }
     }
 
-    private void examine() throws Exception {
-        HttpRequest.Builder post = HttpRequest.newBuilder(URI.create(at("/examine")));
+    private void post(String path) throws Exception {
+        HttpRequest.Builder post = HttpRequest.newBuilder(URI.create(at(path)));
         assertThat(send(post.POST(BodyPublishers.noBody()), "Cookie", cookie).statusCode())
                 .isEqualTo(202);
     }

@@ -207,6 +207,7 @@ class GrantsCommandIT {
         List<String> script = grant("doctor");
 
         succeeds("grants_role", "doctor", "--rows");
+        succeeds("grants_role", "schema", "status", "--drift");
         assertThat(String.join("\n", script)).doesNotContain("INSERT", "UPDATE", "DELETE", "GRANT grants_owner");
     }
 }

@@ -11,7 +11,11 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.shardflake.PublicIds;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.cli.console.Questions;
+import org.shardflake.deploy.SchemaStatus;
+import org.shardflake.deploy.ShardDrift;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.doctor.Finding;
 import org.shardflake.move.MoveListener;
@@ -19,10 +23,11 @@ import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.Mover;
 
-/** Answers the console with what doctor, move status and map history say. */
+/** Answers the console with what doctor, move status, schema status and map history say. */
 final class ConsoleQuestions implements Questions {
 
     private static final int CHANGES = 100;
+    private static final int DRIFTS = 20;
 
     private final CatalogMixin catalog;
     private final Optional<PublicIds> publicIds;
@@ -52,6 +57,26 @@ final class ConsoleQuestions implements Questions {
             named.add(0, "doctor --fix");
         }
         return named.stream().map(this::command).toList();
+    }
+
+    @Override
+    public Map<String, Object> schemas() {
+        SchemaStatus status =
+                SchemaStatus.read(new TargetsMixin().targets(catalog.catalog().load(), catalog), true);
+        Map<String, Object> facts = new LinkedHashMap<>(SchemaStatusCommand.facts(status));
+        // A shard that left its server meanwhile, with the end of a move, is not missing.
+        ShardMap now = catalog.catalog().load();
+        List<ShardDrift> drifts = status.drifts().stream()
+                .filter(drift -> now.server(drift.shard()).name().equals(drift.server()))
+                .toList();
+        facts.put("differing", drifts.size());
+        facts.put("described", DeployView.drifts(drifts.stream().limit(DRIFTS).toList()));
+        facts.put(
+                "others",
+                ShardSet.of(drifts.stream().skip(DRIFTS).map(ShardDrift::shard).toList())
+                        .toString());
+        facts.put("command", command("schema status --drift"));
+        return facts;
     }
 
     @Override

@@ -55,19 +55,23 @@ final class SchemaStatusCommand implements Callable<Integer> {
     public Integer call() {
         SchemaStatus status =
                 SchemaStatus.read(targets.targets(catalog.catalog().load(), catalog), drift);
-        output.print(spec.commandLine().getOut(), facts(status), () -> table(status));
+        output.print(spec.commandLine().getOut(), allFacts(status), () -> table(status));
         return status.drifts().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 
-    private Map<String, Object> facts(SchemaStatus status) {
-        Map<String, Object> facts = new LinkedHashMap<>();
-        facts.put(
-                "groups",
-                status.groups().stream().map(SchemaStatusCommand::facts).toList());
+    private Map<String, Object> allFacts(SchemaStatus status) {
+        Map<String, Object> facts = new LinkedHashMap<>(facts(status));
         if (drift) {
             facts.put("differing", DeployView.drifts(status.drifts()));
         }
         return facts;
+    }
+
+    /** Which shards are at which changeset. */
+    static Map<String, Object> facts(SchemaStatus status) {
+        return Map.of(
+                "groups",
+                status.groups().stream().map(SchemaStatusCommand::facts).toList());
     }
 
     private static Map<String, Object> facts(SchemaStatus.Group group) {

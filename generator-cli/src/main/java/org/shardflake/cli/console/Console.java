@@ -15,10 +15,8 @@ import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.URLDecoder;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -96,10 +94,9 @@ public final class Console implements AutoCloseable {
     private final ChangeRequests changeRequests;
     private final List<Repeated> work;
     private final Repeated examination;
+    private final Repeated comparison;
     private volatile @Nullable View view;
     private volatile List<Map<String, Object>> live = List.of();
-    /** What doctor found last. Only of the thread that examines. */
-    private Map<String, Object> examined = Map.of();
 
     private Console(
             InetSocketAddress address,
@@ -120,11 +117,15 @@ public final class Console implements AutoCloseable {
         this.changes = offers == null ? null : new Changes(offers, operator.get(), facts -> put("change", facts));
         this.changeRequests = new ChangeRequests(changes);
         FILES.keySet().forEach(path -> files.put(path, file(path.equals("/") ? "/console.html" : path)));
-        this.examination = new Repeated("doctor", board, Duration.ofMinutes(1), told, this::examine);
+        Examination doctor = new Examination(this::findings, facts -> put("doctor", facts));
+        Examination schemas = new Examination(questions::schemas, facts -> put("schemas", facts));
+        this.examination = new Repeated("doctor", board, Duration.ofMinutes(1), told, doctor::run);
+        this.comparison = new Repeated("schemas", board, Duration.ofMinutes(10), told, schemas::run);
         this.work = List.of(
                 new Repeated("looks", board, Duration.ofSeconds(1), told, this::look),
                 new Repeated("history", board, Duration.ofSeconds(5), told, this::history),
-                examination);
+                examination,
+                comparison);
         this.server = WebServer.start(address, remote.map(Remote::tls), STREAMS + OTHERS, this::handle);
     }
 
@@ -191,7 +192,9 @@ public final class Console implements AutoCloseable {
         } else if (path.isEmpty() || !door.hasCookie(exchange)) {
             WebServer.say(exchange, 403, "open the address that shardflake console printed: the token is in it");
         } else if (path.equals("/examine")) {
-            examineNow(exchange);
+            hurry(exchange, examination);
+        } else if (path.equals("/compare")) {
+            hurry(exchange, comparison);
         } else if (ChangeRequests.isFor(path)) {
             changeRequests.handle(exchange, path);
         } else {
@@ -217,10 +220,10 @@ public final class Console implements AutoCloseable {
         }
     }
 
-    private void examineNow(HttpExchange exchange) throws IOException {
+    private static void hurry(HttpExchange exchange, Repeated repeated) throws IOException {
         if (exchange.getRequestMethod().equals("POST")) {
-            examination.hurry(Duration.ZERO);
-            WebServer.say(exchange, 202, "doctor examines");
+            repeated.hurry(Duration.ZERO);
+            WebServer.say(exchange, 202, "it begins");
         } else {
             exchange.getResponseHeaders().set("Allow", "POST");
             WebServer.say(exchange, 405, "only POST is answered");
@@ -330,26 +333,12 @@ public final class Console implements AutoCloseable {
         }
     }
 
-    private void examine() throws InterruptedException {
+    private Map<String, Object> findings() throws InterruptedException {
         List<Map<String, Object>> before = live;
-        putExamined("examines", "");
-        try {
-            List<Map<String, Object>> findings = questions.findings();
-            examined = Map.of(
-                    "findings", findings, "before", before, "at", Instant.now().toString());
-            putExamined("done", "");
-            offer("doctor", findings);
-        } catch (RuntimeException e) {
-            putExamined("failed", String.valueOf(e.getMessage()));
-        }
-    }
-
-    /** With what doctor found last, when that was, and what was unsafe when it began. */
-    private void putExamined(String state, String problem) {
-        Map<String, Object> facts = new LinkedHashMap<>(examined);
-        facts.put("state", state);
-        facts.put("problem", problem);
-        put("doctor", facts);
+        List<Map<String, Object>> findings = questions.findings();
+        offer("doctor", findings);
+        // With what was unsafe when it began, since that may be told twice.
+        return Map.of("findings", findings, "before", before);
     }
 
     private void offer(String part, List<Map<String, Object>> facts) {

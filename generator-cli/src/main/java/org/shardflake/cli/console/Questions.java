@@ -22,6 +22,13 @@ public interface Questions {
     List<Map<String, Object>> findings() throws InterruptedException;
 
     /**
+     * Which shards have another schema than most, and which changesets they have had; takes seconds.
+     *
+     * @throws ShardflakeException if it cannot be found out
+     */
+    Map<String, Object> schemas();
+
+    /**
      * The latest changes of the shard map, the newest first.
      *
      * @throws ShardflakeException if the catalog cannot be read

@@ -694,6 +694,50 @@ $('close').onclick = () => {
   $('what').focus();
 };
 $('examine').onclick = () => fetch('examine', { method: 'POST' });
+$('compare').onclick = () => fetch('compare', { method: 'POST' });
+
+// Schemas
+
+/** The shards that have had other changesets than most. */
+function oddGroups(groups) {
+  const counts = new Map();
+  const key = group => group.changeSets + ' ' + group.last;
+  for (const group of groups) counts.set(key(group), (counts.get(key(group)) || 0) + group.shardCount);
+  const [usual] = [...counts].reduce((one, other) => other[1] > one[1] ? other : one, ['', 0]);
+  return groups.filter(group => key(group) !== usual);
+}
+
+function drift(title, lines) {
+  return make('li', '', make('b', '', title), ...lines.map(line => make('span', 'quiet', line)));
+}
+
+function drawSchemas() {
+  const { groups, differing, described, others, command: toCopy, at } = latest.schemas;
+  if (at) {
+    const odd = oddGroups(groups);
+    const behind = odd.reduce((sum, group) => sum + group.shardCount, 0);
+    const parts = [];
+    if (differing > 0) parts.push(plural(differing, 'shard') + (differing === 1 ? ' differs' : ' differ') + ' from most others');
+    if (behind > 0) parts.push(plural(behind, 'shard') + ' at another changeset');
+    $('schemas').className = parts.length > 0 ? 'warned' : 'safe';
+    setText($('schemas-summary'), parts.length > 0 ? parts.join(', ') : 'all shards have one schema');
+    replace($('drifts'), [odd, described, others], () => [
+      ...odd.map(group => drift(plural(group.shardCount, 'shard') + ' of ' + group.server + ' (' + shorten(group.shards) + ') had '
+        + plural(group.changeSets, 'changeset'), [group.changeSets > 0 ? 'the last: ' + group.last : group.last])),
+      ...described.map(each => drift('shard ' + each.shard + ' on ' + each.server, each.differences)),
+      ...(others ? [drift('and shards ' + shorten(others), [])] : [])]);
+    replace($('drift-command'), toCopy, () => [command(toCopy)]);
+  }
+  drawCompared();
+}
+
+function drawCompared() {
+  const schemas = latest.schemas;
+  $('compare').disabled = !schemas || schemas.state === 'examines';
+  const last = schemas && schemas.at ? 'compared ' + ago(schemas.at) + ' ago' : '';
+  setText($('compared'), !schemas || schemas.state === 'examines' ? 'compares all shards' + (last ? ', last ' + last : '')
+    : schemas.state === 'failed' ? 'the comparison failed: ' + schemas.problem + (last ? '; last ' + last : '') : last);
+}
 
 // History
 
@@ -717,7 +761,7 @@ function drawHistory() {
 
 // News
 
-const DRAW = { unsafe: drawDangers, doctor: drawDangers, moves: drawMoves, shards: drawShards, now: drawServers, history: drawHistory, offers: drawOffers, change: drawChange };
+const DRAW = { unsafe: drawDangers, doctor: drawDangers, moves: drawMoves, shards: drawShards, now: drawServers, schemas: drawSchemas, history: drawHistory, offers: drawOffers, change: drawChange };
 const waiting = new Set();
 
 function heard(part, facts) {
@@ -734,10 +778,14 @@ function heard(part, facts) {
 
 function draw() {
   const parts = Object.keys(DRAW).filter(part => waiting.has(part));
+  const focused = document.activeElement;
+  const section = focused && focused.closest('section');
   waiting.clear();
   for (const part of parts) DRAW[part]();
   if (parts.includes('shards') && latest.now) drawServers();
   if (latest.offers) drawOffers();
+  // What had the focus may be gone with what it was for.
+  if (section && !focused.isConnected) section.querySelector('h2').focus();
   age();
 }
 
@@ -789,6 +837,7 @@ document.addEventListener('visibilitychange', () => {
 setInterval(() => {
   age();
   drawExamined();
+  drawCompared();
 }, 1000);
 if (location.search) window.history.replaceState(null, '', location.pathname);
 connect();

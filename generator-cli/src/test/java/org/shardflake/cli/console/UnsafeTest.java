@@ -57,6 +57,11 @@ class UnsafeTest {
         }
 
         @Override
+        public Map<String, Object> schemas() {
+            return Map.of();
+        }
+
+        @Override
         public List<Map<String, Object>> history() {
             return List.of();
         }

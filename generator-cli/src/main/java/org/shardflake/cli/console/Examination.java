@@ -1,0 +1,50 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.console;
+
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Consumer;
+
+/**
+ * What takes seconds to find out, as a part of the page: what was found last and when, and whether it is being found out now. Not
+ * thread-safe.
+ */
+final class Examination {
+
+    /** What is asked. */
+    interface Question {
+        Map<String, Object> ask() throws InterruptedException;
+    }
+
+    private final Question question;
+    private final Consumer<Map<String, Object>> page;
+    private Map<String, Object> last = Map.of();
+
+    Examination(Question question, Consumer<Map<String, Object>> page) {
+        this.question = question;
+        this.page = page;
+    }
+
+    void run() throws InterruptedException {
+        show("examines", "");
+        try {
+            Map<String, Object> found = new LinkedHashMap<>(question.ask());
+            found.put("at", Instant.now().toString());
+            last = found;
+            show("done", "");
+        } catch (RuntimeException e) {
+            show("failed", String.valueOf(e.getMessage()));
+        }
+    }
+
+    private void show(String state, String problem) {
+        Map<String, Object> facts = new LinkedHashMap<>(last);
+        facts.put("state", state);
+        facts.put("problem", problem);
+        page.accept(facts);
+    }
+}
