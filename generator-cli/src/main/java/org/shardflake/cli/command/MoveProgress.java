@@ -104,12 +104,12 @@ final class MoveProgress implements MoveListener {
                 counted = new HashMap<>();
                 copying = isOneOfSeveral()
                         ? null
-                        : Progress.on(err, Progress.isTerminal())
-                                .start(
-                                        "copying bytes",
-                                        sizes.values().stream()
-                                                .mapToLong(Long::longValue)
-                                                .sum());
+                        : Progress.ofBytes(
+                                err,
+                                "copying bytes",
+                                sizes.values().stream()
+                                        .mapToLong(Long::longValue)
+                                        .sum());
             }
             case SUBSCRIBED -> {
                 endCopying();

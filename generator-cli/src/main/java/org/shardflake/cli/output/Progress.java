@@ -19,6 +19,7 @@ public final class Progress implements AutoCloseable {
 
     private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);
     private static final int BAR_WIDTH = 78;
+    private static final long MIB = 1 << 20;
 
     /** Less than this says nothing about the rest. */
     private static final double LEAST_PART = 0.05;
@@ -48,7 +49,17 @@ public final class Progress implements AutoCloseable {
 
     /** Progress as lines on {@code err}, or as a bar on the terminal that stderr is. */
     public static Factory on(PrintWriter err, boolean terminal) {
-        return (task, total) -> new Progress(err, task, total, terminal ? bar(task, total) : null);
+        return (task, total) ->
+                new Progress(err, task, total, terminal ? bar(task, total).build() : null);
+    }
+
+    /** Progress in bytes, with a bar that shows MiB if stderr is a terminal. */
+    public static Progress ofBytes(PrintWriter err, String task, long bytes) {
+        return new Progress(
+                err,
+                task,
+                bytes,
+                isTerminal() ? bar(task, bytes).setUnit(" MiB", MIB).build() : null);
     }
 
     /** From now on commands of this process are run for a page: nothing is drawn, and nobody is asked, on its terminal. */
@@ -75,15 +86,14 @@ public final class Progress implements AutoCloseable {
         }
     }
 
-    private static ProgressBar bar(String task, long total) {
+    private static ProgressBarBuilder bar(String task, long total) {
         return new ProgressBarBuilder()
                 .setTaskName(task)
                 .setInitialMax(total)
                 .setStyle(ProgressBarStyle.ASCII)
                 .setUpdateIntervalMillis(100)
                 .showSpeed()
-                .setConsumer(new ConsoleProgressBarConsumer(System.err, BAR_WIDTH))
-                .build();
+                .setConsumer(new ConsoleProgressBarConsumer(System.err, BAR_WIDTH));
     }
 
     /** Adds completed work. */
