@@ -727,6 +727,8 @@ function drawSchemas() {
       ...described.map(each => drift('shard ' + each.shard + ' on ' + each.server, each.differences)),
       ...(others ? [drift('and shards ' + shorten(others), [])] : [])]);
     replace($('drift-command'), toCopy, () => [command(toCopy)]);
+  } else {
+    setText($('schemas-summary'), latest.schemas.state === 'failed' ? 'not known' : 'comparing');
   }
   drawCompared();
 }
