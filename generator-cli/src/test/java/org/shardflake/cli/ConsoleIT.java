@@ -219,6 +219,12 @@ class ConsoleIT {
         long micros = browser.number(
                 "const began = performance.now(); for (let n = 0; n < 100; n++) { update(n); draw(); document.body.offsetHeight; } return 10 * (performance.now() - began)");
         figure("%.1f ms for each such update, layout included".formatted(micros / 1000.0));
+        long before = browser.heap();
+        browser.run(many, 2000);
+        long after = browser.heap();
+        figure("%,d KiB in use after 200 updates, %,d KiB after 2,000 more".formatted(before / 1024, after / 1024));
+        assertThat(after).isLessThan(before + before / 5);
+
         List<Long> heap = new ArrayList<>();
         long began = System.nanoTime();
         for (int hour = 0; hour < 24; hour++) {

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
-import org.shardflake.Sharding;
 
 /**
  * Finds the newest rows of all shards, some shards at a time.
@@ -50,9 +49,7 @@ final class NewestRows<T> {
     }
 
     private List<Row<T>> readSome(Connection connection, List<Integer> shards) throws SQLException {
-        String sql = texts.get(
-                new StatementTexts.Key(text(Stream.of(query.template())), shards),
-                () -> text(shards.stream().map(shard -> query.sql(Sharding.schema(shard)))));
+        String sql = texts.of(query, shards, this::text);
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             UnionOfShards.prepareOnServer(statement);
             bind(statement, query.isColumnsOfATable() ? 1 : shards.size());

@@ -13,7 +13,6 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.postgresql.PGStatement;
-import org.shardflake.Sharding;
 
 /**
  * Runs a query in the shards of a server, some shards in one statement.
@@ -51,7 +50,8 @@ record UnionOfShards(
         List<T> rows = new ArrayList<>();
         for (List<Integer> some : parts(shards)) {
             connection.run(() -> {
-                try (PreparedStatement statement = connection.connection().prepareStatement(text(some))) {
+                try (PreparedStatement statement =
+                        connection.connection().prepareStatement(texts.of(query, some, this::text))) {
                     prepareOnServer(statement);
                     bind(statement, some.size());
                     ResultSet row = statement.executeQuery();
@@ -71,12 +71,6 @@ record UnionOfShards(
         if (driver.getPrepareThreshold() > 1) {
             driver.setPrepareThreshold(1);
         }
-    }
-
-    private String text(List<Integer> shards) {
-        return texts.get(
-                new StatementTexts.Key(text(Stream.of(query.template())), shards),
-                () -> text(shards.stream().map(shard -> query.sql(Sharding.schema(shard)))));
     }
 
     private String text(Stream<String> queries) {

@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.shardflake.PublicIds;
-import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.console.Questions;
 import org.shardflake.deploy.SchemaStatus;
@@ -61,14 +60,10 @@ final class ConsoleQuestions implements Questions {
 
     @Override
     public Map<String, Object> schemas() {
-        SchemaStatus status =
-                SchemaStatus.read(new TargetsMixin().targets(catalog.catalog().load(), catalog), true);
-        Map<String, Object> facts = new LinkedHashMap<>(SchemaStatusCommand.facts(status));
-        // A shard that left its server meanwhile, with the end of a move, is not missing.
-        ShardMap now = catalog.catalog().load();
-        List<ShardDrift> drifts = status.drifts().stream()
-                .filter(drift -> now.server(drift.shard()).name().equals(drift.server()))
-                .toList();
+        SchemaStatus status = SchemaStatusCommand.read(new TargetsMixin(), catalog, true);
+        List<ShardDrift> drifts = status.drifts();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("groups", SchemaStatusCommand.groups(status));
         facts.put("differing", drifts.size());
         facts.put("described", DeployView.drifts(drifts.stream().limit(DRIFTS).toList()));
         facts.put(

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.shardflake.ShardMap;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.SchemaStatus;
@@ -36,6 +37,9 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake schema status --drift"})
 final class SchemaStatusCommand implements Callable<Integer> {
 
+    /** Of a map that changes all the time. */
+    private static final int MOST_TRIES = 3;
+
     @Spec
     private CommandSpec spec;
 
@@ -53,25 +57,33 @@ final class SchemaStatusCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        SchemaStatus status =
-                SchemaStatus.read(targets.targets(catalog.catalog().load(), catalog), drift);
-        output.print(spec.commandLine().getOut(), allFacts(status), () -> table(status));
+        SchemaStatus status = read(targets, catalog, drift);
+        output.print(spec.commandLine().getOut(), facts(status), () -> table(status));
         return status.drifts().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 
-    private Map<String, Object> allFacts(SchemaStatus status) {
-        Map<String, Object> facts = new LinkedHashMap<>(facts(status));
+    /** Reads again if the map changed meanwhile: a shard that has left its server would look as if it were missing. */
+    static SchemaStatus read(TargetsMixin targets, CatalogMixin catalog, boolean drift) {
+        for (int tries = 1; ; tries++) {
+            ShardMap map = catalog.catalog().load();
+            SchemaStatus status = SchemaStatus.read(targets.targets(map, catalog), drift);
+            if (tries == MOST_TRIES || catalog.catalog().load().version() == map.version()) {
+                return status;
+            }
+        }
+    }
+
+    private Map<String, Object> facts(SchemaStatus status) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("groups", groups(status));
         if (drift) {
             facts.put("differing", DeployView.drifts(status.drifts()));
         }
         return facts;
     }
 
-    /** Which shards are at which changeset. */
-    static Map<String, Object> facts(SchemaStatus status) {
-        return Map.of(
-                "groups",
-                status.groups().stream().map(SchemaStatusCommand::facts).toList());
+    static List<Map<String, Object>> groups(SchemaStatus status) {
+        return status.groups().stream().map(SchemaStatusCommand::facts).toList();
     }
 
     private static Map<String, Object> facts(SchemaStatus.Group group) {

@@ -326,12 +326,18 @@ function danger() {
 }
 
 function drawExamined() {
-  const doctor = latest.doctor;
-  $('examine').disabled = !doctor || doctor.state === 'examines';
-  const last = doctor && doctor.at ? 'examined every server ' + ago(doctor.at) + ' ago' : '';
-  setText($('examined'), !doctor || doctor.state === 'examines' ? 'doctor examines every server' + (last ? ', and last ' + last : '')
-    : doctor.state === 'failed' ? 'doctor failed: ' + doctor.problem + (last ? '; it last ' + last : '')
-    : 'doctor ' + last);
+  drawExamination(latest.doctor, 'examine', 'examined',
+    { who: 'doctor ', does: 'examines every server', did: 'examined every server', failed: 'doctor failed' });
+}
+
+/** When something was last found out, and whether it is being found out now. */
+function drawExamination(facts, button, line, says) {
+  const isUnderWay = !facts || facts.state === 'examines';
+  $(button).disabled = isUnderWay;
+  const last = facts && facts.at ? says.did + ' ' + ago(facts.at) + ' ago' : '';
+  setText($(line), isUnderWay ? says.who + says.does + (last ? ', and last ' + last : '')
+    : facts.state === 'failed' ? says.failed + ': ' + facts.problem + (last ? '; it last ' + last : '')
+    : says.who + last);
 }
 
 // Moves
@@ -734,11 +740,7 @@ function drawSchemas() {
 }
 
 function drawCompared() {
-  const schemas = latest.schemas;
-  $('compare').disabled = !schemas || schemas.state === 'examines';
-  const last = schemas && schemas.at ? 'compared ' + ago(schemas.at) + ' ago' : '';
-  setText($('compared'), !schemas || schemas.state === 'examines' ? 'compares all shards' + (last ? ', last ' + last : '')
-    : schemas.state === 'failed' ? 'the comparison failed: ' + schemas.problem + (last ? '; last ' + last : '') : last);
+  drawExamination(latest.schemas, 'compare', 'compared', { who: '', does: 'compares all shards', did: 'compared', failed: 'the comparison failed' });
 }
 
 // History

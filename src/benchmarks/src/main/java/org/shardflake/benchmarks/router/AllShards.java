@@ -115,9 +115,9 @@ public final class AllShards {
             try (ShardRouter router = ShardflakeJdbc.router(servers.layout())) {
                 AllShards compared = new AllShards(servers, router, warmUps);
                 System.out.printf("%d shards on 2 servers, calls a second%n", shards);
-                // Before the transactions, which use every connection of the router's pools and none of those used by
-                // hand:
-                // a session that has touched a thousand tables takes memory that the processors' caches have not.
+                // First, on connections as new as those used by hand: the transactions use every one of the router's,
+                // and
+                // a session that has touched a thousand tables needs more memory than the processors' caches have.
                 print(compared.top(rounds), "UNION ALL by hand");
                 print(compared.count(rounds), "a transaction per shard");
                 compared.createLookup();
