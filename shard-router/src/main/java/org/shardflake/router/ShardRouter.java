@@ -505,8 +505,9 @@ public final class ShardRouter implements AutoCloseable {
     /**
      * A pooled connection to the server of a key's shard, in auto-commit mode. The caller closes it.
      *
-     * <p>For code that cannot be a lambda. When the shard moves, its statements fail with SQLSTATE {@code SF001} and
-     * the caller must repeat them on a new connection. So does the commit of a transaction that only read, unless the
+     * <p>For code that cannot be a lambda. When the shard moves, its statements fail with an {@link java.sql.SQLTransientException}
+     * of SQLSTATE {@code SF001}, and a batch with a {@link java.sql.BatchUpdateException} of that state; the caller must repeat them on a
+     * new connection. So does the commit of a transaction that only read, unless the
      * connection is read-only; in auto-commit mode, reads may see rows from before a move. Tables need the shard's
      * {@link #schema schema}. Inside a transaction of the same shard, this is the connection of that transaction.
      *
@@ -519,7 +520,7 @@ public final class ShardRouter implements AutoCloseable {
             outer.require(key);
             return outer.connection();
         }
-        return lend(shard).connection();
+        return new PlainConnection(lend(shard).connection());
     }
 
     /** One statement that commits by itself, and may be run again if nobody knows whether it was done. */

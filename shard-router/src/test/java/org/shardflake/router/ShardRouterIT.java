@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLTransientException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -380,7 +381,7 @@ class ShardRouterIT {
             await().atMost(SOON).until(() -> listeners() == 1);
             mover.move(7, 0);
 
-            SQLException refused = catchThrowableOfType(SQLException.class, () -> insertByHand(stale));
+            SQLException refused = catchThrowableOfType(SQLTransientException.class, () -> insertByHand(stale));
             assertThat(refused.getSQLState()).isEqualTo("SF001");
             await().atMost(SOON).until(() -> stale.map().version() == 2);
             insertByHand(stale);

@@ -12,6 +12,7 @@ import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.ids.IdCost;
 import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
+import org.shardflake.benchmarks.moves.RolePauses;
 import org.shardflake.benchmarks.router.AllShards;
 import org.shardflake.benchmarks.router.RouterComparison;
 import org.shardflake.benchmarks.router.RoutingCosts;
@@ -34,6 +35,7 @@ public final class Benchmark {
             entry("Drains", DrainComparison::run),
             entry("IdCost", IdCost::print),
             entry("IdSchemes", IdComparison::run),
+            entry("MoveRoles", RolePauses::print),
             entry("Moves", MoveComparison::run),
             entry("Readme", ReadmeSummary::write),
             entry("RouterCosts", RoutingCosts::print),

@@ -56,7 +56,7 @@ public enum ManagedRole {
     }
 
     /** Creates it on a server, unless it is there. */
-    void create(PostgresServer server) throws SQLException {
+    public void create(PostgresServer server) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(createByPassword());

@@ -12,10 +12,12 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
@@ -32,20 +34,24 @@ public final class Installation implements AutoCloseable {
     private final String database;
     private final Databases databases;
     private final int shards;
+    private final String user;
+    private final String password;
     private final ShardflakeCommand command;
 
-    private Installation(List<PostgresServer> servers, String database, Databases databases, int shards) {
+    private Installation(
+            List<PostgresServer> servers,
+            String database,
+            Databases databases,
+            int shards,
+            Optional<ManagedRole> role) {
         this.servers = servers;
         this.database = database;
         this.databases = databases;
         this.shards = shards;
+        this.user = role.map(ManagedRole::user).orElse(servers.get(0).user());
+        this.password = role.map(ManagedRole::password).orElse(servers.get(0).password());
         this.command = new ShardflakeCommand(
-                databases.directory(),
-                Map.of(
-                        "SHARDFLAKE_CATALOG",
-                        url(servers.get(0)),
-                        "PGPASSWORD",
-                        servers.get(0).password()));
+                databases.directory(), Map.of("SHARDFLAKE_CATALOG", url(servers.get(0)), "PGPASSWORD", password));
     }
 
     /** Starts so many embedded servers, with commits that survive a power cut. */
@@ -60,21 +66,37 @@ public final class Installation implements AutoCloseable {
     /** Shards in equal parts on all servers. */
     public static Installation spread(PostgresCluster cluster, String database, int servers, int shards)
             throws Exception {
-        return create(cluster, database, servers, servers, shards);
+        return create(cluster, database, servers, servers, shards, Optional.empty());
     }
 
     /** All shards on the first server; the others have none. */
     public static Installation onFirst(PostgresCluster cluster, String database, int servers, int shards)
             throws Exception {
-        return create(cluster, database, servers, 1, shards);
+        return onFirst(cluster, database, servers, shards, Optional.empty());
+    }
+
+    /** The same, owned and used by a role that is no superuser, if one is given. */
+    public static Installation onFirst(
+            PostgresCluster cluster, String database, int servers, int shards, Optional<ManagedRole> role)
+            throws Exception {
+        return create(cluster, database, servers, 1, shards, role);
     }
 
     private static Installation create(
-            PostgresCluster cluster, String database, int servers, int withShards, int shards) throws Exception {
+            PostgresCluster cluster,
+            String database,
+            int servers,
+            int withShards,
+            int shards,
+            Optional<ManagedRole> role)
+            throws Exception {
         List<PostgresServer> used = cluster.servers().subList(0, servers);
         Databases databases = Databases.create(used, database);
         try {
-            Installation created = new Installation(used, database, databases, shards);
+            Installation created = new Installation(used, database, databases, shards, role);
+            if (role.isPresent()) {
+                databases.giveTo(role.get());
+            }
             created.init(withShards);
             return created;
         } catch (Exception | Error e) {
@@ -96,7 +118,7 @@ public final class Installation implements AutoCloseable {
 
     /** Without the password, as the shard map has it. */
     private String url(PostgresServer server) {
-        return server.uri(database).replaceFirst(":[^:@/]*@", "@");
+        return server.uri(database).replaceFirst("//[^@/]*@", "//" + user + "@");
     }
 
     /** The command line, with this installation's catalog. */
@@ -145,10 +167,9 @@ public final class Installation implements AutoCloseable {
 
     /** A router over this installation, which the caller closes. */
     public ShardRouter router(int poolSize) {
-        PostgresServer first = servers.get(0);
         return ShardRouter.builder()
-                .catalog(first.uri(database))
-                .credentials(first.user(), first.password())
+                .catalog(url(servers.get(0)))
+                .credentials(user, password)
                 .poolSize(poolSize)
                 .build();
     }
@@ -226,6 +247,13 @@ public final class Installation implements AutoCloseable {
         /** Makes this the changelog. */
         public void writeChangelog(String changelog) throws IOException {
             Files.writeString(directory.resolve(CHANGELOG), changelog);
+        }
+
+        private void giveTo(ManagedRole role) throws SQLException {
+            for (PostgresServer server : servers) {
+                role.create(server);
+            }
+            onEach("ALTER DATABASE %s OWNER TO %s".formatted(name, role.user()));
         }
 
         private void onEach(String sql) throws SQLException {

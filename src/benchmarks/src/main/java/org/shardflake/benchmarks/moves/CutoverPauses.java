@@ -4,14 +4,12 @@
  */
 package org.shardflake.benchmarks.moves;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.moves.RollingProbe.Probe.Pause;
-import org.shardflake.benchmarks.moves.WholeMove.CutoverLine;
 import org.shardflake.benchmarks.moves.Writes.Load;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.cluster.PostgresCluster;
@@ -61,13 +59,13 @@ record CutoverPauses(
         private final Installation installation;
         private final MoveSizes sizes;
         private final Writes writes;
-        private final List<Double> said = new ArrayList<>();
-        private int attemptsGivenUp;
+        private final CutoverTurns cutovers;
 
         Measurement(Installation installation, MoveSizes sizes, Writes writes) {
             this.installation = installation;
             this.sizes = sizes;
             this.writes = writes;
+            this.cutovers = new CutoverTurns(installation);
         }
 
         CutoverPauses run() throws Exception {
@@ -76,8 +74,7 @@ record CutoverPauses(
             try (Load load = new Load(writes, sizes.groupShards(), sizes.loadThreads(), sizes.loadRestMillis());
                     RollingProbe probe = new RollingProbe(writes)) {
                 TimeUnit.SECONDS.sleep(WARM_UP_SECONDS);
-                String all = ShardSet.range(0, sizes.groupShards() - 1).toString();
-                installation.command().run("move", "start", "--shards", all, "--to", "db2");
+                cutovers.startMove(sizes.groupShards());
                 cutOver(probe);
                 pauses = probe.pauses();
                 without = probe.withoutCutovers(pauses);
@@ -89,38 +86,9 @@ record CutoverPauses(
 
         /** There and back, until there were enough. */
         private void cutOver(RollingProbe probe) throws Exception {
-            boolean there = false;
             for (int left = sizes.cutovers(); left > 0; left -= sizes.groupShards()) {
-                int shards = Math.min(left, sizes.groupShards());
-                probe.begin(shards);
-                // For long enough that every probe has written before the first cutover.
-                TimeUnit.MILLISECONDS.sleep(200);
-                installation
-                        .command()
-                        .run(
-                                line -> heard(line, probe),
-                                "move",
-                                there ? "reverse" : "cutover",
-                                "--shards",
-                                ShardSet.range(0, shards - 1).toString());
-                probe.end();
-                there = !there;
+                cutovers.turn(Math.min(left, sizes.groupShards()), probe);
             }
-        }
-
-        private void heard(String line, RollingProbe probe) {
-            if (line.contains("gave itself up")) {
-                attemptsGivenUp++;
-            }
-            CutoverLine.parse(line).ifPresent(cutover -> {
-                try {
-                    probe.ended(cutover.shard());
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
-                    throw new IllegalStateException("interrupted", e);
-                }
-                said.add(cutover.pauseMillis());
-            });
         }
 
         private CutoverPauses result(List<Pause> pauses, List<Pause> without) throws Exception {
@@ -132,19 +100,15 @@ record CutoverPauses(
                 doubled += Math.max(0, difference);
             }
             return new CutoverPauses(
-                    millis(pauses),
-                    millis(without),
-                    Distribution.of(said),
-                    attemptsGivenUp,
+                    Pause.millis(pauses),
+                    Pause.millis(without),
+                    Distribution.of(cutovers.said()),
+                    cutovers.attemptsGivenUp(),
                     writes.transactions(),
                     writes.failed(),
                     writes.firstFailure(),
                     lost,
                     doubled);
-        }
-
-        private static Distribution millis(List<Pause> pauses) {
-            return Distribution.of(pauses.stream().map(Pause::longestMillis).toList());
         }
     }
 }

@@ -14,6 +14,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.benchmarks.moves.RollingProbe.Probe.Pause;
+import org.shardflake.benchmarks.report.Distribution;
 
 /**
  * Probes of the shards that are cut over next: all of them at once would be a load of its own. A shard is probed before the cutovers of
@@ -130,7 +131,13 @@ final class RollingProbe implements AutoCloseable {
          * @param longestMillis between two acknowledged writes
          * @param seconds that it was probed
          */
-        record Pause(double longestMillis, double seconds) {}
+        record Pause(double longestMillis, double seconds) {
+
+            /** The longest times of these. */
+            static Distribution millis(List<Pause> pauses) {
+                return Distribution.of(pauses.stream().map(Pause::longestMillis).toList());
+            }
+        }
 
         /** Begins to write in a thread of this executor. */
         Probe(Writes writes, int shard, ExecutorService threads) {
