@@ -266,7 +266,8 @@ class AdoptCommandTest {
                             default -> id % 5 == 0 && id != 700 ? "DELETE FROM old.photo WHERE id = " + id : "SELECT 1";
                         });
                 written++;
-                Thread.sleep(1); // As an application does; without a rest the journal grows about as fast as it is read.
+                // Without a rest the journal grows about as fast as it is read.
+                Thread.sleep(1);
             }
         } catch (SQLException e) {
             if (!"SF001".equals(e.getSQLState())) {
