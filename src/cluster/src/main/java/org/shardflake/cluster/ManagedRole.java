@@ -55,8 +55,16 @@ public enum ManagedRole {
                                 .collect(Collectors.joining(", "))));
     }
 
-    /** Creates it on a server, unless it is there. */
-    public void create(PostgresServer server) throws SQLException {
+    /** Makes it the owner of a database, and creates it on the server unless it is there. */
+    public void own(PostgresServer server, String database) throws SQLException {
+        create(server);
+        try (Connection connection = server.connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("ALTER DATABASE \"%s\" OWNER TO %s".formatted(database, user()));
+        }
+    }
+
+    private void create(PostgresServer server) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(createByPassword());

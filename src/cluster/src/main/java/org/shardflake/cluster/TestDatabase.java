@@ -103,12 +103,7 @@ public final class TestDatabase {
 
     private void giveToRole() throws SQLException {
         if (role.isPresent()) {
-            role.get().create(server);
-            try (Connection connection = server.connect();
-                    Statement statement = connection.createStatement()) {
-                statement.execute(
-                        "ALTER DATABASE \"" + name + "\" OWNER TO " + role.get().user());
-            }
+            role.get().own(server, name);
         }
     }
 

@@ -251,9 +251,8 @@ public final class Installation implements AutoCloseable {
 
         private void giveTo(ManagedRole role) throws SQLException {
             for (PostgresServer server : servers) {
-                role.create(server);
+                role.own(server, name);
             }
-            onEach("ALTER DATABASE %s OWNER TO %s".formatted(name, role.user()));
         }
 
         private void onEach(String sql) throws SQLException {
