@@ -57,10 +57,13 @@ record Knowledge(
                 .collect(Collectors.toUnmodifiableSet());
     }
 
-    /** Whether a shard's place is known and nobody is about to change it. */
+    /**
+     * Whether a shard's place is known and nobody is about to change it. Its epoch tells that it did not leave and come back while the
+     * servers were read.
+     */
     boolean isSettled(int shard) {
         return shard < map.sharding().shardCount()
-                && before.server(shard).equals(map.server(shard))
+                && before.placement(shard).equals(map.placement(shard))
                 && !isMoving(shard);
     }
 
