@@ -26,6 +26,7 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.ShardCatalog;
@@ -207,14 +208,17 @@ public final class Watch implements AutoCloseable {
             each.moves().forEach(move -> move.shardSet().stream().forEach(moving::add));
         }
         for (int shard = 0; shard < now.map().sharding().shardCount(); shard++) {
-            if (!before.map()
-                    .server(shard)
-                    .name()
-                    .equals(now.map().server(shard).name())) {
+            if (isPlacedAnew(before.map().placement(shard), now.map().placement(shard))) {
                 moving.add(shard);
             }
         }
         return ShardSet.of(moving);
+    }
+
+    /** Also if it left and came back; not if only the URL or a label of its server was changed. */
+    private static boolean isPlacedAnew(ShardPlacement before, ShardPlacement now) {
+        return before.epoch() != now.epoch()
+                || !before.server().name().equals(now.server().name());
     }
 
     @Override

@@ -119,6 +119,20 @@ class WatchTest {
         }
     }
 
+    /** A server may have been asked while the shard was elsewhere. */
+    @Test
+    void aShardThatLeftAndCameBackSinceTheLastLookIsMoving() throws Exception {
+        try (Watch watch = watch()) {
+            assertThat(watch.look().state(0)).isEqualTo(PlaceState.OPEN);
+
+            shards.catalog().place(ShardSet.of(0), "db2", "");
+            shards.catalog().place(ShardSet.of(0), "db1", "");
+
+            assertThat(watch.look().moving()).isEqualTo(ShardSet.of(0));
+            assertThat(watch.look().state(0)).isEqualTo(PlaceState.OPEN);
+        }
+    }
+
     @Test
     void anExclusiveLockHoldsNothingUp() throws Exception {
         shards.execute("db1", "INSERT INTO shard_0000.account (uid) SELECT 0 FROM generate_series(1, 100)");
