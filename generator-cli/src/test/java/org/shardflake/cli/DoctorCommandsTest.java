@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -536,6 +537,7 @@ class DoctorCommandsTest {
 
     /** While shards go to and fro, each examination falls into another moment of a move; none is a fault. */
     @Test
+    @Tag("full")
     void movesUnderWayAreNoFault() throws Exception {
         AtomicInteger examined = new AtomicInteger();
         ExecutorService threads = Executors.newSingleThreadExecutor();

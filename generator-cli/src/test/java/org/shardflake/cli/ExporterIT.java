@@ -40,6 +40,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.error.ExitCodes;
@@ -290,6 +291,7 @@ class ExporterIT {
     }
 
     @Test
+    @Tag("full")
     void aFrozenServerIsDownAndTheOthersAreThere() throws Exception {
         scrape();
         cluster.server(1).freeze();

@@ -219,6 +219,7 @@ class GatewayCommandsIT {
 
     /** A shard that is copied, and one that has moved behind the gateway's back, whose old copy is still there. */
     @Test
+    @Tag("full")
     void noCopyIsReadAndNoShardIsMissedInSilence() throws Exception {
         deployGateway("--for=" + ANALYST);
         succeed("move", "start", "--shards=0", "--to=db2");

@@ -75,6 +75,7 @@ class HungServerIT {
     }
 
     @Test
+    @Tag("full")
     void aCommandThatIsNotLetInEnds() {
         cluster.server(0).freeze();
 

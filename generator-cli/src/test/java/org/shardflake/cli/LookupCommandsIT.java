@@ -37,6 +37,7 @@ class LookupCommandsIT {
     }
 
     @Test
+    @Tag("full")
     void thePageOfTheGuide() throws Exception {
         installation.init();
         assertThat(installation.launch("lookup", "list")).isEqualTo(new Result(0, "no lookups\n", ""));

@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,6 +76,7 @@ class ReferenceCommandsIT {
     }
 
     @Test
+    @Tag("full")
     void thePageOfTheGuide() throws Exception {
         installation.init();
         assertThat(installation.launch("reference", "status")).isEqualTo(new Result(ExitCodes.PRECONDITION, "", """

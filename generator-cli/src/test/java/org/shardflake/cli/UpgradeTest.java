@@ -26,6 +26,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -316,6 +317,7 @@ class UpgradeTest {
     }
 
     @Test
+    @Tag("full")
     void aDeploymentIsLeftInPeace() throws SQLException {
         try (Connection deployment = postgres.database(1).connect();
                 Statement statement = deployment.createStatement()) {

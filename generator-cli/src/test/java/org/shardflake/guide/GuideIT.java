@@ -95,6 +95,7 @@ class GuideIT {
     }
 
     @Test
+    @Tag("full")
     void theReadme() throws IOException, SQLException {
         useDatabases("readme");
         run(List.of(GuidePage.read(README)));

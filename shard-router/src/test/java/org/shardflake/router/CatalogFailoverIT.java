@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
@@ -86,6 +87,7 @@ class CatalogFailoverIT {
     }
 
     @Test
+    @Tag("full")
     void startsFromAStandbyWhileThePrimaryIsDownAndSaysThatItMayBeBehind() {
         primary.crash();
         try (ShardRouter router = router().pollInterval(Duration.ofMillis(200)).build()) {
@@ -141,6 +143,7 @@ class CatalogFailoverIT {
     }
 
     @Test
+    @Tag("full")
     void aChangeIsRefusedByAStandby() {
         assertThat(catchThrowable(() -> place(standby.uri("postgres"), 1, "db2")))
                 .hasMessageContaining("is a standby (in recovery)");

@@ -23,6 +23,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -389,6 +390,7 @@ class SchemaDeployerTest {
     }
 
     @Test
+    @Tag("full")
     void aDeploymentThatFailsEndsWhenNoSessionOfItWorksAnyMore() throws Exception {
         fixture.deploy(fixture.photos());
         Path more = fixture.photos("<changeSet id='sleep' author='ann'><sql>SELECT pg_sleep(3)</sql></changeSet>");
@@ -410,6 +412,7 @@ class SchemaDeployerTest {
 
     /** And one that is refused on a server lets go of the others. */
     @Test
+    @Tag("full")
     void oneDeploymentAtATimeWorksOnAServer() throws Exception {
         try (SchemaDeployer first = SchemaDeployer.prepare(
                 fixture.photos(), fixture.targets().subList(1, 2), IdLayout.DEFAULT, fixture.settings())) {

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.jdbc.Sql;
@@ -16,6 +17,7 @@ class ServerFactsTest {
 
     /** A server with 2000 shards has more sequences than the 6400 locks that PostgreSQL makes room for unless told otherwise. */
     @Test
+    @Tag("full")
     void readsMoreSequencesThanATransactionCanLock() throws SQLException {
         try (PostgresCluster cluster = PostgresCluster.builder()
                         .servers(1)

@@ -118,6 +118,7 @@ class MoveCrashIT {
 
     @ParameterizedTest
     @EnumSource(names = {"SHARD_COPIED", "FENCED", "STAGED", "SWITCHED"})
+    @Tag("full")
     void anInterruptLeavesNoShardClosed(MoveStep step) throws Exception {
         Process process = startTool("db1", "db2", step, false);
         process.destroy(); // SIGTERM, which Java takes as it takes the SIGINT of Ctrl-C.

@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -208,6 +209,7 @@ class MoveEndTest {
 
     @ParameterizedTest
     @EnumSource(names = {"SEALED", "ENDING"})
+    @Tag("full")
     void aTargetThatGoesDownAtCompleteKeepsTheSourcesCopiesAndTheSameCommandGoesOn(MoveStep when) throws SQLException {
         long id = cutOver();
         PostgresServer target = shards.database("db2").server();
@@ -264,6 +266,7 @@ class MoveEndTest {
 
     @ParameterizedTest
     @EnumSource(names = {"SHARD_COPIED", "FENCED", "STAGED"})
+    @Tag("full")
     void aTargetThatIsGoneForGoodIsLetGoOf(MoveStep when) throws SQLException {
         PostgresServer target = shards.database("db2").server();
         Mover dying = dying(when);
@@ -292,6 +295,7 @@ class MoveEndTest {
 
     /** It has been on the target before, and back. */
     @Test
+    @Tag("full")
     void aTargetThatIsGoneForGoodIsLetGoOfThoughItHadTheShardOnce() throws SQLException {
         PostgresServer target = shards.database("db2").server();
         Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
@@ -362,6 +366,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void aSourceThatCannotFollowKeepsItsCopies() throws SQLException {
         long id = cutOver();
         String stream = "shardflake_" + mover.move(id).tag() + "_reverse";
@@ -456,6 +461,7 @@ class MoveEndTest {
 
     /** One session that has written past the fence and not committed yet. */
     @Test
+    @Tag("full")
     void aTransactionThatIsStillWritingToTheSourceKeepsIt() throws SQLException {
         long id = cutOver();
         try (Connection writing = shards.database("db1").connect()) {

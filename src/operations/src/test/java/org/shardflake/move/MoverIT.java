@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -20,7 +19,6 @@ import org.shardflake.router.ShardRouter;
 /** Moves under load: no write lost, none doubled, no error, and what the writers notice of it. */
 class MoverIT {
 
-    private static final int SHARDS = 110;
     private static final int THREADS = 16;
 
     /** 70,000 rows inserted, 15,000 of them changed and 5,000 deleted: 90,000 writes. */
@@ -41,23 +39,19 @@ class MoverIT {
 
     private AccountShards shards;
 
-    @BeforeEach
-    void create() throws Exception {
-        shards = AccountShards.create(postgres, 2, SHARDS, directory);
-    }
-
     @Test
     void cutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
-        cutOverAndBack(ShardSet.range(0, 9));
+        cutOverAndBack(ShardSet.range(0, 9), 20);
     }
 
     @Test
     @Tag("full")
     void twoHundredCutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
-        cutOverAndBack(ShardSet.range(0, 99));
+        cutOverAndBack(ShardSet.range(0, 99), 110);
     }
 
-    private void cutOverAndBack(ShardSet moving) throws Exception {
+    private void cutOverAndBack(ShardSet moving, int count) throws Exception {
+        shards = AccountShards.create(postgres, 2, count, directory);
         AtomicInteger attemptsGivenUp = new AtomicInteger();
         Mover mover = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
             @Override
@@ -66,7 +60,7 @@ class MoverIT {
             }
         });
         try (ShardRouter router = shards.router().build()) {
-            AccountLoad load = AccountLoad.start(router, ShardSet.range(0, SHARDS - 1), THREADS, 25);
+            AccountLoad load = AccountLoad.start(router, ShardSet.range(0, count - 1), THREADS, 25);
             try (PauseProber prober = new PauseProber(load)) {
                 load.awaitMore(2000);
                 long id = mover.follow(mover.create("db1", "db2", moving, "").id())
@@ -95,7 +89,7 @@ class MoverIT {
         assertThat(shards.leftovers("db1")).isZero();
         assertThat(shards.leftovers("db2")).isZero();
         assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname ~ '^shard_'"))
-                .isEqualTo(SHARDS - moving.size());
+                .isEqualTo(count - moving.size());
         assertThat(shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move_shard"))
                 .isZero();
     }
@@ -104,6 +98,7 @@ class MoverIT {
     @Test
     @Tag("full")
     void anHoursWorthOfWritesOnTheTargetComesBack() throws Exception {
+        shards = AccountShards.create(postgres, 2, 110, directory);
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         ShardSet moving = ShardSet.range(0, 3);
         try (ShardRouter router = shards.router().build()) {

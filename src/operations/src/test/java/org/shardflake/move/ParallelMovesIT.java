@@ -150,6 +150,7 @@ class ParallelMovesIT {
     }
 
     @Test
+    @Tag("full")
     void aPlanThatWasKilledGoesOnWithAllItsMoves() throws Exception {
         plan.survives(() -> {
             plan.kill(MoveStep.SWITCHED, 3);
@@ -160,6 +161,7 @@ class ParallelMovesIT {
     }
 
     @Test
+    @Tag("full")
     void oneMoveFailsAndTheOthersGoOnToTheirEnds() throws Exception {
         PostgresServer failing = shards.database("db3").server();
         MoveSettings impatient = new MoveSettings(
@@ -274,6 +276,7 @@ class ParallelMovesIT {
 
     /** The rest of the plan needs the slot that the interrupted move has, and gets it when that is done. */
     @Test
+    @Tag("full")
     void aPlanGoesOnThoughItsInterruptedMoveHasTheLastSlot() throws Exception {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         RebalancePlan.Move first = plan.plan().moves().get(0);

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.cluster.PostgresExtension;
@@ -54,6 +55,7 @@ class ThrottleTest {
 
     /** A subscriber stands for the standby: both are in pg_stat_replication, and what is applied there is held up by a lock. */
     @Test
+    @Tag("full")
     void waitsForAStandbyThatIsStuckAndGoesOnWithIt() throws Exception {
         try (Connection target = postgres.database(0).connect();
                 Connection standby = postgres.database(1).connect();

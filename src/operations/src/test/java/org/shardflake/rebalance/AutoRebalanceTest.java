@@ -17,6 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -127,6 +128,7 @@ class AutoRebalanceTest {
     }
 
     @Test
+    @Tag("full")
     void whatMadeItsTargetSlowerIsTurnedBackAndStays() throws Exception {
         slower = 10;
         AutoRebalance.Carrier slowing = moves -> {
@@ -149,6 +151,7 @@ class AutoRebalanceTest {
     }
 
     @Test
+    @Tag("full")
     void aServerThatIsSlowForAnotherReasonStopsIt() throws Exception {
         slower = 10;
         AutoRebalance.Carrier slowing = moves -> {
@@ -165,6 +168,7 @@ class AutoRebalanceTest {
     }
 
     @Test
+    @Tag("full")
     void aBudgetThatIsUsedUpLetsNothingMove() throws Exception {
         Mover mover = mover();
         mover.carryOut(mover.begin("db1", "db2", ShardSet.of(3), "somebody else"), false);
