@@ -10,13 +10,14 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.router.RouterComparison.Sizes;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
 
 /** Measures all candidates in one run and writes the report. */
 public final class RouterComparison {
@@ -29,19 +30,13 @@ public final class RouterComparison {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "RouterPeers", "router.");
         Sizes sizes = Sizes.of(sizing);
-        List<RoutingCosts.Cost> costs = RoutingCosts.measure();
-        try (PostgresCluster cluster = PostgresCluster.builder()
-                .provider(PostgresProvider.EMBEDDED)
-                .servers(SERVERS)
-                .durable(true)
-                .start()) {
+        try (PostgresCluster cluster = Installation.startServers(SERVERS)) {
             say("making %d shards".formatted(sizes.shards()));
             PhotoServers servers = PhotoServers.prepare(cluster, sizes.shards(), sizes.rows(), sizes.poolSize());
             RouterReport report = new RouterReport(sizing, sizes, servers.layout());
             try (Connection connection = servers.connect()) {
                 report.machine(Machine.describe(connection));
             }
-            report.inMemory(costs);
             start(servers, sizes, report);
             throughput(servers, sizes, report);
             report.finish().write(Report.directory(), "router");
@@ -145,7 +140,17 @@ public final class RouterComparison {
         }
 
         private double rate(Operation operation, Peer peer, int threads) throws Exception {
-            return Rates.of(threads, sizes.millis(), () -> operation.run(peer, servers));
+            long start = System.nanoTime();
+            long nanos = sizes.millis() * 1_000_000L;
+            List<Long> done = Sessions.run(threads, (number, together) -> {
+                long times = 0;
+                while (System.nanoTime() - start < nanos) {
+                    operation.run(peer, servers);
+                    times++;
+                }
+                return times;
+            });
+            return done.stream().mapToLong(Long::longValue).sum() * 1e9 / (System.nanoTime() - start);
         }
     }
 }
