@@ -8,12 +8,10 @@ import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import liquibase.resource.DirectoryResourceAccessor;
 import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
-import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.installation.Installation.Databases;
 import org.shardflake.benchmarks.installation.Photos;
@@ -27,6 +25,7 @@ import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.LiquibaseRun;
 
 /**
@@ -152,7 +151,7 @@ public final class DeployComparison implements AutoCloseable {
             this.servers = servers;
             this.schemas = schemas;
             this.database = database;
-            this.databases = Databases.create(servers, database);
+            this.databases = new Databases(servers, database);
         }
 
         /** Updates every schema and returns how many seconds that took. */
@@ -168,7 +167,7 @@ public final class DeployComparison implements AutoCloseable {
         private void update(PostgresServer server, String schema) throws Exception {
             try (Connection connection = server.connect(database);
                     DirectoryResourceAccessor resources = new DirectoryResourceAccessor(databases.directory())) {
-                Sql.execute(connection, "CREATE SCHEMA IF NOT EXISTS " + schema, "SET search_path = " + schema);
+                Sql.execute(connection, "CREATE SCHEMA IF NOT EXISTS %1$s; SET search_path = %1$s".formatted(schema));
                 LiquibaseRun.update(connection, resources, Databases.CHANGELOG, schema, Map.of());
             }
         }
@@ -182,42 +181,34 @@ public final class DeployComparison implements AutoCloseable {
     /** How long the deployments took. Not thread-safe. */
     static final class Results {
 
-        private static final String DEPLOY = "schema deploy";
-        private static final String LOOP = "loop";
-
         /** What a deployment is to be, beside the loop. */
         private static final double TIMES_AS_FAST = 8;
 
-        private final Map<Step, Rounds> seconds = new EnumMap<>(Step.class);
+        private final Rounds seconds = new Rounds();
 
         /** Keeps what one round took: the deployment, and the loop over as many schemas. */
         void add(Step step, double deploy, double loop) {
-            Rounds rounds = seconds.computeIfAbsent(step, none -> new Rounds());
-            rounds.add(DEPLOY, deploy);
-            rounds.add(LOOP, loop);
+            seconds.add(step.label(), deploy);
+            seconds.add(looped(step), loop);
         }
 
-        private Rounds of(Step step) {
-            Rounds rounds = seconds.get(step);
-            if (rounds == null) {
-                throw new IllegalArgumentException(step.label() + " was not measured");
-            }
-            return rounds;
+        private static String looped(Step step) {
+            return step.label() + ", loop";
         }
 
         /** Seconds of {@code schema deploy}. */
         Spread deploy(Step step) {
-            return of(step).of(DEPLOY);
+            return seconds.of(step.label());
         }
 
         /** Seconds of the loop, reckoned from its sample. */
         Spread loop(Step step) {
-            return of(step).of(LOOP);
+            return seconds.of(looped(step));
         }
 
         /** How many times as fast a deployment is. */
         Spread times(Step step) {
-            return of(step).ratio(LOOP, DEPLOY);
+            return seconds.ratio(looped(step), step.label());
         }
 
         /** What was set out to be reached. */

@@ -14,7 +14,6 @@ import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
-import org.shardflake.benchmarks.report.Target;
 
 /** The page about deployments. */
 final class DeployPage {
@@ -44,12 +43,7 @@ final class DeployPage {
                                 results.times(Step.RERUN),
                                 results.times(Step.ALTER)));
         page.made(sizing, machine + ". Servers and command share it.");
-        page.section("Goals")
-                .table(
-                        Target.HEADERS,
-                        results.targets(sizes.shards()).stream()
-                                .map(Target::row)
-                                .toList());
+        page.section("Goals").targets(results.targets(sizes.shards()));
         besideLoop();
         conditions();
         return page;

@@ -10,9 +10,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.UUID;
 import java.util.function.UnaryOperator;
 import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.LongIdGenerator;
@@ -125,61 +125,40 @@ sealed interface Candidate {
 
     /** What holds the ids of a scheme in a column, and how its text becomes that. */
     enum IdType {
-        BIGINT("bigint", Long.class) {
-            @Override
-            Object value(String id) {
-                return Long.valueOf(id);
-            }
-        },
+        BIGINT("bigint", Long.class),
         /** Eight bytes, written in 16 hexadecimal digits. */
-        HEX_BIGINT("bigint", Long.class) {
-            @Override
-            Object value(String id) {
-                return HexFormat.fromHexDigitsToLong(id);
-            }
-        },
-        UUID("uuid", java.util.UUID.class) {
-            @Override
-            Object value(String id) {
-                return java.util.UUID.fromString(id);
-            }
-        },
+        HEX_BIGINT("bigint", Long.class),
+        UUID("uuid", java.util.UUID.class),
         /** Sixteen bytes that are no UUID, but the type takes any; written in base 62. */
-        BASE62_UUID("uuid", java.util.UUID.class) {
-            @Override
-            Object value(String id) {
-                BigInteger value = BigInteger.ZERO;
-                for (int from = 0; from < id.length(); from += DIGITS_AT_ONCE) {
-                    int to = Math.min(id.length(), from + DIGITS_AT_ONCE);
-                    long part = 0;
-                    long power = 1;
-                    for (int i = from; i < to; i++) {
-                        part = part * 62 + BASE62.indexOf(id.charAt(i));
-                        power *= 62;
-                    }
-                    value = value.multiply(BigInteger.valueOf(power)).add(BigInteger.valueOf(part));
-                }
-                return new UUID(value.shiftRight(64).longValue(), value.longValue());
-            }
-        },
+        BASE62_UUID("uuid", java.util.UUID.class),
         /** Twelve bytes have no type of their own. */
-        HEX_BYTEA("bytea", byte[].class) {
-            @Override
-            Object value(String id) {
-                return HexFormat.of().parseHex(id);
-            }
-        };
+        HEX_BYTEA("bytea", byte[].class);
 
         private static final String BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         /** 62 to the power of 10 fits a long. */
         private static final int DIGITS_AT_ONCE = 10;
 
         private final String column;
-        private final Class<?> value;
+        private final Class<?> type;
 
-        IdType(String column, Class<?> value) {
+        IdType(String column, Class<?> type) {
             this.column = column;
-            this.value = value;
+            this.type = type;
+        }
+
+        private static java.util.UUID ofBase62(String id) {
+            BigInteger value = BigInteger.ZERO;
+            for (int from = 0; from < id.length(); from += DIGITS_AT_ONCE) {
+                int to = Math.min(id.length(), from + DIGITS_AT_ONCE);
+                long part = 0;
+                long power = 1;
+                for (int i = from; i < to; i++) {
+                    part = part * 62 + BASE62.indexOf(id.charAt(i));
+                    power *= 62;
+                }
+                value = value.multiply(BigInteger.valueOf(power)).add(BigInteger.valueOf(part));
+            }
+            return new java.util.UUID(value.shiftRight(64).longValue(), value.longValue());
         }
 
         /** The type of the column. */
@@ -194,11 +173,19 @@ sealed interface Candidate {
 
         /** Room for so many ids; the driver takes no mixed arrays. */
         Object[] array(int length) {
-            return (Object[]) Array.newInstance(value, length);
+            return (Object[]) Array.newInstance(type, length);
         }
 
         /** An id as the driver takes it. */
-        abstract Object value(String id);
+        Object value(String id) {
+            return switch (this) {
+                case BIGINT -> Long.valueOf(id);
+                case HEX_BIGINT -> HexFormat.fromHexDigitsToLong(id);
+                case UUID -> java.util.UUID.fromString(id);
+                case BASE62_UUID -> ofBase62(id);
+                case HEX_BYTEA -> HexFormat.of().parseHex(id);
+            };
+        }
     }
 
     /** The tables of the candidates, all alike but for the id. */
@@ -208,20 +195,20 @@ sealed interface Candidate {
 
         /** Makes the table of a candidate, empty, in place of the one that was there. */
         static void create(Connection connection, Candidate candidate) throws SQLException {
-            Sql.execute(
-                    connection,
-                    "CREATE SCHEMA IF NOT EXISTS " + candidate.schema(),
-                    "DROP TABLE IF EXISTS " + candidate.table(),
-                    """
-                    CREATE TABLE %s (
-                        id %s PRIMARY KEY,
+            Sql.execute(connection, """
+                    CREATE SCHEMA IF NOT EXISTS %1$s;
+                    DROP TABLE IF EXISTS %2$s;
+                    CREATE TABLE %2$s (
+                        id %3$s PRIMARY KEY,
                         uid bigint NOT NULL,
                         title text NOT NULL,
                         created_at timestamptz NOT NULL DEFAULT clock_timestamp()
-                    )""".formatted(candidate.table(), candidate.type().column()));
+                    )""".formatted(
+                    candidate.schema(), candidate.table(), candidate.type().column()));
             if (candidate instanceof DatabaseCandidate database) {
-                List<String> prepare = database.prepareTable();
-                Sql.execute(connection, prepare.toArray(String[]::new));
+                for (String prepare : database.prepareTable()) {
+                    Sql.execute(connection, prepare);
+                }
                 Sql.execute(
                         connection,
                         "ALTER TABLE %s ALTER COLUMN id SET DEFAULT %s"
@@ -231,7 +218,7 @@ sealed interface Candidate {
 
         /** Bytes of an id in a row, with what the type adds to it. */
         static int bytesOfId(Connection connection, Candidate candidate) throws SQLException {
-            return (int) Sql.number(connection, "SELECT max(pg_column_size(id)) FROM " + candidate.table());
+            return Math.toIntExact(Sql.number(connection, "SELECT max(pg_column_size(id)) FROM " + candidate.table()));
         }
     }
 }

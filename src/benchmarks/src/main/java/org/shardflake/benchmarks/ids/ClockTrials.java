@@ -23,6 +23,8 @@ import org.shardflake.benchmarks.ids.Candidate.Tables;
 import org.shardflake.benchmarks.ids.TrialClock.DatabaseTrialClock;
 import org.shardflake.benchmarks.ids.TrialClock.JavaTrialClock;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.Schemes;
@@ -35,9 +37,9 @@ final class ClockTrials implements AutoCloseable {
 
     private final int millis;
     private final PostgresCluster cluster;
-    private final TrialClock clock;
+    private final DatabaseTrialClock clock;
 
-    private ClockTrials(int millis, PostgresCluster cluster, TrialClock clock) {
+    private ClockTrials(int millis, PostgresCluster cluster, DatabaseTrialClock clock) {
         this.millis = millis;
         this.cluster = cluster;
         this.clock = clock;
@@ -45,11 +47,15 @@ final class ClockTrials implements AutoCloseable {
 
     /** Starts the server. */
     static ClockTrials start(int millis) throws SQLException {
-        PostgresCluster cluster = IdCost.startServer();
+        PostgresCluster cluster = PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
+                .servers(1)
+                .setting("max_connections", "100") // PostgreSQL's default
+                .start();
         try {
             Connection connection = cluster.server(0).connect();
             Servers.prepare(connection);
-            return new ClockTrials(millis, cluster, new DatabaseTrialClock(connection));
+            return new ClockTrials(millis, cluster, DatabaseTrialClock.create(connection));
         } catch (SQLException | RuntimeException e) {
             cluster.close();
             throw e;
@@ -57,25 +63,20 @@ final class ClockTrials implements AutoCloseable {
     }
 
     Outcomes run(Candidate candidate, GeneratorSettings settings) throws Exception {
+        JavaTrialClock javaClock = new JavaTrialClock();
+        GeneratorSettings withClock = settings.withClock(javaClock);
         if (candidate instanceof JavaCandidate java) {
-            return inJava(settings, java::generator);
+            return inJava(javaClock, java.generator(withClock));
         }
         // Its clock is compiled into the server: the same rule is tried in Java.
         if (candidate.name().equals(Candidates.UUIDV7)) {
-            return inJava(settings, Schemes.named(Candidates.UUIDV7)::generator);
+            return inJava(javaClock, Schemes.named(Candidates.UUIDV7).generator(withClock));
         }
         return inDatabase((DatabaseCandidate) candidate);
     }
 
-    /** Makes a generator. */
-    @FunctionalInterface
-    private interface Maker {
-        IdGenerator make(GeneratorSettings settings) throws SQLException;
-    }
-
-    private Outcomes inJava(GeneratorSettings settings, Maker maker) throws Exception {
-        JavaTrialClock javaClock = new JavaTrialClock();
-        try (IdGenerator generator = maker.make(settings.withClock(javaClock))) {
+    private Outcomes inJava(JavaTrialClock javaClock, IdGenerator generator) throws Exception {
+        try (generator) {
             ClockTrial trial = new ClockTrial(javaClock, (count, into) -> draw(generator, count, into), millis);
             return new Outcomes(trial.stepBack(), trial.stand(), "the generator's, in Java");
         }
@@ -111,7 +112,7 @@ final class ClockTrials implements AutoCloseable {
     @Override
     public void close() throws SQLException {
         try {
-            clock.close();
+            clock.connection().close();
         } finally {
             cluster.close();
         }
@@ -157,7 +158,7 @@ final class ClockTrials implements AutoCloseable {
 
         /** Has the clock show the last second once more, and then the right time. */
         Outcome stepBack() throws Exception {
-            return run(() -> clock.stepBack(SPELL));
+            return run(() -> clock.run(SPELL));
         }
 
         /** Has the clock stand for a second, and then show the right time. */
@@ -165,27 +166,21 @@ final class ClockTrials implements AutoCloseable {
             return run(clock::stand);
         }
 
-        /** What befalls the clock. */
-        @FunctionalInterface
-        private interface Event {
-            void happen() throws Exception;
-        }
-
-        private Outcome run(Event event) throws Exception {
+        private Outcome run(Sql.Action<RuntimeException> event) throws Exception {
             AtomicBoolean over = new AtomicBoolean();
             ExecutorService thread = Executors.newSingleThreadExecutor();
             try {
                 Future<Outcome> drawn = thread.submit(() -> drawUntil(over));
                 Thread.sleep(millis);
-                event.happen();
+                event.run();
                 Thread.sleep(SPELL.toMillis());
-                clock.mend();
+                clock.run(Duration.ZERO);
                 Thread.sleep(millis);
                 over.set(true);
                 return drawn.get();
             } finally {
                 over.set(true);
-                clock.mend();
+                clock.run(Duration.ZERO);
                 thread.shutdown();
             }
         }

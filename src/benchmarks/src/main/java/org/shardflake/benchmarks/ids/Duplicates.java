@@ -8,13 +8,11 @@ import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.CyclicBarrier;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorCompletionService;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.function.IntFunction;
 import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
 import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
+import org.shardflake.benchmarks.report.Sessions;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.LongIdGenerator;
@@ -50,10 +48,10 @@ final class Duplicates {
                     return number;
                 }
             });
-            double total = Sql.number(observer, "SELECT count(*) FROM " + drawn);
-            double distinct = Sql.number(observer, "SELECT count(DISTINCT id) FROM " + drawn);
+            long total = Sql.number(observer, "SELECT count(*) FROM " + drawn);
+            long distinct = Sql.number(observer, "SELECT count(DISTINCT id) FROM " + drawn);
             Sql.execute(observer, "DROP TABLE " + drawn);
-            return new Outcome((long) total, (long) (total - distinct));
+            return new Outcome(total, total - distinct);
         }
     }
 
@@ -66,31 +64,22 @@ final class Duplicates {
         return inJava(candidate, settings::withWorker, ids);
     }
 
-    /** The settings of the generator of this number. */
-    @FunctionalInterface
-    private interface SettingsOf {
-        GeneratorSettings of(int number);
-    }
-
-    private static Outcome inJava(JavaCandidate candidate, SettingsOf settings, int ids) throws Exception {
+    private static Outcome inJava(JavaCandidate candidate, IntFunction<GeneratorSettings> settings, int ids)
+            throws Exception {
         int each = ids / SESSIONS;
         List<Comparable<?>[]> drawn = Sessions.run(SESSIONS, (number, start) -> {
-            try (IdGenerator generator = candidate.generator(settings.of(number))) {
+            try (IdGenerator generator = candidate.generator(settings.apply(number))) {
                 start.await();
-                return draw(generator, each);
+                Comparable<?>[] made = new Comparable<?>[each];
+                for (int i = 0; i < each; i++) {
+                    made[i] = next(generator);
+                }
+                return made;
             }
         });
         List<Comparable<?>> all = new ArrayList<>();
         drawn.forEach(some -> all.addAll(Arrays.asList(some)));
         return new Outcome(all.size(), count(all));
-    }
-
-    private static Comparable<?>[] draw(IdGenerator generator, int count) throws Exception {
-        Comparable<?>[] ids = new Comparable<?>[count];
-        for (int i = 0; i < count; i++) {
-            ids[i] = next(generator);
-        }
-        return ids;
     }
 
     /** The next id, in the form that takes the least work. */
@@ -112,45 +101,5 @@ final class Duplicates {
             }
         }
         return duplicates;
-    }
-
-    /** Several that do the same at once. */
-    static final class Sessions {
-
-        private Sessions() {}
-
-        /** One of them: comes prepared to {@code start}, which waits for the others, and returns what became of it. */
-        @FunctionalInterface
-        interface Session<T> {
-            T run(int number, Start start) throws Exception;
-        }
-
-        /** Where they begin together. */
-        @FunctionalInterface
-        interface Start {
-            void await() throws Exception;
-        }
-
-        /** Runs so many, each on its own thread, and returns what became of them in the order in which they ended. */
-        static <T> List<T> run(int count, Session<T> session) throws Exception {
-            ExecutorService threads = Executors.newFixedThreadPool(count);
-            try {
-                CyclicBarrier barrier = new CyclicBarrier(count);
-                var running = new ExecutorCompletionService<T>(threads);
-                for (int i = 0; i < count; i++) {
-                    int number = i;
-                    running.submit(() -> session.run(number, barrier::await));
-                }
-                List<T> results = new ArrayList<>();
-                while (results.size() < count) {
-                    results.add(running.take().get());
-                }
-                return results;
-            } catch (ExecutionException e) {
-                throw e.getCause() instanceof Exception cause ? cause : e;
-            } finally {
-                threads.shutdownNow(); // also those that wait for one that failed
-            }
-        }
     }
 }

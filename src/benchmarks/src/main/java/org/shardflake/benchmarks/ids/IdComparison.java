@@ -6,7 +6,6 @@ package org.shardflake.benchmarks.ids;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,7 +19,7 @@ import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.scheme.GeneratorSettings;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.LongIdGenerator;
 
@@ -67,7 +66,7 @@ public final class IdComparison implements AutoCloseable {
         for (Candidate candidate : candidates) {
             Tables.create(connection, candidate);
             if (candidate instanceof JavaCandidate java) {
-                generators.put(java.name(), java.generator(settings(java)));
+                generators.put(java.name(), java.generator(servers.settings(java)));
             }
         }
         // A statement that draws from a sequence ends with a commit, which would wait for the disk.
@@ -86,17 +85,18 @@ public final class IdComparison implements AutoCloseable {
         try (ClockTrials trials = ClockTrials.start(sizes.clockMillis())) {
             once(
                     "clock",
-                    candidate -> results.clocks.put(candidate.name(), trials.run(candidate, settings(candidate))));
+                    candidate ->
+                            results.clocks.put(candidate.name(), trials.run(candidate, servers.settings(candidate))));
         }
         return results;
     }
 
-    private GeneratorSettings settings(Candidate candidate) {
-        return servers.settings(candidate);
-    }
-
     private @Nullable IdGenerator generator(Candidate candidate) {
         return generators.get(candidate.name());
+    }
+
+    private Inserts inserts(Candidate candidate) {
+        return new Inserts(servers, candidate, generator(candidate));
     }
 
     private List<Candidate> inDatabase(boolean wanted) {
@@ -133,9 +133,12 @@ public final class IdComparison implements AutoCloseable {
 
     private double microsPerId(Candidate candidate, int ids) throws SQLException {
         IdGenerator generator = generator(candidate);
-        return candidate instanceof DatabaseCandidate database
-                ? Sql.microsPerId(connection, database.expression(), ids)
-                : microsPerId(Objects.requireNonNull(generator), ids);
+        if (!(candidate instanceof DatabaseCandidate database)) {
+            return microsPerId(Objects.requireNonNull(generator), ids);
+        }
+        long start = System.nanoTime();
+        Sql.execute(connection, "SELECT count(%s) FROM generate_series(1, %d)".formatted(database.expression(), ids));
+        return (System.nanoTime() - start) / 1e3 / ids;
     }
 
     private static double microsPerId(IdGenerator generator, int ids) throws SQLException {
@@ -159,11 +162,11 @@ public final class IdComparison implements AutoCloseable {
 
     private void insertInBulk(Candidate candidate) throws SQLException {
         Tables.create(connection, candidate);
-        BulkInsert.Outcome outcome = new BulkInsert(connection, candidate, generator(candidate))
-                .run(candidate.limit(sizes).rows());
-        results.bulkMicrosPerRow.add(candidate.name(), outcome.seconds() * 1e6 / outcome.rows());
-        results.bulkWalPerRow.add(candidate.name(), outcome.walBytesPerRow());
-        results.idsMadeAgain.add(candidate.name(), outcome.madeAgain());
+        Inserts.Bulk bulk =
+                inserts(candidate).inBulk(connection, candidate.limit(sizes).rows());
+        results.bulkMicrosPerRow.add(candidate.name(), bulk.microsPerRow());
+        results.bulkWalPerRow.add(candidate.name(), bulk.walBytesPerRow());
+        results.idsMadeAgain.add(candidate.name(), bulk.madeAgain());
     }
 
     private void measureSize(Candidate candidate) throws SQLException {
@@ -171,10 +174,8 @@ public final class IdComparison implements AutoCloseable {
         int bytesOfId = Tables.bytesOfId(connection, candidate);
         double table = Sql.number(connection, "SELECT pg_relation_size('%s')".formatted(candidate.table()));
         double index = Sql.number(connection, "SELECT pg_relation_size('%s')".formatted(candidate.index()));
-        double density =
-                Sql.number(connection, "SELECT avg_leaf_density FROM pgstatindex('%s')".formatted(candidate.index()));
-        BulkInsert.Outcome later =
-                new BulkInsert(connection, candidate, generator(candidate)).run(rows / IdSizes.LATER);
+        double density = fraction("SELECT avg_leaf_density FROM pgstatindex('%s')".formatted(candidate.index()));
+        Inserts.Bulk later = inserts(candidate).inBulk(connection, rows / IdSizes.LATER);
         results.sizes.put(
                 candidate.name(),
                 new Results.Size(
@@ -197,28 +198,39 @@ public final class IdComparison implements AutoCloseable {
     }
 
     private void insertSingly(Candidate candidate) throws Exception {
-        SingleInserts inserts = new SingleInserts(servers, candidate, generator(candidate));
-        SingleInserts.Turn one = inserts.run(connection, 1, sizes.turnMillis());
-        SingleInserts.Turn eight = inserts.run(connection, 8, sizes.turnMillis());
+        Inserts.Turn one = inserts(candidate).singly(connection, 1, sizes.turnMillis());
+        Inserts.Turn eight = inserts(candidate).singly(connection, 8, sizes.turnMillis());
         results.rowsPerSecondByOne.add(candidate.name(), one.rowsPerSecond());
         results.rowsPerSecondByEight.add(candidate.name(), eight.rowsPerSecond());
         results.singleWalPerRow.add(candidate.name(), one.walBytesPerRow());
     }
 
     private void measureOrder(Candidate candidate) throws SQLException {
-        results.orders.put(
-                candidate.name(),
-                new Results.Order(
-                        SingleInserts.shareInOrder(connection, candidate, 1),
-                        SingleInserts.shareInOrder(connection, candidate, 8)));
+        results.orders.put(candidate.name(), new Results.Order(shareInOrder(candidate, 1), shareInOrder(candidate, 8)));
+    }
+
+    /**
+     * The share of rows whose id is greater than that of the row inserted just before, among those that came over so many
+     * connections.
+     */
+    private double shareInOrder(Candidate candidate, int connections) throws SQLException {
+        return fraction("""
+                SELECT avg((id > before)::integer)
+                  FROM (SELECT id, lag(id) OVER (ORDER BY created_at) AS before FROM %s WHERE uid = %d) AS pairs
+                 WHERE before IS NOT NULL""".formatted(candidate.table(), connections));
+    }
+
+    private double fraction(String sql) throws SQLException {
+        return Double.parseDouble(Sql.text(connection, sql));
     }
 
     private void countDuplicates(Candidate candidate) throws Exception {
         int ids = candidate.limit(sizes).drawn();
         if (candidate instanceof JavaCandidate java) {
-            results.duplicates.put(java.name(), Duplicates.inJava(java, settings(java), ids));
+            results.duplicates.put(java.name(), Duplicates.inJava(java, servers.settings(java), ids));
             if (java.numberedByHardware()) {
-                results.duplicatesNumbered.put(java.name(), Duplicates.inJavaNumbered(java, settings(java), ids));
+                results.duplicatesNumbered.put(
+                        java.name(), Duplicates.inJavaNumbered(java, servers.settings(java), ids));
             }
         } else if (candidate instanceof DatabaseCandidate database) {
             results.duplicates.put(database.name(), Duplicates.inDatabase(servers, database, ids));
@@ -227,17 +239,9 @@ public final class IdComparison implements AutoCloseable {
 
     @Override
     public void close() throws SQLException {
-        List<SQLException> failures = new ArrayList<>();
         for (IdGenerator generator : generators.values()) {
-            try {
-                generator.close();
-            } catch (SQLException e) {
-                failures.add(e);
-            }
+            generator.close();
         }
         connection.close();
-        if (!failures.isEmpty()) {
-            throw failures.get(0);
-        }
     }
 }

@@ -19,7 +19,6 @@ import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
-import org.shardflake.benchmarks.report.Target;
 
 /** The page about ids. */
 final class IdPage {
@@ -29,9 +28,19 @@ final class IdPage {
     private final Results results;
     private final IdSizes sizes;
 
+    private final Column duplicates;
+    private final Column stepBack;
+    private final Column stand;
+
     private IdPage(Results results, IdSizes sizes) {
         this.results = results;
         this.sizes = sizes;
+        duplicates =
+                new Column("Duplicates, 16 sessions", candidate -> duplicates(results.duplicates, candidate.name()));
+        stepBack = new Column(
+                "Clock steps back 1 s", candidate -> outcome(clock(candidate).stepBack()));
+        stand = new Column(
+                "Clock stands 1 s", candidate -> outcome(clock(candidate).stand()));
     }
 
     static Report of(Results results, IdSizes sizes, String machine, Sizing sizing) {
@@ -61,9 +70,7 @@ final class IdPage {
     private void goals(Report report) {
         report.section("Goals")
                 .paragraph("Ratios are Shardflake's figure divided by the other's, round by round.")
-                .table(
-                        Target.HEADERS,
-                        Goals.of(results).stream().map(Target::row).toList());
+                .targets(Goals.of(results));
     }
 
     /** One column of a table: what it says about a candidate. */
@@ -122,13 +129,9 @@ final class IdPage {
                 size("Index, bytes a row", Results.Size::indexBytesPerRow),
                 size("Index pages written for 1 % more rows", Results.Size::laterPages),
                 median("WAL, bytes a row, bulk", results.bulkWalPerRow),
-                new Column("Duplicates, 16 sessions", candidate -> duplicates(results.duplicates, candidate)),
-                new Column(
-                        "Clock steps back 1 s",
-                        candidate -> outcome(clock(candidate).stepBack())),
-                new Column(
-                        "Clock stands 1 s",
-                        candidate -> outcome(clock(candidate).stand())),
+                duplicates,
+                stepBack,
+                stand,
                 new Column(
                         "In order, 1 connection",
                         candidate -> percent(order(candidate).one())),
@@ -261,18 +264,14 @@ final class IdPage {
                         "Ids",
                         candidate -> count(Results.get(results.duplicates, candidate.name())
                                 .ids())),
-                new Column("Duplicates, 16 sessions", candidate -> duplicates(results.duplicates, candidate)),
+                duplicates,
                 new Column(
                         "Numbered by hand",
                         candidate -> results.duplicatesNumbered.containsKey(candidate.name())
-                                ? duplicates(results.duplicatesNumbered, candidate)
+                                ? duplicates(results.duplicatesNumbered, candidate.name())
                                 : ""),
-                new Column(
-                        "Clock steps back 1 s",
-                        candidate -> outcome(clock(candidate).stepBack())),
-                new Column(
-                        "Clock stands 1 s",
-                        candidate -> outcome(clock(candidate).stand())),
+                stepBack,
+                stand,
                 new Column("Clock", candidate -> clock(candidate).clock()));
         report.chart(
                 "ids-duplicates.svg",
@@ -282,8 +281,8 @@ final class IdPage {
                         candidate -> (double) results.allDuplicates(candidate.name())));
     }
 
-    private static String duplicates(Map<String, Duplicates.Outcome> outcomes, Candidate candidate) {
-        return count(Results.get(outcomes, candidate.name()).duplicates());
+    private static String duplicates(Map<String, Duplicates.Outcome> outcomes, String candidate) {
+        return count(Results.get(outcomes, candidate).duplicates());
     }
 
     private static String count(long number) {

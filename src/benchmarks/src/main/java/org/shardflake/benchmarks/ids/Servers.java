@@ -12,6 +12,7 @@ import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.FunctionLibrary;
@@ -41,7 +42,7 @@ final class Servers implements AutoCloseable {
                 .start());
         try (Connection connection = servers.connect()) {
             prepare(connection);
-            Sql.execute(connection, "CREATE EXTENSION pg_walinspect", "CREATE EXTENSION pgstattuple");
+            Sql.execute(connection, "CREATE EXTENSION pg_walinspect; CREATE EXTENSION pgstattuple");
             return servers;
         } catch (SQLException | RuntimeException e) {
             servers.close();
@@ -57,11 +58,7 @@ final class Servers implements AutoCloseable {
     }
 
     Connection connect() throws SQLException {
-        return tables().connect(DATABASE);
-    }
-
-    PostgresServer tables() {
-        return cluster.server(0);
+        return cluster.server(0).connect(DATABASE);
     }
 
     /** What the generators of a scheme in Java need. */
@@ -87,14 +84,13 @@ final class Servers implements AutoCloseable {
         /** Makes an id. */
         public static final String CALL = "published.next_id()";
 
-        /** The sequence that it draws from. */
-        public static final String SEQUENCE = "published.table_id_seq";
-
         private PublishedFunction() {}
 
         /** Makes the function and its sequence. It takes {@code clock_timestamp} from the search path. */
         public static void create(Connection connection) throws SQLException {
-            Sql.execute(connection, "CREATE SCHEMA published", "CREATE SEQUENCE published.table_id_seq", """
+            Sql.execute(connection, """
+                    CREATE SCHEMA published;
+                    CREATE SEQUENCE published.table_id_seq;
                     CREATE FUNCTION published.next_id(OUT result bigint) AS $$
                     DECLARE
                         our_epoch bigint := 1314220021721;

@@ -10,24 +10,19 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.jdbc.Sql;
 
 /** A clock that can misbehave. */
-interface TrialClock extends AutoCloseable {
+interface TrialClock {
 
-    /** Runs on from a time that is earlier by so much. */
-    void stepBack(Duration by) throws SQLException;
+    /** Runs on from a time that is earlier by so much; the right one if that is zero. */
+    void run(Duration behind) throws SQLException;
 
     /** Stands. */
     void stand() throws SQLException;
 
-    /** Shows the right time again. */
-    void mend() throws SQLException;
-
-    @Override
-    default void close() throws SQLException {}
-
     /** What a generator in Java takes for the time. Thread-safe. */
-    static final class JavaTrialClock implements TrialClock, InstantSource {
+    final class JavaTrialClock implements TrialClock, InstantSource {
 
         private record State(Duration behind, @Nullable Instant stands) {}
 
@@ -40,18 +35,13 @@ interface TrialClock extends AutoCloseable {
         }
 
         @Override
-        public void stepBack(Duration by) {
-            state = new State(by, null);
+        public void run(Duration behind) {
+            state = new State(behind, null);
         }
 
         @Override
         public void stand() {
             state = new State(Duration.ZERO, Instant.now());
-        }
-
-        @Override
-        public void mend() {
-            state = new State(Duration.ZERO, null);
         }
     }
 
@@ -60,24 +50,19 @@ interface TrialClock extends AutoCloseable {
      * path, which finds another one here; Shardflake, which does not care for the search path, reads its clock in one function of
      * its own, which is replaced.
      */
-    static final class DatabaseTrialClock implements TrialClock {
+    record DatabaseTrialClock(Connection connection) implements TrialClock {
 
-        private final Connection connection;
-
-        /** Sets the clock of a database in which the functions are already. Takes the connection over. */
-        DatabaseTrialClock(Connection connection) throws SQLException {
-            this.connection = connection;
-            Sql.execute(
-                    connection,
-                    "CREATE SCHEMA trial",
-                    "CREATE TABLE trial.clock (behind interval NOT NULL, stands timestamptz)",
-                    "INSERT INTO trial.clock VALUES ('0')",
-                    """
+        /** The clock of a database in which the functions are already. */
+        static DatabaseTrialClock create(Connection connection) throws SQLException {
+            Sql.execute(connection, """
+                    CREATE SCHEMA trial;
+                    CREATE TABLE trial.clock (behind interval NOT NULL, stands timestamptz);
+                    INSERT INTO trial.clock VALUES ('0');
                     CREATE FUNCTION trial.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
-                    RETURN (SELECT coalesce(stands, pg_catalog.clock_timestamp() - behind) FROM trial.clock)""",
-                    """
+                    RETURN (SELECT coalesce(stands, pg_catalog.clock_timestamp() - behind) FROM trial.clock);
                     CREATE OR REPLACE FUNCTION shardflake.clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
                     RETURN trial.clock_timestamp()""");
+            return new DatabaseTrialClock(connection);
         }
 
         /** Has a session read this clock. */
@@ -86,25 +71,15 @@ interface TrialClock extends AutoCloseable {
         }
 
         @Override
-        public void stepBack(Duration by) throws SQLException {
+        public void run(Duration behind) throws SQLException {
             Sql.execute(
                     connection,
-                    "UPDATE trial.clock SET stands = NULL, behind = %d * interval '1 ms'".formatted(by.toMillis()));
+                    "UPDATE trial.clock SET stands = NULL, behind = %d * interval '1 ms'".formatted(behind.toMillis()));
         }
 
         @Override
         public void stand() throws SQLException {
             Sql.execute(connection, "UPDATE trial.clock SET stands = pg_catalog.clock_timestamp(), behind = '0'");
-        }
-
-        @Override
-        public void mend() throws SQLException {
-            Sql.execute(connection, "UPDATE trial.clock SET stands = NULL, behind = '0'");
-        }
-
-        @Override
-        public void close() throws SQLException {
-            connection.close();
         }
     }
 }

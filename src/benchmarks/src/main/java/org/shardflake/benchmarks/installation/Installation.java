@@ -4,23 +4,24 @@
  */
 package org.shardflake.benchmarks.installation;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.stream.Stream;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
@@ -34,24 +35,20 @@ public final class Installation implements AutoCloseable {
     private final String database;
     private final Databases databases;
     private final int shards;
-    private final String user;
-    private final String password;
     private final ShardflakeCommand command;
 
-    private Installation(
-            List<PostgresServer> servers,
-            String database,
-            Databases databases,
-            int shards,
-            Optional<ManagedRole> role) {
+    private Installation(List<PostgresServer> servers, String database, Databases databases, int shards) {
         this.servers = servers;
         this.database = database;
         this.databases = databases;
         this.shards = shards;
-        this.user = role.map(ManagedRole::user).orElse(servers.get(0).user());
-        this.password = role.map(ManagedRole::password).orElse(servers.get(0).password());
         this.command = new ShardflakeCommand(
-                databases.directory(), Map.of("SHARDFLAKE_CATALOG", url(servers.get(0)), "PGPASSWORD", password));
+                databases.directory(),
+                Map.of(
+                        "SHARDFLAKE_CATALOG",
+                        url(servers.get(0)),
+                        "PGPASSWORD",
+                        servers.get(0).password()));
     }
 
     /** Starts so many embedded servers, with commits that survive a power cut. */
@@ -66,43 +63,21 @@ public final class Installation implements AutoCloseable {
     /** Shards in equal parts on all servers. */
     public static Installation spread(PostgresCluster cluster, String database, int servers, int shards)
             throws Exception {
-        return create(cluster, database, servers, servers, shards, Optional.empty());
+        return create(cluster, database, servers, servers, shards);
     }
 
     /** All shards on the first server; the others have none. */
     public static Installation onFirst(PostgresCluster cluster, String database, int servers, int shards)
             throws Exception {
-        return onFirst(cluster, database, servers, shards, Optional.empty());
-    }
-
-    /** The same, owned and used by a role that is no superuser, if one is given. */
-    public static Installation onFirst(
-            PostgresCluster cluster, String database, int servers, int shards, Optional<ManagedRole> role)
-            throws Exception {
-        return create(cluster, database, servers, 1, shards, role);
+        return create(cluster, database, servers, 1, shards);
     }
 
     private static Installation create(
-            PostgresCluster cluster,
-            String database,
-            int servers,
-            int withShards,
-            int shards,
-            Optional<ManagedRole> role)
-            throws Exception {
+            PostgresCluster cluster, String database, int servers, int withShards, int shards) throws Exception {
         List<PostgresServer> used = cluster.servers().subList(0, servers);
-        Databases databases = Databases.create(used, database);
-        try {
-            Installation created = new Installation(used, database, databases, shards, role);
-            if (role.isPresent()) {
-                databases.giveTo(role.get());
-            }
-            created.init(withShards);
-            return created;
-        } catch (Exception | Error e) {
-            databases.closeAfter(e);
-            throw e;
-        }
+        Installation created = new Installation(used, database, new Databases(used, database), shards);
+        created.init(withShards);
+        return created;
     }
 
     private void init(int withShards) throws IOException, InterruptedException {
@@ -118,7 +93,7 @@ public final class Installation implements AutoCloseable {
 
     /** Without the password, as the shard map has it. */
     private String url(PostgresServer server) {
-        return server.uri(database).replaceFirst("//[^@/]*@", "//" + user + "@");
+        return server.uri(database).replaceFirst("//[^@/]*@", "//" + server.user() + "@");
     }
 
     /** The command line, with this installation's catalog. */
@@ -136,14 +111,10 @@ public final class Installation implements AutoCloseable {
         return shards;
     }
 
-    /** The shard map as the catalog has it now. */
-    public ShardMap map() {
-        return ShardCatalog.at(ServerUrl.parse(servers.get(0).uri(database))).load();
-    }
-
-    /** The shards that a server has now. */
+    /** The shards that a server has now, as the catalog says. */
     public ShardSet shardsOf(String server) {
-        ShardMap map = map();
+        ShardMap map =
+                ShardCatalog.at(ServerUrl.parse(servers.get(0).uri(database))).load();
         return map.shards(map.server(server));
     }
 
@@ -169,7 +140,7 @@ public final class Installation implements AutoCloseable {
     public ShardRouter router(int poolSize) {
         return ShardRouter.builder()
                 .catalog(url(servers.get(0)))
-                .credentials(user, password)
+                .credentials(servers.get(0).user(), servers.get(0).password())
                 .poolSize(poolSize)
                 .build();
     }
@@ -184,10 +155,10 @@ public final class Installation implements AutoCloseable {
     }
 
     private void requireDeployed() throws SQLException {
-        int found = 0;
+        long found = 0;
         for (PostgresServer server : servers) {
             try (Connection connection = server.connect(database)) {
-                found += (int) Sql.number(
+                found += Sql.number(
                         connection,
                         "SELECT count(*) FROM pg_tables WHERE schemaname LIKE 'shard\\_%' AND tablename = 'photo'");
             }
@@ -199,11 +170,7 @@ public final class Installation implements AutoCloseable {
 
     /** Writes all servers' changes to disk, so that the work of before does not slow down what is measured next. */
     public void checkpoint() throws SQLException {
-        for (PostgresServer server : servers) {
-            try (Connection connection = server.connect()) {
-                Sql.execute(connection, "CHECKPOINT");
-            }
-        }
+        databases.onEach("CHECKPOINT");
     }
 
     @Override
@@ -211,7 +178,7 @@ public final class Installation implements AutoCloseable {
         databases.close();
     }
 
-    /** Databases of one name on several servers, and a directory with a changelog for them. Closing drops and deletes them. */
+    /** Databases of one name on several servers, and a directory for them. Closing drops and deletes them. */
     public static final class Databases implements AutoCloseable {
 
         /** The changelog's name in the directory. */
@@ -221,25 +188,14 @@ public final class Installation implements AutoCloseable {
         private final String name;
         private final Path directory;
 
-        private Databases(List<PostgresServer> servers, String name, Path directory) {
+        /** Creates the databases. */
+        public Databases(List<PostgresServer> servers, String name) throws SQLException, IOException {
             this.servers = servers;
             this.name = name;
-            this.directory = directory;
+            this.directory = Files.createTempDirectory("shardflake-");
+            onEach("CREATE DATABASE " + name);
         }
 
-        /** Creates the databases, on all servers or on none. */
-        public static Databases create(List<PostgresServer> servers, String name) throws SQLException, IOException {
-            Databases created = new Databases(servers, name, Files.createTempDirectory("shardflake-"));
-            try {
-                created.onEach("CREATE DATABASE " + name);
-                return created;
-            } catch (SQLException | RuntimeException | Error e) {
-                created.closeAfter(e);
-                throw e;
-            }
-        }
-
-        /** Where the changelog is. */
         public Path directory() {
             return directory;
         }
@@ -247,12 +203,6 @@ public final class Installation implements AutoCloseable {
         /** Makes this the changelog. */
         public void writeChangelog(String changelog) throws IOException {
             Files.writeString(directory.resolve(CHANGELOG), changelog);
-        }
-
-        private void giveTo(ManagedRole role) throws SQLException {
-            for (PostgresServer server : servers) {
-                role.own(server, name);
-            }
         }
 
         private void onEach(String sql) throws SQLException {
@@ -263,20 +213,12 @@ public final class Installation implements AutoCloseable {
             }
         }
 
-        /** Closes them because of a failure, which stays the one that is told. */
-        void closeAfter(Throwable failure) {
-            try {
-                close();
-            } catch (SQLException | IOException e) {
-                failure.addSuppressed(e);
-            }
-        }
-
         @Override
         public void close() throws SQLException, IOException {
-            onEach("DROP DATABASE IF EXISTS %s WITH (FORCE)".formatted(name));
-            Files.deleteIfExists(directory.resolve(CHANGELOG));
-            Files.delete(directory);
+            onEach("DROP DATABASE %s WITH (FORCE)".formatted(name));
+            try (Stream<Path> files = Files.walk(directory)) {
+                files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ package org.shardflake.benchmarks.installation;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.ids.Sql;
+import org.shardflake.jdbc.Sql;
 
 /** The application of the measurements: photos and their tags. */
 public final class Photos {
@@ -82,7 +82,7 @@ public final class Photos {
         long bytes = 0;
         try (Connection connection = installation.connect(server)) {
             for (int shard : shards.stream().toArray()) {
-                bytes += (long) Sql.number(
+                bytes += Sql.number(
                         connection,
                         "SELECT pg_table_size('shard_%1$04d.photo') + pg_table_size('shard_%1$04d.tag')"
                                 .formatted(shard));
@@ -94,7 +94,7 @@ public final class Photos {
     /** How many photos a shard has. */
     public static long count(Installation installation, String server, int shard) throws SQLException {
         try (Connection connection = installation.connect(server)) {
-            return (long) Sql.number(connection, "SELECT count(*) FROM shard_%04d.photo".formatted(shard));
+            return Sql.number(connection, "SELECT count(*) FROM shard_%04d.photo".formatted(shard));
         }
     }
 }

@@ -9,12 +9,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Spread;
 
 /** The command line of this checkout, run as a process by its launcher. */
@@ -36,7 +36,7 @@ public final class ShardflakeCommand {
 
     /** A command with this environment beside the process' own. */
     ShardflakeCommand(Path workingDirectory, Map<String, String> environment) {
-        this.launcher = launcher();
+        this.launcher = Report.inCheckout(LAUNCHER);
         this.workingDirectory = workingDirectory;
         this.environment = Map.copyOf(environment);
     }
@@ -50,15 +50,6 @@ public final class ShardflakeCommand {
             seconds.add(command.run("--version").seconds());
         }
         return Spread.of(seconds);
-    }
-
-    private static Path launcher() {
-        for (Path above = Path.of("").toAbsolutePath(); above != null; above = above.getParent()) {
-            if (Files.isExecutable(above.resolve(LAUNCHER))) {
-                return above.resolve(LAUNCHER);
-            }
-        }
-        throw new IllegalStateException("%s is not here: run this in a checkout".formatted(LAUNCHER));
     }
 
     /** Runs a command, which has to succeed. */

@@ -4,12 +4,15 @@
  */
 package org.shardflake.benchmarks.moves;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.installation.Photos;
+import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.moves.RollingProbe.Probe.Pause;
+import org.shardflake.benchmarks.moves.WholeMove.CutoverLine;
 import org.shardflake.benchmarks.moves.Writes.Load;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.cluster.PostgresCluster;
@@ -42,7 +45,7 @@ record CutoverPauses(
     private static final int ROWS = 100;
     private static final int WARM_UP_SECONDS = 10;
 
-    static CutoverPauses measure(PostgresCluster cluster, MoveSizes sizes) throws Exception {
+    static CutoverPauses measure(PostgresCluster cluster, Sizes sizes) throws Exception {
         try (Installation installation = Installation.onFirst(cluster, "pauses", 2, sizes.groupShards())) {
             installation.deploy(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, sizes.groupShards() - 1);
@@ -57,15 +60,15 @@ record CutoverPauses(
     private static final class Measurement {
 
         private final Installation installation;
-        private final MoveSizes sizes;
+        private final Sizes sizes;
         private final Writes writes;
-        private final CutoverTurns cutovers;
+        private final List<Double> said = new ArrayList<>();
+        private int attemptsGivenUp;
 
-        Measurement(Installation installation, MoveSizes sizes, Writes writes) {
+        Measurement(Installation installation, Sizes sizes, Writes writes) {
             this.installation = installation;
             this.sizes = sizes;
             this.writes = writes;
-            this.cutovers = new CutoverTurns(installation);
         }
 
         CutoverPauses run() throws Exception {
@@ -74,7 +77,7 @@ record CutoverPauses(
             try (Load load = new Load(writes, sizes.groupShards(), sizes.loadThreads(), sizes.loadRestMillis());
                     RollingProbe probe = new RollingProbe(writes)) {
                 TimeUnit.SECONDS.sleep(WARM_UP_SECONDS);
-                cutovers.startMove(sizes.groupShards());
+                installation.command().run("move", "start", "--shards", first(sizes.groupShards()), "--to", "db2");
                 cutOver(probe);
                 pauses = probe.pauses();
                 without = probe.withoutCutovers(pauses);
@@ -84,11 +87,37 @@ record CutoverPauses(
             return result(pauses, without);
         }
 
-        /** There and back, until there were enough. */
+        private static String first(int shards) {
+            return ShardSet.range(0, shards - 1).toString();
+        }
+
+        /** There and back in turn, until there were enough, each of them probed. */
         private void cutOver(RollingProbe probe) throws Exception {
+            String direction = "cutover";
             for (int left = sizes.cutovers(); left > 0; left -= sizes.groupShards()) {
-                cutovers.turn(Math.min(left, sizes.groupShards()), probe);
+                int shards = Math.min(left, sizes.groupShards());
+                probe.begin(shards);
+                // For long enough that every probe has written before the first cutover.
+                TimeUnit.MILLISECONDS.sleep(200);
+                installation.command().run(line -> heard(line, probe), "move", direction, "--shards", first(shards));
+                probe.end();
+                direction = direction.equals("cutover") ? "reverse" : "cutover";
             }
+        }
+
+        private void heard(String line, RollingProbe probe) {
+            if (line.contains("gave itself up")) {
+                attemptsGivenUp++;
+            }
+            CutoverLine.parse(line).ifPresent(cutover -> {
+                try {
+                    probe.ended(cutover.shard());
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                    throw new IllegalStateException("interrupted", e);
+                }
+                said.add(cutover.pauseMillis());
+            });
         }
 
         private CutoverPauses result(List<Pause> pauses, List<Pause> without) throws Exception {
@@ -102,8 +131,8 @@ record CutoverPauses(
             return new CutoverPauses(
                     Pause.millis(pauses),
                     Pause.millis(without),
-                    Distribution.of(cutovers.said()),
-                    cutovers.attemptsGivenUp(),
+                    Distribution.of(said),
+                    attemptsGivenUp,
                     writes.transactions(),
                     writes.failed(),
                     writes.firstFailure(),

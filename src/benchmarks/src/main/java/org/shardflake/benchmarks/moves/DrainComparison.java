@@ -120,7 +120,7 @@ public final class DrainComparison {
                             .add(line.pauseMillis()));
         }
         System.out.printf("    %-60s %s s%n", what, Figures.number(result.seconds()));
-        WholeMove.run(installation, all, "db1");
+        WholeMove.seconds(installation, all, "db1");
         return result.seconds();
     }
 
@@ -161,7 +161,7 @@ public final class DrainComparison {
                 .paragraph("The load average after a drain was %s: with what else ran on the machine."
                         .formatted(Spread.of(loads)))
                 .section("Goal")
-                .table(Target.HEADERS, List.of(goal.row()))
+                .targets(List.of(goal))
                 .section("What it takes")
                 .paragraph("""
                 `server drain` of %s, indexes not counted; everything is moved back after each. One round is not counted. Ratios are

@@ -6,28 +6,24 @@ package org.shardflake.benchmarks.moves;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.io.File;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.ids.Sql;
 import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.Installation.Databases;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
@@ -61,16 +57,13 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
             ShardSet all = ShardSet.range(0, shards - 1);
             Photos.fill(installation, "db1", all, Photos.rows((double) megabytes / shards));
             long bytes = Photos.bytes(installation, "db1", all);
-            DumpAndRestore dump = new DumpAndRestore(installation);
             Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
-            candidates.put(
-                    MOVE,
-                    () -> said(
-                            MOVE,
-                            WholeMove.run(installation, all, free(installation)).seconds()));
+            candidates.put(MOVE, () -> said(MOVE, WholeMove.seconds(installation, all, free(installation))));
             if (obstacle.isEmpty()) {
-                candidates.put(DUMP, () -> said(DUMP, dump(dump, installation, List.of())));
-                candidates.put(PLAIN_DUMP, () -> said(PLAIN_DUMP, dump(dump, installation, List.of("-Z0"))));
+                candidates.put(DUMP, () -> said(DUMP, DumpAndRestore.seconds(installation, free(installation))));
+                candidates.put(
+                        PLAIN_DUMP,
+                        () -> said(PLAIN_DUMP, DumpAndRestore.seconds(installation, free(installation), "-Z0")));
             }
             candidates.put(PIPE, () -> said(PIPE, RowPipe.seconds(installation, all, free(installation))));
             Rounds seconds = Rounds.run(WARM_UP_ROUNDS, rounds, candidates);
@@ -80,14 +73,14 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
         }
     }
 
-    private static double dump(DumpAndRestore dump, Installation installation, List<String> options) throws Exception {
-        String target = free(installation);
-        return dump.seconds(target.equals("db2") ? "db1" : "db2", target, options);
-    }
-
     /** The server of the two that has no shards: where they go next. */
     private static String free(Installation installation) {
         return installation.shardsOf("db2").isEmpty() ? "db2" : "db1";
+    }
+
+    /** The other server of the two. */
+    static String source(String target) {
+        return target.equals("db1") ? "db2" : "db1";
     }
 
     private static double said(String what, double seconds) {
@@ -101,11 +94,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
         private static final String DATABASE = "restored";
         private static final Pattern VERSION = Pattern.compile("\\(PostgreSQL\\) (\\d+)");
 
-        private final Installation installation;
-
-        DumpAndRestore(Installation installation) {
-            this.installation = installation;
-        }
+        private DumpAndRestore() {}
 
         /** Why the programs cannot be used with this server, or nothing if they can. */
         static String obstacle(PostgresServer server) throws IOException, InterruptedException {
@@ -150,39 +139,26 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
          *
          * @param options of pg_dump besides {@code -Fd -j2}
          */
-        double seconds(String source, String target, List<String> options)
+        static double seconds(Installation installation, String target, String... options)
                 throws SQLException, IOException, InterruptedException {
+            String source = source(target);
             PostgresServer server = installation.server(target);
-            try (Connection connection = server.connect()) {
-                Sql.execute(connection, "DROP DATABASE IF EXISTS " + DATABASE, "CREATE DATABASE " + DATABASE);
-            }
-            try (Connection connection = server.connect(DATABASE)) {
-                FunctionLibrary.deploy(connection); // The shards' defaults and fences call it.
-            }
-            installation.checkpoint();
-            Path directory = Files.createTempDirectory("dump-");
-            try {
-                double seconds =
-                        copy(installation.uri(source), server.uri(DATABASE), directory.resolve("dump"), options);
-                requireRows(source, server);
-                return seconds;
-            } finally {
-                delete(directory);
-                try (Connection connection = server.connect()) {
-                    Sql.execute(connection, "DROP DATABASE " + DATABASE);
+            try (Databases restored = new Databases(List.of(server), DATABASE)) {
+                try (Connection connection = server.connect(DATABASE)) {
+                    FunctionLibrary.deploy(connection); // The shards' defaults and fences call it.
                 }
+                installation.checkpoint();
+                String dump = restored.directory().resolve("dump").toString();
+                List<String> dumping = new ArrayList<>(List.of("pg_dump", "-Fd", "-j2"));
+                dumping.addAll(List.of(options));
+                dumping.addAll(List.of("-n", "shard_*", "-f", dump, installation.uri(source)));
+                long start = System.nanoTime();
+                run(dumping);
+                run(List.of("pg_restore", "-j2", "-d", server.uri(DATABASE), dump));
+                double seconds = (System.nanoTime() - start) / 1e9;
+                requireRows(installation, source, server);
+                return seconds;
             }
-        }
-
-        private static double copy(String from, String to, Path dump, List<String> options)
-                throws IOException, InterruptedException {
-            List<String> dumping = new ArrayList<>(List.of("pg_dump", "-Fd", "-j2"));
-            dumping.addAll(options);
-            dumping.addAll(List.of("-n", "shard_*", "-f", dump.toString(), from));
-            long start = System.nanoTime();
-            run(dumping);
-            run(List.of("pg_restore", "-j2", "-d", to, dump.toString()));
-            return (System.nanoTime() - start) / 1e9;
         }
 
         private static void run(List<String> command) throws IOException, InterruptedException {
@@ -193,7 +169,8 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
         }
 
         /** So that nothing counts as copied that was not. */
-        private void requireRows(String source, PostgresServer restored) throws SQLException {
+        private static void requireRows(Installation installation, String source, PostgresServer restored)
+                throws SQLException {
             try (Connection from = installation.connect(source);
                     Connection to = restored.connect(DATABASE)) {
                 for (int shard = 0; shard < installation.shards(); shard++) {
@@ -204,12 +181,6 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
                         throw new IllegalStateException("not all rows of shard %d were restored".formatted(shard));
                     }
                 }
-            }
-        }
-
-        private static void delete(Path directory) throws IOException {
-            try (Stream<Path> files = Files.walk(directory)) {
-                files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
             }
         }
     }

@@ -25,7 +25,7 @@ public final class MoveComparison {
     /** Measures, prints the goals and writes {@code moves.md}. */
     public static void run() throws Exception {
         Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Moves", "moves.");
-        MoveSizes sizes = MoveSizes.of(sizing);
+        Sizes sizes = Sizes.of(sizing);
         try (PostgresCluster cluster = Installation.startServers(2);
                 Connection connection = cluster.server(0).connect()) {
             String obstacle = DumpAndRestore.obstacle(cluster.server(0));
@@ -40,7 +40,7 @@ public final class MoveComparison {
         }
     }
 
-    private static Results measure(PostgresCluster cluster, MoveSizes sizes) throws Exception {
+    private static Results measure(PostgresCluster cluster, Sizes sizes) throws Exception {
         Spread start = ShardflakeCommand.startSeconds(sizes.rounds());
         System.out.println("whole moves beside dump and restore");
         DumpComparison dumps = DumpComparison.measure(cluster, sizes.shards(), sizes.megabytes(), sizes.rounds());
@@ -92,6 +92,41 @@ public final class MoveComparison {
 
         private static Target atMost(String what, double most, double millis) {
             return Target.atMost(what, most, "ms", Spread.of(List.of(millis)));
+        }
+    }
+
+    /**
+     * How much is measured, by system properties {@code moves.*}.
+     *
+     * @param rounds of moves and dumps in turn
+     * @param megabytes of tables in these moves, in MiB
+     * @param shards of these moves
+     * @param table of the tables of one more shard that is moved by itself, in MiB
+     * @param cutovers whose pauses are measured
+     * @param groupShards in the move with these cutovers
+     * @param loadThreads that write beside the cutovers
+     * @param loadRestMillis between two transactions of such a thread
+     */
+    record Sizes(
+            int rounds,
+            int megabytes,
+            int shards,
+            int table,
+            int cutovers,
+            int groupShards,
+            int loadThreads,
+            int loadRestMillis) {
+
+        static Sizes of(Sizing sizing) {
+            return new Sizes(
+                    sizing.number("rounds", 5),
+                    sizing.number("megabytes", 1000),
+                    sizing.number("shards", 50),
+                    sizing.number("table", 1000),
+                    sizing.number("cutovers", 200),
+                    sizing.number("group", 100),
+                    sizing.number("threads", 16),
+                    sizing.number("rest", 25));
         }
     }
 }

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.benchmarks.moves.MoveComparison.Results;
+import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
@@ -15,16 +16,15 @@ import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.report.Spread;
-import org.shardflake.benchmarks.report.Target;
 
 /** The page about moves. */
 final class MovePage {
 
     private final Results results;
-    private final MoveSizes sizes;
+    private final Sizes sizes;
     private final Report page = new Report("Moves: beside dump and restore");
 
-    MovePage(Results results, MoveSizes sizes) {
+    MovePage(Results results, Sizes sizes) {
         this.results = results;
         this.sizes = sizes;
     }
@@ -32,10 +32,7 @@ final class MovePage {
     Report write(String machine, Sizing sizing) {
         page.paragraph(headline());
         page.made(sizing, machine + ". Servers, load and command share it.");
-        page.section("Goals")
-                .table(
-                        Target.HEADERS,
-                        results.targets().stream().map(Target::row).toList());
+        page.section("Goals").targets(results.targets());
         besideDump();
         largeShard();
         stages();

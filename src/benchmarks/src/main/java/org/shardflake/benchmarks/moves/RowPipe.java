@@ -8,18 +8,18 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.PGCopyInputStream;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.ids.Sql;
+import org.shardflake.Sharding;
 import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.Installation.Databases;
+import org.shardflake.benchmarks.report.Sessions;
+import org.shardflake.cluster.PostgresServer;
+import org.shardflake.jdbc.Sql;
 
 /** What the machine can do: the rows of shards from {@code COPY} to {@code COPY}, two tables at a time, into tables without any index. */
 final class RowPipe {
@@ -29,58 +29,35 @@ final class RowPipe {
 
     private RowPipe() {}
 
-    /** Copies the rows to a database of its own on a server, drops it, and returns how many seconds copying took. */
+    /** Copies the rows to a database of its own on a server, and returns how many seconds that took. */
     static double seconds(Installation installation, ShardSet shards, String target) throws Exception {
-        String source = target.equals("db1") ? "db2" : "db1";
+        String source = DumpComparison.source(target);
+        PostgresServer server = installation.server(target);
         Queue<String> tables = new ConcurrentLinkedQueue<>();
-        try (Connection server = installation.server(target).connect()) {
-            Sql.execute(server, "DROP DATABASE IF EXISTS " + DATABASE, "CREATE DATABASE " + DATABASE);
-        }
-        try {
-            try (Connection to = installation.server(target).connect(DATABASE)) {
+        try (Databases piped = new Databases(List.of(server), DATABASE)) {
+            try (Connection to = server.connect(DATABASE)) {
                 for (int shard : shards.stream().toArray()) {
-                    String schema = "shard_%04d".formatted(shard);
-                    Sql.execute(
-                            to,
-                            "CREATE SCHEMA " + schema,
-                            "CREATE TABLE %s.photo (id bigint, uid bigint, title text)".formatted(schema),
-                            "CREATE TABLE %s.tag (id bigint, photo_id bigint)".formatted(schema));
+                    String schema = Sharding.schema(shard);
+                    Sql.execute(to, """
+                            CREATE SCHEMA %1$s;
+                            CREATE TABLE %1$s.photo (id bigint, uid bigint, title text);
+                            CREATE TABLE %1$s.tag (id bigint, photo_id bigint)""".formatted(schema));
                     tables.addAll(List.of(schema + ".photo", schema + ".tag"));
                 }
             }
             installation.checkpoint();
-            return copy(installation, source, target, tables);
-        } finally {
-            try (Connection server = installation.server(target).connect()) {
-                Sql.execute(server, "DROP DATABASE " + DATABASE);
-            }
-        }
-    }
-
-    private static double copy(Installation installation, String source, String target, Queue<String> tables)
-            throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(AT_A_TIME);
-        try {
             long start = System.nanoTime();
-            List<Future<?>> running = new ArrayList<>();
-            for (int i = 0; i < AT_A_TIME; i++) {
-                running.add(threads.submit(() -> {
-                    try (Connection from = installation.connect(source);
-                            Connection to = installation.server(target).connect(DATABASE)) {
-                        to.setAutoCommit(false);
-                        for (String table = tables.poll(); table != null; table = tables.poll()) {
-                            copy(from, to, table);
-                        }
+            Sessions.run(AT_A_TIME, (number, together) -> {
+                try (Connection from = installation.connect(source);
+                        Connection to = server.connect(DATABASE)) {
+                    to.setAutoCommit(false);
+                    for (String table = tables.poll(); table != null; table = tables.poll()) {
+                        copy(from, to, table);
                     }
-                    return true;
-                }));
-            }
-            for (Future<?> one : running) {
-                one.get();
-            }
+                }
+                return number;
+            });
             return (System.nanoTime() - start) / 1e9;
-        } finally {
-            threads.shutdownNow();
         }
     }
 

@@ -4,8 +4,6 @@
  */
 package org.shardflake.benchmarks.moves;
 
-import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Random;
 import java.util.concurrent.ExecutorService;
@@ -14,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 import org.shardflake.ShardKey;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
 import org.shardflake.router.ShardWork;
@@ -41,29 +40,18 @@ final class Writes {
     boolean insertAndChange(int shard) {
         return write(shard, tx -> {
             long id = insertPhoto(tx, shard);
-            update(tx, "INSERT INTO %s.tag (photo_id) VALUES (?)", id);
-            update(tx, "UPDATE %s.photo SET title = 'changed' WHERE id = ?", id);
+            Sql.update(tx.connection(), "INSERT INTO %s.tag (photo_id) VALUES (?)".formatted(tx.schema()), id);
+            Sql.update(
+                    tx.connection(), "UPDATE %s.photo SET title = 'changed' WHERE id = ?".formatted(tx.schema()), id);
             return id;
         });
     }
 
     private static long insertPhoto(ShardTransaction tx, long uid) throws SQLException {
-        try (PreparedStatement insert = tx.connection()
-                .prepareStatement(
-                        "INSERT INTO %s.photo (uid, title) VALUES (?, 'new') RETURNING id".formatted(tx.schema()))) {
-            insert.setLong(1, uid);
-            try (ResultSet row = insert.executeQuery()) {
-                row.next();
-                return row.getLong(1);
-            }
-        }
-    }
-
-    private static void update(ShardTransaction tx, String sql, long id) throws SQLException {
-        try (PreparedStatement update = tx.connection().prepareStatement(sql.formatted(tx.schema()))) {
-            update.setLong(1, id);
-            update.executeUpdate();
-        }
+        return Sql.number(
+                tx.connection(),
+                "INSERT INTO %s.photo (uid, title) VALUES (?, 'new') RETURNING id".formatted(tx.schema()),
+                uid);
     }
 
     private boolean write(int shard, ShardWork<Long, SQLException> work) {

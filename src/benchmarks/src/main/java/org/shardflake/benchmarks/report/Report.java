@@ -37,13 +37,17 @@ public final class Report {
         if (chosen != null) {
             return Path.of(chosen);
         }
+        return inCheckout(DOCS).resolve("benchmarks");
+    }
+
+    /** What has this path in the checkout that we are in. */
+    public static Path inCheckout(Path path) {
         for (Path above = Path.of("").toAbsolutePath(); above != null; above = above.getParent()) {
-            if (Files.isDirectory(above.resolve(DOCS))) {
-                return above.resolve(DOCS).resolve("benchmarks");
+            if (Files.exists(above.resolve(path))) {
+                return above.resolve(path);
             }
         }
-        throw new IllegalStateException(
-                "not in a checkout; say where the report goes with -Dreport.directory=DIRECTORY");
+        throw new IllegalStateException("%s is not here: run this in a checkout".formatted(path));
     }
 
     /** Begins a section. */
@@ -59,6 +63,11 @@ public final class Report {
     /** Adds a list of points. */
     public Report list(List<String> points) {
         return block("- " + String.join("\n- ", points));
+    }
+
+    /** Adds a table of what was to be reached. */
+    public Report targets(List<Target> targets) {
+        return table(Target.HEADERS, targets.stream().map(Target::row).toList());
     }
 
     /**

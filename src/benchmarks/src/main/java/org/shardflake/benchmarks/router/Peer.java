@@ -108,7 +108,7 @@ interface Peer extends AutoCloseable {
     }
 
     /** JDBC on a pool of the right server, which is found by arithmetic: the limit. */
-    static final class BareJdbc extends JdbcPeer {
+    static class BareJdbc extends JdbcPeer {
 
         private final List<HikariDataSource> pools;
         private final HandWritten statements;

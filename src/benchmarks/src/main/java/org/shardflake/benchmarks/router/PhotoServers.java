@@ -6,24 +6,20 @@ package org.shardflake.benchmarks.router;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.benchmarks.router.Peer.Photo;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.FunctionLibrary;
 
@@ -64,8 +60,7 @@ final class PhotoServers {
     }
 
     /** Makes tables, rows and the catalog. */
-    static PhotoServers prepare(PostgresCluster cluster, int shards, int rowsAShard, int poolSize)
-            throws SQLException, InterruptedException, ExecutionException {
+    static PhotoServers prepare(PostgresCluster cluster, int shards, int rowsAShard, int poolSize) throws Exception {
         List<Server> servers = cluster.servers().stream()
                 .map(server -> new Server(server.name(), server.uri(Layout.DATABASE)))
                 .toList();
@@ -91,34 +86,24 @@ final class PhotoServers {
     }
 
     /** All servers at once, so that the newest rows are those of many shards of each. */
-    private void fill(int rowsAShard) throws InterruptedException, ExecutionException {
-        ExecutorService executor = Executors.newFixedThreadPool(layout.servers().size());
-        List<Future<?>> filling = new ArrayList<>();
-        for (int server = 0; server < layout.servers().size(); server++) {
-            int filled = server;
-            filling.add(executor.submit(() -> {
-                fill(filled, rowsAShard);
-                return null;
-            }));
-        }
-        for (Future<?> one : filling) {
-            one.get();
-        }
-        executor.shutdown();
+    private void fill(int rowsAShard) throws Exception {
+        Sessions.run(layout.servers().size(), (server, start) -> {
+            fill(server, rowsAShard);
+            return server;
+        });
     }
 
     private void fill(int server, int rowsAShard) throws SQLException {
-        try (Connection connection = cluster.server(server).connect();
-                Statement statement = connection.createStatement()) {
+        try (Connection connection = cluster.server(server).connect()) {
             for (int shard : layout.shardsOf(server)) {
-                statement.execute("""
+                Sql.execute(connection, """
                         SELECT shardflake.create_shard(%1$d);
                         CREATE TABLE %2$s (id bigint PRIMARY KEY, uid bigint NOT NULL, title text NOT NULL);
                         SELECT shardflake.add_id_sequence('%2$s'), shardflake.add_fence('%2$s');
                         """.formatted(shard, Layout.table(shard)));
             }
             // A row of every shard before the next of any, as users come.
-            statement.execute("""
+            Sql.execute(connection, """
                     DO $$
                     BEGIN
                         FOR r IN 1..%1$d LOOP
@@ -130,34 +115,27 @@ final class PhotoServers {
                         END LOOP;
                     END $$""".formatted(
                     rowsAShard, server, layout.shards() - 1, layout.servers().size(), layout.shards()));
-            statement.execute("VACUUM ANALYZE");
+            Sql.execute(connection, "VACUUM ANALYZE");
         }
     }
 
     private void load(int server) throws SQLException {
-        try (Connection connection = cluster.server(server).connect();
-                Statement statement = connection.createStatement()) {
+        try (Connection connection = cluster.server(server).connect()) {
             for (int shard : layout.shardsOf(server)) {
-                try (ResultSet row = statement.executeQuery("SELECT id, uid, title FROM " + Layout.table(shard))) {
-                    while (row.next()) {
-                        photos.add(Photo.of(row));
-                    }
-                }
+                photos.addAll(Sql.list(connection, "SELECT id, uid, title FROM " + Layout.table(shard), Photo::of));
             }
         }
     }
 
     /** A database of its own, for it reads everything that there is in one when it starts; with the same rows. */
     private void copyForShardingSphere(int server) throws SQLException {
-        try (Connection connection = cluster.server(server).connect();
-                Statement statement = connection.createStatement()) {
-            statement.execute("CREATE DATABASE " + ShardingSphere.DATABASE);
+        try (Connection connection = cluster.server(server).connect()) {
+            Sql.execute(connection, "CREATE DATABASE " + ShardingSphere.DATABASE);
         }
-        try (Connection connection = cluster.server(server).connect(ShardingSphere.DATABASE);
-                Statement statement = connection.createStatement()) {
-            statement.execute(PUBLISHED_FUNCTION);
+        try (Connection connection = cluster.server(server).connect(ShardingSphere.DATABASE)) {
+            Sql.execute(connection, PUBLISHED_FUNCTION);
             for (int shard : layout.shardsOf(server)) {
-                statement.execute("""
+                Sql.execute(connection, """
                         CREATE SEQUENCE %2$s_id_seq;
                         CREATE TABLE %2$s (
                             id bigint PRIMARY KEY DEFAULT next_id(%1$d, '%2$s_id_seq'),
@@ -181,7 +159,7 @@ final class PhotoServers {
             }
             connection.commit();
             connection.setAutoCommit(true);
-            statement.execute("VACUUM ANALYZE");
+            Sql.execute(connection, "VACUUM ANALYZE");
         }
     }
 
@@ -210,15 +188,14 @@ final class PhotoServers {
     /** Whether a row that a candidate inserted is where it belongs. */
     boolean hasRow(Candidate candidate, Photo photo) throws SQLException {
         int shard = layout.shardOfUid(photo.uid());
-        try (Connection connection = cluster.server(layout.server(shard)).connect(candidate.database());
-                PreparedStatement statement = connection.prepareStatement(
-                        "SELECT FROM %s WHERE (id, uid, title) = (?, ?, ?)".formatted(candidate.table(shard)))) {
-            statement.setLong(1, photo.id());
-            statement.setLong(2, photo.uid());
-            statement.setString(3, photo.title());
-            try (ResultSet row = statement.executeQuery()) {
-                return row.next();
-            }
+        try (Connection connection = cluster.server(layout.server(shard)).connect(candidate.database())) {
+            return Sql.isTrue(
+                    connection,
+                    "SELECT EXISTS (SELECT FROM %s WHERE (id, uid, title) = (?, ?, ?))"
+                            .formatted(candidate.table(shard)),
+                    photo.id(),
+                    photo.uid(),
+                    photo.title());
         }
     }
 }

@@ -10,63 +10,67 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.benchmarks.installation.Installation;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
+import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.benchmarks.router.RouterComparison.Sizes;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
 
 /** Measures all candidates in one run and writes the report. */
 public final class RouterComparison {
 
     private static final int SERVERS = 2;
 
-    private RouterComparison() {}
+    private final PhotoServers servers;
+    private final Sizes sizes;
+    private final RouterReport report;
+    private final Map<Candidate, Peer> peers = new EnumMap<>(Candidate.class);
+
+    private RouterComparison(PhotoServers servers, Sizes sizes, RouterReport report) {
+        this.servers = servers;
+        this.sizes = sizes;
+        this.report = report;
+    }
 
     /** Measures, and writes the page {@code router.md}. */
     public static void run() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "RouterPeers", "router.");
         Sizes sizes = Sizes.of(sizing);
-        List<RoutingCosts.Cost> costs = RoutingCosts.measure();
-        try (PostgresCluster cluster = PostgresCluster.builder()
-                .provider(PostgresProvider.EMBEDDED)
-                .servers(SERVERS)
-                .durable(true)
-                .start()) {
+        try (PostgresCluster cluster = Installation.startServers(SERVERS)) {
             say("making %d shards".formatted(sizes.shards()));
             PhotoServers servers = PhotoServers.prepare(cluster, sizes.shards(), sizes.rows(), sizes.poolSize());
             RouterReport report = new RouterReport(sizing, sizes, servers.layout());
             try (Connection connection = servers.connect()) {
                 report.machine(Machine.describe(connection));
             }
-            report.inMemory(costs);
-            start(servers, sizes, report);
-            throughput(servers, sizes, report);
+            RouterComparison comparison = new RouterComparison(servers, sizes, report);
+            comparison.start();
+            comparison.throughput();
             report.finish().write(Report.directory(), "router");
         }
     }
 
-    private static void start(PhotoServers servers, Sizes sizes, RouterReport report) throws Exception {
+    private void start() throws Exception {
         say("starting each candidate %d times".formatted(sizes.starts()));
         Starts starts = new Starts(servers);
         starts.measure(sizes.starts());
         report.starts(starts);
     }
 
-    private static void throughput(PhotoServers servers, Sizes sizes, RouterReport report) throws Exception {
-        Map<Candidate, Peer> peers = new EnumMap<>(Candidate.class);
+    /** Operations a second of all candidates, in interleaved rounds, with their results checked after each. */
+    private void throughput() throws Exception {
         try {
             for (Candidate candidate : Candidate.values()) {
                 peers.put(candidate, candidate.open(servers.layout()));
             }
-            Throughput throughput = new Throughput(servers, peers, sizes);
-            throughput.warmUp(sizes.mostThreads());
+            warmUp(sizes.mostThreads());
             for (Operation operation : Operation.values()) {
                 for (int threads : sizes.threads()) {
                     say("%s, %d threads".formatted(operation.label(), threads));
-                    Rounds rates = throughput.measure(operation, threads);
+                    Rounds rates = measure(operation, threads);
                     rates.candidates()
                             .forEach(candidate -> say("    %-34s %s".formatted(candidate, rates.of(candidate))));
                     report.throughput(operation, threads, rates);
@@ -75,6 +79,42 @@ public final class RouterComparison {
         } finally {
             peers.values().forEach(Peer::close);
         }
+    }
+
+    /** Operations a second by {@link Candidate#label()}. */
+    private Rounds measure(Operation operation, int threads) throws Exception {
+        Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
+        peers.forEach((candidate, peer) -> candidates.put(candidate.label(), () -> {
+            double rate = rate(operation, peer, threads);
+            operation.check(candidate, peer, servers);
+            return rate;
+        }));
+        return Rounds.run(sizes.warmUps(), sizes.rounds(), candidates);
+    }
+
+    /** Lets every candidate read for a while, so that none is measured while the code that they share is still compiled. */
+    private void warmUp(int threads) throws Exception {
+        for (Operation operation : Operation.values()) {
+            if (!operation.inserts()) {
+                for (Peer peer : peers.values()) {
+                    rate(operation, peer, threads);
+                }
+            }
+        }
+    }
+
+    private double rate(Operation operation, Peer peer, int threads) throws Exception {
+        long start = System.nanoTime();
+        long nanos = sizes.millis() * 1_000_000L;
+        List<Long> done = Sessions.run(threads, (number, together) -> {
+            long times = 0;
+            while (System.nanoTime() - start < nanos) {
+                operation.run(peer, servers);
+                times++;
+            }
+            return times;
+        });
+        return done.stream().mapToLong(Long::longValue).sum() * 1e9 / (System.nanoTime() - start);
     }
 
     private static void say(String what) {
@@ -106,46 +146,6 @@ public final class RouterComparison {
 
         int mostThreads() {
             return Collections.max(threads);
-        }
-    }
-
-    /** Operations a second of all candidates, in interleaved rounds, with their results checked after each. */
-    static final class Throughput {
-
-        private final PhotoServers servers;
-        private final Map<Candidate, Peer> peers;
-        private final Sizes sizes;
-
-        Throughput(PhotoServers servers, Map<Candidate, Peer> peers, Sizes sizes) {
-            this.servers = servers;
-            this.peers = new EnumMap<>(peers);
-            this.sizes = sizes;
-        }
-
-        /** Operations a second by {@link Candidate#label()}. */
-        Rounds measure(Operation operation, int threads) throws Exception {
-            Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
-            peers.forEach((candidate, peer) -> candidates.put(candidate.label(), () -> {
-                double rate = rate(operation, peer, threads);
-                operation.check(candidate, peer, servers);
-                return rate;
-            }));
-            return Rounds.run(sizes.warmUps(), sizes.rounds(), candidates);
-        }
-
-        /** Lets every candidate read for a while, so that none is measured while the code that they share is still compiled. */
-        void warmUp(int threads) throws Exception {
-            for (Operation operation : Operation.values()) {
-                if (!operation.inserts()) {
-                    for (Peer peer : peers.values()) {
-                        rate(operation, peer, threads);
-                    }
-                }
-            }
-        }
-
-        private double rate(Operation operation, Peer peer, int threads) throws Exception {
-            return Rates.of(threads, sizes.millis(), () -> operation.run(peer, servers));
         }
     }
 }

@@ -16,7 +16,6 @@ import org.jooq.DSLContext;
 import org.postgresql.Driver;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
-import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
@@ -37,8 +36,6 @@ final class RouterReport {
 
     private static final List<Candidate> OURS = List.of(Candidate.SHARDFLAKE_JDBC, Candidate.SHARDFLAKE_JOOQ);
 
-    private static final List<String> THREE = List.of("min", "median", "max");
-
     private final Sizing sizing;
     private final Sizes sizes;
     private final Layout layout;
@@ -47,7 +44,6 @@ final class RouterReport {
     private final List<List<String>> rates = new ArrayList<>();
     private final Map<String, BarChart> rateCharts = new LinkedHashMap<>();
     private final List<List<String>> starts = new ArrayList<>();
-    private final List<List<String>> inMemory = new ArrayList<>();
     private final BarChart startChart;
     private final BarChart heapChart;
     private String machine = "";
@@ -66,35 +62,24 @@ final class RouterReport {
         machine = description;
     }
 
-    void inMemory(List<RoutingCosts.Cost> costs) {
-        for (RoutingCosts.Cost cost : costs) {
-            inMemory.add(List.of(
-                    Markdown.escape(cost.step()),
-                    Figures.number(cost.nanos()),
-                    Figures.number(cost.error()),
-                    // What JMH itself allocates shows up as a tiny fraction of a byte.
-                    Figures.number(Math.rint(cost.bytes() * 10) / 10)));
-        }
-    }
-
     void starts(Starts measured) {
         for (Candidate candidate : Candidate.values()) {
-            Spread millis = measured.millis().of(candidate.label());
+            Spread millis = measured.millis.of(candidate.label());
             starts.add(List.of(
                     candidate.label(),
                     millis.toString(),
-                    measured.millis().ratio(SHARDINGSPHERE, candidate.label()).toString(),
-                    measured.heap().of(candidate.label()).toString(),
-                    measured.heapOfAllShards().of(candidate.label()).toString()));
+                    measured.millis.ratio(SHARDINGSPHERE, candidate.label()).toString(),
+                    measured.heap.of(candidate.label()).toString(),
+                    measured.heapOfAllShards.of(candidate.label()).toString()));
             startChart.bar(candidate.label(), millis, candidate.isOurs());
-            heapChart.bar(candidate.label(), measured.heapOfAllShards().of(candidate.label()), candidate.isOurs());
+            heapChart.bar(candidate.label(), measured.heapOfAllShards.of(candidate.label()), candidate.isOurs());
         }
         for (Candidate ours : OURS) {
             targets.add(Target.atLeast(
                     named(ours, "start to the first row", "faster than ShardingSphere-JDBC"),
                     FASTER_START,
                     "",
-                    measured.millis().ratio(SHARDINGSPHERE, ours.label())));
+                    measured.millis.ratio(SHARDINGSPHERE, ours.label())));
         }
     }
 
@@ -104,14 +89,13 @@ final class RouterReport {
         for (Candidate candidate : Candidate.values()) {
             Spread rate = measured.of(candidate.label());
             Spread ofBare = measured.ratio(candidate.label(), BARE);
-            rates.add(Stream.concat(
-                            Stream.of(what, candidate.label()),
-                            Stream.of(
-                                    Figures.number(rate.min()),
-                                    Figures.number(rate.median()),
-                                    Figures.number(rate.max()),
-                                    ofBare.toString()))
-                    .toList());
+            rates.add(List.of(
+                    what,
+                    candidate.label(),
+                    Figures.number(rate.min()),
+                    Figures.number(rate.median()),
+                    Figures.number(rate.max()),
+                    ofBare.toString()));
             chart.bar(candidate.label(), rate, candidate.isOurs());
         }
         for (Candidate ours : OURS) {
@@ -139,21 +123,20 @@ final class RouterReport {
                 Five ways to the right shard, on the same rows and in the same run. Each figure is a ratio of operations per
                 second, or of times to start, of rounds in which both had their turn: the median, and in parentheses the least
                 and the greatest.""");
-        page.section("Goals")
-                .table(Target.HEADERS, targets.stream().map(Target::row).toList());
+        page.section("Goals").targets(targets);
         page.section("Operations");
         page.paragraph("""
                 Operations per second in %d rounds of %s s, after %d that are not counted; the order rotates. After
                 each round the whole result of an operation is compared with what it must be, and an inserted row is looked
                 for on its server.""".formatted(sizes.rounds(), Figures.number(sizes.millis() / 1e3), sizes.warmUps()));
-        page.table(headers("Operation", "Candidate", "of bare JDBC"), rates);
+        page.table(List.of("Operation", "Candidate", "min", "median", "max", "of bare JDBC"), rates);
         rateCharts.forEach(page::chart);
         page.section("Start and heap");
         page.paragraph("""
                 Each candidate in a process of its own (`java %s`), with what it needs on the class path, %d times, in turns:
                 from before its pools, data source or router are made to the first row that it has read by id, so without the
                 start of Java itself; then the heap in use after a full collection, and once more
-                after a row of each of the %d shards.""".formatted(Starts.flags(), sizes.starts(), sizes.shards()));
+                after a row of each of the %d shards.""".formatted(Starts.FLAG, sizes.starts(), sizes.shards()));
         page.table(
                 List.of(
                         "Candidate",
@@ -164,17 +147,8 @@ final class RouterReport {
                 starts);
         page.chart("router-start.svg", startChart).chart("router-heap.svg", heapChart);
         page.paragraph("ShardingSphere's option `check-table-metadata-enabled` is off, as it is by default.");
-        page.section("Routing alone");
-        page.paragraph("What it costs without a server, by JMH (`RouterCosts`).");
-        page.table(List.of("Step", "ns", "error of the mean", "bytes"), inMemory);
         conditions();
         return page;
-    }
-
-    private static List<String> headers(String first, String second, String last) {
-        return Stream.of(List.of(first, second), THREE, List.of(last))
-                .flatMap(List::stream)
-                .toList();
     }
 
     private void conditions() {

@@ -23,76 +23,59 @@ import org.shardflake.benchmarks.report.Rounds;
 /** Time to the first row and heap of all candidates, each in processes of its own, which take turns. */
 final class Starts {
 
-    private static final List<String> FLAGS = List.of("-Xmx1g");
+    /** The flag of the processes' Java. */
+    static final String FLAG = "-Xmx1g";
 
     private static final double MIB = 1 << 20;
 
     private final PhotoServers servers;
-    private final Rounds millis = new Rounds();
-    private final Rounds heap = new Rounds();
-    private final Rounds heapOfAllShards = new Rounds();
-
-    private record Outcome(List<Double> figures, String output) {}
+    /** Milliseconds to the first row. */
+    final Rounds millis = new Rounds();
+    /** MiB in use after the first row. */
+    final Rounds heap = new Rounds();
+    /** MiB in use after a row of each shard. */
+    final Rounds heapOfAllShards = new Rounds();
 
     Starts(PhotoServers servers) {
         this.servers = servers;
     }
 
-    /** The flags of the processes' Java. */
-    static String flags() {
-        return String.join(" ", FLAGS);
-    }
-
     void measure(int rounds) throws IOException, InterruptedException {
         for (int round = 0; round < rounds; round++) {
             for (Candidate candidate : Rounds.order(List.of(Candidate.values()), round)) {
-                Outcome outcome = start(candidate);
-                if (outcome.figures().isEmpty()) {
-                    throw new IllegalStateException(candidate.label() + " does not start: " + outcome.output());
-                }
-                millis.add(candidate.label(), outcome.figures().get(0));
-                heap.add(candidate.label(), outcome.figures().get(1) / MIB);
-                heapOfAllShards.add(candidate.label(), outcome.figures().get(2) / MIB);
+                List<Double> figures = start(candidate);
+                millis.add(candidate.label(), figures.get(0));
+                heap.add(candidate.label(), figures.get(1) / MIB);
+                heapOfAllShards.add(candidate.label(), figures.get(2) / MIB);
             }
         }
     }
 
-    /** Milliseconds to the first row. */
-    Rounds millis() {
-        return millis;
-    }
-
-    /** MiB in use after the first row. */
-    Rounds heap() {
-        return heap;
-    }
-
-    /** MiB in use after a row of each shard. */
-    Rounds heapOfAllShards() {
-        return heapOfAllShards;
-    }
-
-    private Outcome start(Candidate candidate) throws IOException, InterruptedException {
+    /** What {@link PeerStart} says. */
+    private List<Double> start(Candidate candidate) throws IOException, InterruptedException {
         Layout layout = servers.layout();
-        List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-        command.addAll(FLAGS);
-        command.addAll(List.of("-cp", classPath(candidate), PeerStart.class.getName()));
-        command.addAll(List.of(candidate.name(), String.valueOf(layout.shards()), String.valueOf(layout.poolSize())));
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                FLAG,
+                "-cp",
+                classPath(candidate),
+                PeerStart.class.getName(),
+                candidate.name(),
+                String.valueOf(layout.shards()),
+                String.valueOf(layout.poolSize())));
         layout.servers().stream().map(Server::url).forEach(command::add);
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         process.getOutputStream().write(idsOfAllShards().getBytes(StandardCharsets.UTF_8));
         process.getOutputStream().close();
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         process.waitFor();
-        return new Outcome(
-                output.lines()
-                        .filter(line -> line.startsWith(PeerStart.RESULT))
-                        .flatMap(line -> Arrays.stream(
-                                line.substring(PeerStart.RESULT.length()).split(" ")))
-                        .map(Double::valueOf)
-                        .toList(),
-                output);
+        String result = output.lines()
+                .filter(line -> line.startsWith(PeerStart.RESULT))
+                .findFirst()
+                .orElseThrow(() -> new IllegalStateException(candidate.label() + " does not start: " + output));
+        return Arrays.stream(result.substring(PeerStart.RESULT.length()).split(" "))
+                .map(Double::valueOf)
+                .toList();
     }
 
     /** One of each shard. */
