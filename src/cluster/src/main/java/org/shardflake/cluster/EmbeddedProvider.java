@@ -56,9 +56,8 @@ final class EmbeddedProvider implements ServerProvider {
     private Path directory() {
         if (directory == null) {
             try {
-                directory = isInMemory()
-                        ? Files.createTempDirectory(MEMORY, PREFIX)
-                        : Files.createTempDirectory(PREFIX);
+                directory =
+                        isInMemory() ? Files.createTempDirectory(MEMORY, PREFIX) : Files.createTempDirectory(PREFIX);
             } catch (IOException e) {
                 throw new PostgresClusterException("cannot make a temporary directory: " + e, e);
             }

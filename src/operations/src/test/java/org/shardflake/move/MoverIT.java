@@ -37,8 +37,6 @@ class MoverIT {
     @TempDir
     Path directory;
 
-    private AccountShards shards;
-
     @Test
     void cutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
         cutOverAndBack(ShardSet.range(0, 9), 20);
@@ -51,7 +49,7 @@ class MoverIT {
     }
 
     private void cutOverAndBack(ShardSet moving, int count) throws Exception {
-        shards = AccountShards.create(postgres, 2, count, directory);
+        AccountShards shards = AccountShards.create(postgres, 2, count, directory);
         AtomicInteger attemptsGivenUp = new AtomicInteger();
         Mover mover = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
             @Override
@@ -98,7 +96,7 @@ class MoverIT {
     @Test
     @Tag("full")
     void anHoursWorthOfWritesOnTheTargetComesBack() throws Exception {
-        shards = AccountShards.create(postgres, 2, 110, directory);
+        AccountShards shards = AccountShards.create(postgres, 2, 110, directory);
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         ShardSet moving = ShardSet.range(0, 3);
         try (ShardRouter router = shards.router().build()) {
