@@ -230,6 +230,14 @@ final class LentConnection extends ForwardingConnection {
         }
     }
 
+    @Override
+    public void setAutoCommit(boolean autoCommit) throws SQLException {
+        if (autoCommit && !pooled.getAutoCommit() && isInTransaction()) {
+            commit(); // as JDBC specifies; the driver would not ask
+        }
+        super.setAutoCommit(autoCommit);
+    }
+
     /** Resets a session that a pooler gives to others after this transaction; on our return it would be too late. */
     private void resetShared() throws SQLException {
         if (hasTraces && lender.isShared() && driver.getTransactionState() == TransactionState.OPEN) {

@@ -4,12 +4,14 @@
  */
 package org.shardflake.router;
 
+import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.BatchUpdateException;
 import java.sql.CallableStatement;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.sql.Statement;
@@ -21,11 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class PlainConnection extends ForwardingConnection {
 
-    private final LentConnection lent;
-
-    PlainConnection(LentConnection lent) {
-        super(lent);
-        this.lent = lent;
+    PlainConnection(ForwardingConnection connection) {
+        super(connection);
     }
 
     private static SQLException repeatable(SQLException failure) {
@@ -38,7 +37,16 @@ final class PlainConnection extends ForwardingConnection {
     @Override
     public void commit() throws SQLException {
         try {
-            lent.commit();
+            super.commit();
+        } catch (SQLException e) {
+            throw repeatable(e);
+        }
+    }
+
+    @Override
+    public void setAutoCommit(boolean autoCommit) throws SQLException {
+        try {
+            super.setAutoCommit(autoCommit); // which may commit
         } catch (SQLException e) {
             throw repeatable(e);
         }
@@ -106,21 +114,42 @@ final class PlainConnection extends ForwardingConnection {
     }
 
     private <S extends Statement> S plain(Class<S> type, S statement) {
+        return proxy(type, (proxy, method, arguments) -> switch (method.getName()) {
+            case "getConnection" -> this;
+            default -> {
+                Object result = method.invoke(statement, arguments);
+                yield result instanceof ResultSet rows && asksAgain(rows) ? plain(rows, (Statement) proxy) : result;
+            }
+        });
+    }
+
+    private static ResultSet plain(ResultSet rows, Statement statement) {
+        return proxy(ResultSet.class, (proxy, method, arguments) -> switch (method.getName()) {
+            case "getStatement" -> statement;
+            default -> method.invoke(rows, arguments);
+        });
+    }
+
+    /** Whether the server is asked for more rows, or to change them. Others are all here, and reading them is not slowed down. */
+    private static boolean asksAgain(ResultSet rows) throws SQLException {
+        return rows.getFetchSize() > 0 || rows.getConcurrency() == ResultSet.CONCUR_UPDATABLE;
+    }
+
+    private static <T> T proxy(Class<T> type, InvocationHandler calls) {
         return type.cast(Proxy.newProxyInstance(
                 PlainConnection.class.getClassLoader(),
                 new Class<?>[] {type},
-                (proxy, method, arguments) -> call(proxy, statement, method, arguments)));
+                (proxy, method, arguments) -> call(proxy, method, arguments, calls)));
     }
 
-    private @Nullable Object call(
-            Object proxy, Statement statement, Method method, @Nullable Object @Nullable [] arguments)
+    private static @Nullable Object call(
+            Object proxy, Method method, @Nullable Object @Nullable [] arguments, InvocationHandler calls)
             throws Throwable {
         try {
             return switch (method.getName()) {
-                case "getConnection" -> this;
                 case "equals" -> arguments != null && proxy == arguments[0];
                 case "hashCode" -> System.identityHashCode(proxy);
-                default -> method.invoke(statement, arguments);
+                default -> calls.invoke(proxy, method, arguments);
             };
         } catch (InvocationTargetException e) {
             throw e.getTargetException() instanceof SQLException failure ? repeatable(failure) : e.getTargetException();

@@ -68,10 +68,10 @@ public final class ShardAttempt {
      */
     public Connection connection() throws SQLException {
         if (around != null) {
-            return new PathConnection(around.connection(), around.lent());
+            return new PlainConnection(new PathConnection(around.connection(), around.lent()));
         }
         try {
-            return new AttemptConnection(router.lend(shard), this, router);
+            return new PlainConnection(new AttemptConnection(router.lend(shard), this, router));
         } catch (ShardflakeException | IllegalStateException e) {
             // Frameworks expect the exceptions that JDBC declares.
             throw new SQLException(e.getMessage(), "08001", e);

@@ -20,28 +20,40 @@ final class GeneratedCode {
 
     static final String TEMPLATE_SCHEMA = "app";
 
+    private static final String CHANGELOG = "src/main/resources/db/photos.sql";
     private static final Path PAGE = Path.of("../src/docs/guide/jooq.md");
 
     private GeneratedCode() {}
 
     /** Generates the code of the page's changelog into a directory, by the configuration of its Maven plugin. */
     static void generate(Path directory) throws Exception {
-        Path changelog = directory.resolve("photos.sql");
-        Files.writeString(changelog, block("sql"));
-        Matcher generator =
-                Pattern.compile("<generator>.*</generator>", Pattern.DOTALL).matcher(block("xml"));
-        generator.find();
-        String xml = "<configuration>"
-                + generator
-                        .group()
-                        .replace("src/main/resources/db/photos.sql", changelog.toString())
-                        .replace("com.example.photos.db", "org.shardflake.example.generated")
-                + "</configuration>";
-        Configuration configuration =
-                GenerationTool.load(new ByteArrayInputStream(xml.getBytes(StandardCharsets.UTF_8)));
+        Path changelog = Files.writeString(directory.resolve("photos.sql"), block("sql"));
+        Configuration configuration = GenerationTool.load(new ByteArrayInputStream(
+                configuration().replace(CHANGELOG, changelog.toString()).getBytes(StandardCharsets.UTF_8)));
         configuration.setLogging(Logging.WARN);
         configuration.getGenerator().getTarget().setDirectory(directory.toString());
         new GenerationTool().run(configuration);
+    }
+
+    /** Makes a directory the Gradle project of the page; the code comes into {@code build/generated/jooq}. */
+    static void writeGradleProject(Path directory) throws IOException {
+        Path changelog = directory.resolve(CHANGELOG);
+        Files.createDirectories(changelog.getParent());
+        Files.writeString(changelog, block("sql"));
+        Files.writeString(
+                directory.resolve("jooq.xml"),
+                configuration().replace("<target>", "<target><directory>build/generated/jooq</directory>"));
+        Files.writeString(directory.resolve("settings.gradle"), "rootProject.name = 'photos'");
+        Files.writeString(directory.resolve("build.gradle"), block("groovy"));
+    }
+
+    private static String configuration() throws IOException {
+        Matcher generator =
+                Pattern.compile("<generator>.*</generator>", Pattern.DOTALL).matcher(block("xml"));
+        generator.find();
+        return "<configuration>"
+                + generator.group().replace("com.example.photos.db", "org.shardflake.example.generated")
+                + "</configuration>";
     }
 
     private static String block(String language) throws IOException {

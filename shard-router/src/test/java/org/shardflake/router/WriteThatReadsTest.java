@@ -7,15 +7,12 @@ package org.shardflake.router;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import java.sql.BatchUpdateException;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -23,8 +20,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.postgresql.PGStatement;
-import org.postgresql.util.PSQLException;
 import org.shardflake.ShardKey;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
@@ -112,34 +107,6 @@ class WriteThatReadsTest {
             SQLException refused = catchThrowableOfType(SQLTransientException.class, connection::commit);
             assertThat(refused.getSQLState()).isEqualTo("SF001");
             connection.rollback();
-        }
-    }
-
-    @Test
-    void aPreparedStatementOfAConnectionSaysThatItMayBeRepeated() throws SQLException {
-        shards.execute(1, "SELECT shardflake.fence_shard(7)");
-        try (Connection connection = router.dataSource()
-                        .createConnectionBuilder()
-                        .shardingKey(ShardKey.uid(7))
-                        .build();
-                PreparedStatement insert =
-                        connection.prepareStatement("INSERT INTO shard_0007.photo (uid) VALUES (?)")) {
-            insert.setLong(1, 7);
-            SQLException refused = catchThrowableOfType(SQLTransientException.class, insert::executeUpdate);
-            assertThat(refused.getSQLState()).isEqualTo("SF001");
-            assertThat(refused.getCause()).isInstanceOf(PSQLException.class);
-
-            insert.addBatch();
-            SQLException batch = catchThrowableOfType(BatchUpdateException.class, insert::executeBatch);
-            assertThat(batch.getSQLState()).isEqualTo("SF001");
-
-            insert.setString(1, "seven");
-            PSQLException wrong = catchThrowableOfType(PSQLException.class, insert::executeUpdate);
-            assertThat(wrong.getSQLState()).isEqualTo("42804");
-
-            assertThat(insert.getConnection()).isSameAs(connection);
-            assertThat(Set.of(insert)).contains(insert);
-            assertThat(insert.unwrap(PGStatement.class)).isNotNull();
         }
     }
 

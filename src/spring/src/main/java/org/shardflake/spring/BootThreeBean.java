@@ -9,8 +9,6 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.Map;
-import org.jooq.SQLDialect;
-import org.jooq.impl.DefaultConfiguration;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.router.RouterHealth;
 import org.shardflake.router.ShardRouter;
@@ -27,7 +25,6 @@ import org.springframework.util.ClassUtils;
 record BootThreeBean(Class<?> type, InvocationHandler handler) implements FactoryBean<Object> {
 
     static final String HEALTH_INDICATOR = "org.springframework.boot.actuate.health.HealthIndicator";
-    static final String JOOQ_CUSTOMIZER = "org.springframework.boot.autoconfigure.jooq.DefaultConfigurationCustomizer";
 
     private static final String HEALTH = "org.springframework.boot.actuate.health.Health";
 
@@ -48,12 +45,6 @@ record BootThreeBean(Class<?> type, InvocationHandler handler) implements Factor
         } catch (InvocationTargetException e) {
             throw e.getTargetException();
         }
-    }
-
-    static BootThreeBean jooqDialect() {
-        return of(
-                JOOQ_CUSTOMIZER,
-                (proxy, method, arguments) -> ((DefaultConfiguration) arguments[0]).set(SQLDialect.POSTGRES));
     }
 
     private static BootThreeBean of(String type, InvocationHandler handler) {

@@ -5,15 +5,22 @@
 package org.shardflake.spring;
 
 import java.io.Serial;
+import java.lang.reflect.AnnotatedElement;
 import java.lang.reflect.Method;
+import java.util.Arrays;
+import java.util.Map;
 import java.util.function.Supplier;
 import org.aopalliance.aop.Advice;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.router.ShardRouter;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.core.Ordered;
+import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.util.ConcurrentReferenceHashMap;
+import org.springframework.util.ReflectionUtils;
 
 /** Puts {@link OnShard} around methods, outside of {@code @Transactional}: each try is a transaction of its own. */
 final class OnShardAdvisor extends AbstractPointcutAdvisor {
@@ -42,8 +49,35 @@ final class OnShardAdvisor extends AbstractPointcutAdvisor {
 
     private static final class Annotated extends StaticMethodMatcherPointcut {
 
+        private final Map<Class<?>, Boolean> known = new ConcurrentReferenceHashMap<>();
+
         Annotated() {
-            setClassFilter(type -> AnnotationUtils.isCandidateClass(type, OnShard.class));
+            setClassFilter(this::mayMatch);
+        }
+
+        /**
+         * Whether a type or one of its methods has the annotation, or what they inherit from has. Spring asks for each of thousands of
+         * methods when an application starts, of which few have any annotation; this looks at each once, and quickly.
+         */
+        private boolean mayMatch(@Nullable Class<?> type) {
+            if (type == null || !AnnotationUtils.isCandidateClass(type, OnShard.class)) {
+                return false;
+            }
+            Boolean found = known.get(type);
+            if (found == null) {
+                found = isAnnotated(type)
+                        || Arrays.stream(ReflectionUtils.getDeclaredMethods(type))
+                                .anyMatch(Annotated::isAnnotated)
+                        || mayMatch(type.getSuperclass())
+                        || Arrays.stream(type.getInterfaces()).anyMatch(this::mayMatch);
+                known.put(type, found);
+            }
+            return found;
+        }
+
+        private static boolean isAnnotated(AnnotatedElement element) {
+            return element.getDeclaredAnnotations().length > 0
+                    && AnnotatedElementUtils.isAnnotated(element, OnShard.class);
         }
 
         @Override

@@ -8,7 +8,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.Objects;
 import javax.sql.DataSource;
-import org.jooq.SQLDialect;
 import org.jooq.impl.DefaultConfiguration;
 import org.shardflake.jooq.JooqRouter;
 import org.shardflake.micrometer.MicrometerListener;
@@ -25,9 +24,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingClas
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.health.contributor.HealthIndicator;
-import org.springframework.boot.jooq.autoconfigure.DefaultConfigurationCustomizer;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.PropertySource;
 import org.springframework.context.annotation.Role;
 import org.springframework.jdbc.support.SQLExceptionTranslator;
 import org.springframework.transaction.PlatformTransactionManager;
@@ -164,16 +163,11 @@ final class ShardflakeAutoConfiguration {
         }
     }
 
-    /** Or jOOQ would ask a server which database it is. */
+    /** Says which database it is, or jOOQ would connect to a server and ask. */
     @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass({SQLDialect.class, DefaultConfigurationCustomizer.class})
-    static class JooqDialect {
-
-        @Bean
-        DefaultConfigurationCustomizer shardflakeJooqDialect() {
-            return configuration -> configuration.set(SQLDialect.POSTGRES);
-        }
-    }
+    @ConditionalOnClass(name = "org.jooq.DSLContext")
+    @PropertySource("classpath:org/shardflake/spring/jooq.properties")
+    static class JooqDialect {}
 
     /** In the place of the check of a data source, which has no key. */
     @Configuration(proxyBeanMethods = false)
@@ -184,16 +178,6 @@ final class ShardflakeAutoConfiguration {
         @ConditionalOnMissingBean(name = {"shardflakeHealthIndicator", "dbHealthContributor", "dbHealthIndicator"})
         HealthIndicator shardflakeHealthIndicator(ShardRouter router) {
             return new ShardflakeHealthIndicator(router);
-        }
-    }
-
-    @Configuration(proxyBeanMethods = false)
-    @ConditionalOnClass(name = {"org.jooq.SQLDialect", BootThreeBean.JOOQ_CUSTOMIZER})
-    static class JooqDialectOfBootThree {
-
-        @Bean
-        static BootThreeBean shardflakeJooqDialect() {
-            return BootThreeBean.jooqDialect();
         }
     }
 

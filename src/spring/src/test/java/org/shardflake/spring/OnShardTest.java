@@ -9,8 +9,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.sql.SQLTransientException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -401,6 +403,27 @@ class OnShardTest {
             unfence(2);
         }
         assertThat(tries).isEqualTo(1);
+    }
+
+    @Test
+    void withoutRetryPlainJdbcSaysThatItMayBeRepeated() {
+        DataSource dataSource = application.getBean(DataSource.class);
+        fence(2);
+        try {
+            SQLTransientException refused = catchThrowableOfType(
+                    SQLTransientException.class,
+                    () -> router.<Integer, SQLException>attempt(ShardKey.uid(2), false, attempt -> {
+                        try (Connection connection = dataSource.getConnection();
+                                PreparedStatement insert =
+                                        connection.prepareStatement("INSERT INTO photo (uid) VALUES (2)")) {
+                            return insert.executeUpdate();
+                        }
+                    }));
+
+            assertThat(refused.getSQLState()).isEqualTo("SF001");
+        } finally {
+            unfence(2);
+        }
     }
 
     @Test
