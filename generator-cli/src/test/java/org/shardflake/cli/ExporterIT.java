@@ -95,7 +95,7 @@ class ExporterIT {
     }
 
     @BeforeEach
-    void start() throws IOException {
+    void start() throws Exception {
         watch = new Watch(ServerUrl.parse(shards.catalog()), server -> ServerUrl.parse(server.url()), told::add);
         exporter = Exporter.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), watch, 20, told::add);
     }
@@ -137,7 +137,7 @@ class ExporterIT {
                         "\nshardflake_server_shards{server=\"db2\",state=\"open\"} 2.0\n",
                         "\nshardflake_server_library_version{server=\"db2\"} ",
                         "\nshardflake_shard_rows_written_total{operation=\"insert\",server=\"db1\",shard=\"0\"} 100.0\n",
-                        "\nshardflake_move_phase{move=\"1\",phase=\"following\",source=\"db1\",target=\"db2\"} 1.0\n",
+                        "\nshardflake_move_phase{move=\"1\",phase=\"following\",shards=\"1\",source=\"db1\",target=\"db2\"} 1.0\n",
                         "\nshardflake_move_shards{move=\"1\",phase=\"copied\"} 1.0\n",
                         "\nshardflake_move_stream_running{direction=\"forward\",move=\"1\"} 1.0\n",
                         "\nshardflake_standby_lag_bytes{")

@@ -22,7 +22,7 @@ public final class Exporter implements AutoCloseable {
     }
 
     /**
-     * Begins to serve.
+     * Looks once, and begins to serve.
      *
      * @param watch who is asked; left open
      * @param top how many of the busiest and of the largest shards are told apart
@@ -30,8 +30,9 @@ public final class Exporter implements AutoCloseable {
      * @throws IOException if it cannot listen at the address
      */
     public static Exporter start(InetSocketAddress address, Watch watch, int top, Consumer<String> told)
-            throws IOException {
+            throws IOException, InterruptedException {
         MetricsPage metrics = new MetricsPage(watch, top, told);
+        metrics.prepare();
         return new Exporter(WebServer.start(address, THREADS, exchange -> {
             if (exchange.getRequestURI().getPath().equals(MetricsPage.PATH)) {
                 metrics.handle(exchange);
