@@ -255,7 +255,7 @@ class ExporterIT {
         Map<String, Set<String>> known = labelsByMetric(scrape());
         NoteShards.execute(
                 cluster.server(0),
-                "UPDATE shardflake_catalog.move SET phase = 'copying', phase_since = now() - interval '1 minute'; UPDATE shardflake_catalog.move_shard SET phase = 'waiting', bytes = 1");
+                "UPDATE shardflake_catalog.move SET phase = 'copying', phase_since = now() - interval '1 minute'; UPDATE shardflake_catalog.move_shard SET phase = 'waiting', bytes = 1000000000");
         try {
             labelsByMetric(scrape()).forEach(known::putIfAbsent);
         } finally {

@@ -132,6 +132,19 @@ class SchemaCommandsTest {
         assertThat(installation.launch("schema", "status", "--drift").out()).endsWith("all shards have one schema\n");
     }
 
+    /** The first shard of each transaction had them all the same, and differed from the others. */
+    @Test
+    void withoutChecksIdsOfAChangesetHaveNoneEither() throws IOException, SQLException {
+        Result deployed = deploy(PHOTO + """
+                --changeset ann:photo_ids runWith:jdbc splitStatements:false
+                SELECT shardflake.add_id_sequence('photo', 'id');
+                """, "--no-checks");
+
+        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+        assertThat(installation.query(0, "SELECT count(*) FROM pg_constraint WHERE conname = 'id_of_shard'"))
+                .isEqualTo("0");
+    }
+
     @Test
     void checksAreAddedToTablesThatExistAndStrayRowsAreNamed() throws IOException, SQLException {
         assertThat(deploy(PHOTO, "--no-checks").exitCode()).isZero();

@@ -80,7 +80,7 @@ final class ExporterCommand implements Callable<Integer> {
         return ExitCodes.OK;
     }
 
-    private Exporter start(Watch watch) throws InterruptedException {
+    private Exporter start(Watch watch) {
         try {
             return Exporter.start(address, watch, top, catalog::warn);
         } catch (IOException e) {

@@ -12,6 +12,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.install.Installation;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -43,11 +44,8 @@ final class ServerAddCommand implements Runnable {
     @Parameters(index = "0", paramLabel = "NAME", description = "The server's name, such as db3.")
     private String name;
 
-    @Parameters(
-            index = "1",
-            paramLabel = "URL",
-            description = "postgresql://user@host:port/database, without a password.")
-    private String url;
+    @ArgGroup(multiplicity = "1")
+    private ServerUrlGroup url;
 
     @Option(
             names = "--application-url",
@@ -75,7 +73,7 @@ final class ServerAddCommand implements Runnable {
 
     @Override
     public void run() {
-        Server server = ServerAccess.server(name, url, Optional.ofNullable(applicationUrl), labels);
+        Server server = ServerAccess.server(name, url.url(), Optional.ofNullable(applicationUrl), labels);
         ShardMap map = catalog.catalog().load();
         ServerChange.requireNew(server, map);
         Installation installation = catalog.installation();

@@ -13,6 +13,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -36,7 +37,7 @@ import picocli.CommandLine.Spec;
             "2:the command line is wrong, or there is no such server",
             "4:there is no catalog, the URL is another server's, or no function library with this epoch is there"
         },
-        footer = {"", "Example: shardflake server change db1 --url postgresql://app@db1b/app --reason failover"})
+        footer = {"", "Example: shardflake server change db1 postgresql://app@db1b/app --reason failover"})
 final class ServerChangeCommand implements Runnable {
 
     @Spec
@@ -49,11 +50,8 @@ final class ServerChangeCommand implements Runnable {
             description = "The server, such as db1.")
     private String name;
 
-    @Option(
-            names = "--url",
-            paramLabel = "URL",
-            description = "The server's new URL, postgresql://user@host:port/database, without a password.")
-    private @Nullable String url;
+    @ArgGroup
+    private @Nullable ServerUrlGroup url;
 
     @Option(
             names = "--application-url",
@@ -83,7 +81,7 @@ final class ServerChangeCommand implements Runnable {
     @Override
     public void run() {
         if (url == null && applicationUrl == null && labels.isEmpty()) {
-            throw CliException.usage("nothing to change: give --url, --application-url or --label");
+            throw CliException.usage("nothing to change: give a URL, --application-url or --label");
         }
         ShardCatalog shardCatalog = catalog.catalog();
         ShardMap map = shardCatalog.load();
@@ -109,7 +107,7 @@ final class ServerChangeCommand implements Runnable {
                 merged.put(key, value);
             }
         });
-        return ServerAccess.server(name, url == null ? server.url() : url, applicationUrl(server), merged);
+        return ServerAccess.server(name, url == null ? server.url() : url.url(), applicationUrl(server), merged);
     }
 
     private Optional<String> applicationUrl(Server server) {

@@ -11,7 +11,6 @@ import io.prometheus.metrics.expositionformats.ExpositionFormats;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.OutputStream;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.watch.Sight;
@@ -38,11 +37,6 @@ public final class MetricsPage implements HttpHandler {
         this.watch = watch;
         this.top = top;
         this.told = told;
-    }
-
-    /** Looks once, so that the first request finds connections to all servers, and what Java has to load before it can answer. */
-    void prepare() throws InterruptedException, IOException {
-        formats.getPrometheusTextFormatWriter().write(OutputStream.nullOutputStream(), look());
     }
 
     @Override
