@@ -73,7 +73,7 @@ class DashboardIT {
 
     private final HttpClient client = HttpClient.newHttpClient();
     private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
-    private URI prometheus;
+    private URI prometheus = URI.create("http://localhost/");
     private @Nullable Process scraper;
     private long from;
     private long to;

@@ -132,6 +132,18 @@ class SchemaCommandsTest {
         assertThat(installation.launch("schema", "status", "--drift").out()).endsWith("all shards have one schema\n");
     }
 
+    @Test
+    void aServerThatCannotBeReadIsNamed() throws SQLException {
+        installation.execute(
+                0,
+                "UPDATE shardflake_catalog.server SET url = 'postgresql://postgres@localhost:1/gone' WHERE name = 'db2'");
+
+        Result status = installation.launch("schema", "status", "--drift");
+
+        assertThat(status.exitCode()).isEqualTo(1);
+        assertThat(status.err()).startsWith("error: server db2: ");
+    }
+
     /** The first shard of each transaction had them all the same, and differed from the others. */
     @Test
     void withoutChecksIdsOfAChangesetHaveNoneEither() throws IOException, SQLException {
