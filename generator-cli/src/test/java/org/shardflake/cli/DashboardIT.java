@@ -38,6 +38,7 @@ import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -100,9 +101,10 @@ class DashboardIT {
                             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), watch, 20, told -> {})) {
                 scrape(exporter.address().getPort());
                 Random random = new Random(22);
-                load.scheduleWithFixedDelay(() -> use(router, random), 0, 10, TimeUnit.MILLISECONDS);
+                Future<?> using = load.scheduleWithFixedDelay(() -> use(router, random), 0, 10, TimeUnit.MILLISECONDS);
                 run(shards, cluster);
                 draw(browser);
+                assertThat(using).isNotDone();
                 load.shutdown();
                 assertThat(load.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
             } finally {
