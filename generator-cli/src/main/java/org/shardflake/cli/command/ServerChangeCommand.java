@@ -13,7 +13,6 @@ import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
-import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -50,8 +49,15 @@ final class ServerChangeCommand implements Runnable {
             description = "The server, such as db1.")
     private String name;
 
-    @ArgGroup
-    private @Nullable ServerUrlGroup url;
+    @Parameters(
+            index = "1",
+            arity = "0..1",
+            paramLabel = "URL",
+            description = "The server's new URL, postgresql://user@host:port/database, without a password.")
+    private @Nullable String url;
+
+    @Option(names = "--url", paramLabel = "URL", description = "The same.")
+    private @Nullable String urlOption;
 
     @Option(
             names = "--application-url",
@@ -80,7 +86,7 @@ final class ServerChangeCommand implements Runnable {
 
     @Override
     public void run() {
-        if (url == null && applicationUrl == null && labels.isEmpty()) {
+        if (ServerChange.url(url, urlOption).isEmpty() && applicationUrl == null && labels.isEmpty()) {
             throw CliException.usage("nothing to change: give a URL, --application-url or --label");
         }
         ShardCatalog shardCatalog = catalog.catalog();
@@ -88,7 +94,7 @@ final class ServerChangeCommand implements Runnable {
         Server server = changed(map.server(name));
         ServerChange.requireOwnUrls(server, map);
         shardCatalog.requireKeeps(server);
-        if (url != null) {
+        if (ServerChange.url(url, urlOption).isPresent()) {
             catalog.installation().requireLibrary(server, map.layout());
         }
         if (dryRun.shows(output, "change server " + name, ServerChange.facts(name, "changed"))) {
@@ -107,7 +113,8 @@ final class ServerChangeCommand implements Runnable {
                 merged.put(key, value);
             }
         });
-        return ServerAccess.server(name, url == null ? server.url() : url.url(), applicationUrl(server), merged);
+        return ServerAccess.server(
+                name, ServerChange.url(url, urlOption).orElse(server.url()), applicationUrl(server), merged);
     }
 
     private Optional<String> applicationUrl(Server server) {
