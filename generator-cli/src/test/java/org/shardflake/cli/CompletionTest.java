@@ -62,6 +62,8 @@ class CompletionTest {
         assertThat(complete("shardflake", "server", "list", "-o", "j")).isEqualTo("json");
         assertThat(complete("shardflake", "id", "generate", "--scheme", "uu")).isEqualTo("uuidv4 uuidv7");
         assertThat(complete("shardflake", "id", "decode", "--scheme", "a")).isEqualTo("auto");
+        assertThat(complete("shardflake", "init", "--layout", "''")).isEqualTo("contiguous round-robin");
+        assertThat(complete("shardflake", "grants", "--for", "a")).isEqualTo("application adopt");
     }
 
     @Test

@@ -192,6 +192,7 @@ class ConsoleChangesTest {
         assertThat(shards.catalog().load().server(2).name()).isEqualTo("db2");
         assertThat(history())
                 .startsWith(
+                        "command run: shardflake move cutover 1: ended with exit code 0, " + ORIGIN,
                         "shard placed: move 1, " + ORIGIN,
                         "shard placed: move 1, " + ORIGIN,
                         "command run: shardflake move cutover 1, " + ORIGIN,
@@ -211,9 +212,10 @@ class ConsoleChangesTest {
                 .isZero();
         assertThat(history())
                 .startsWith(
+                        "command run: shardflake move complete 1: ended with exit code 0, " + ORIGIN,
                         "move completed: move 1, 2 shards, " + ORIGIN,
                         "command run: shardflake move complete 1, " + ORIGIN);
-        assertThat(shards.catalog().history(2)).extracting(MapChange::user).doesNotContain("");
+        assertThat(shards.catalog().history(3)).extracting(MapChange::user).doesNotContain("");
         part("offers", JsonNode::isEmpty);
         assertThat(console.told())
                 .isEqualTo("whoever has this address can change the installation until the console ends\n");
@@ -232,7 +234,10 @@ class ConsoleChangesTest {
         assertThat(fixed.get("output").asText()).contains("fixed", "shard-closed");
         assertThat(shards.number("db1", "SELECT shardflake.is_fenced(5)::integer"))
                 .isZero();
-        assertThat(history()).startsWith("command run: shardflake doctor --fix, " + ORIGIN);
+        assertThat(history())
+                .startsWith(
+                        "command run: shardflake doctor --fix: ended with exit code 0, " + ORIGIN,
+                        "command run: shardflake doctor --fix, " + ORIGIN);
     }
 
     @Test
@@ -314,6 +319,26 @@ class ConsoleChangesTest {
         }
     }
 
+    /** It waits for a lock; the page asks again with the number that it is given, until the answer is there. */
+    @Test
+    void aTrialMayTakeLongerThanAnAnswer() throws Exception {
+        launch("move", "start", "--shards=2-3", "--to=db2");
+        String offer = offer("shardflake move cutover 1");
+        String ticket;
+        try (Connection busy = shards.catalogUrl().connect("a test");
+                Statement statement = busy.createStatement()) {
+            busy.setAutoCommit(false);
+            statement.execute("LOCK TABLE shardflake_catalog.move IN ACCESS EXCLUSIVE MODE");
+            ticket = JSON.readTree(post("/try", offer).body()).get("wait").asText();
+            busy.rollback();
+        }
+
+        JsonNode shown = JSON.readTree(post("/wait", ticket).body());
+
+        assertThat(shown.get("output").asText()).endsWith("would cut over 2 shards of move 1: 2,3\n");
+        assertThat(post("/wait", ticket).statusCode()).isEqualTo(403);
+    }
+
     /** As Ctrl-C does where a command runs in a terminal. */
     @Test
     void aChangeEndsWithTheConsole() throws Exception {
@@ -328,7 +353,7 @@ class ConsoleChangesTest {
             await().atMost(PATIENCE).until(() -> changes().isEmpty());
         }
 
-        assertThat(history()).startsWith("command run: shardflake move cutover 1, " + ORIGIN);
+        assertThat(history()).contains("command run: shardflake move cutover 1, " + ORIGIN);
         assertThat(shards.catalog().load().server(2).name()).isEqualTo("db1");
         launch("move", "cutover", "1");
         assertThat(shards.catalog().load().server(2).name()).isEqualTo("db2");
@@ -348,7 +373,7 @@ class ConsoleChangesTest {
         part("moves", moves -> moves.at("/0/phase").asText().equals("following"));
         String before = state();
 
-        for (String path : List.of("/try", "/run")) {
+        for (String path : List.of("/try", "/run", "/wait")) {
             HttpResponse<String> refused = post(path, "0".repeat(32));
             assertThat(refused.statusCode()).isEqualTo(403);
             assertThat(refused.body())

@@ -96,7 +96,7 @@ class ExporterIT {
     }
 
     @BeforeEach
-    void start() throws IOException {
+    void start() throws Exception {
         watch = new Watch(ServerUrl.parse(shards.catalog()), server -> ServerUrl.parse(server.url()), told::add);
         exporter = Exporter.start(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), watch, 20, told::add);
     }
@@ -138,7 +138,7 @@ class ExporterIT {
                         "\nshardflake_server_shards{server=\"db2\",state=\"open\"} 2.0\n",
                         "\nshardflake_server_library_version{server=\"db2\"} ",
                         "\nshardflake_shard_rows_written_total{operation=\"insert\",server=\"db1\",shard=\"0\"} 100.0\n",
-                        "\nshardflake_move_phase{move=\"1\",phase=\"following\",source=\"db1\",target=\"db2\"} 1.0\n",
+                        "\nshardflake_move_phase{move=\"1\",phase=\"following\",shards=\"1\",source=\"db1\",target=\"db2\"} 1.0\n",
                         "\nshardflake_move_shards{move=\"1\",phase=\"copied\"} 1.0\n",
                         "\nshardflake_move_stream_running{direction=\"forward\",move=\"1\"} 1.0\n",
                         "\nshardflake_standby_lag_bytes{")
@@ -256,7 +256,7 @@ class ExporterIT {
         Map<String, Set<String>> known = labelsByMetric(scrape());
         NoteShards.execute(
                 cluster.server(0),
-                "UPDATE shardflake_catalog.move SET phase = 'copying', phase_since = now() - interval '1 minute'; UPDATE shardflake_catalog.move_shard SET phase = 'waiting', bytes = 1");
+                "UPDATE shardflake_catalog.move SET phase = 'copying', phase_since = now() - interval '1 minute'; UPDATE shardflake_catalog.move_shard SET phase = 'waiting', bytes = 1000000000");
         try {
             labelsByMetric(scrape()).forEach(known::putIfAbsent);
         } finally {

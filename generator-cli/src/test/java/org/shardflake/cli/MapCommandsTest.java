@@ -88,7 +88,7 @@ class MapCommandsTest {
             delimiter = '|',
             value = {
                 "--shard=8    | shard 8 is out of range 0..7",
-                "--shard=9000 | shard 9000 is out of range 0..8191",
+                "--shard=9000 | shard 9000 is out of range 0..7",
                 "--id=8192    | id 8192 is of shard 8, which is out of range 0..7, so it was not made here; is it an id?"
             })
     void refusesAShardThatIsNotThere(String option, String message) {

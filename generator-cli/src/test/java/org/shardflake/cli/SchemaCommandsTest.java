@@ -133,6 +133,31 @@ class SchemaCommandsTest {
     }
 
     @Test
+    void aServerThatCannotBeReadIsNamed() throws SQLException {
+        installation.execute(
+                0,
+                "UPDATE shardflake_catalog.server SET url = 'postgresql://postgres@localhost:1/gone' WHERE name = 'db2'");
+
+        Result status = installation.launch("schema", "status", "--drift");
+
+        assertThat(status.exitCode()).isEqualTo(1);
+        assertThat(status.err()).startsWith("error: server db2: ");
+    }
+
+    /** The first shard of each transaction had them all the same, and differed from the others. */
+    @Test
+    void withoutChecksIdsOfAChangesetHaveNoneEither() throws IOException, SQLException {
+        Result deployed = deploy(PHOTO + """
+                --changeset ann:photo_ids runWith:jdbc splitStatements:false
+                SELECT shardflake.add_id_sequence('photo', 'id');
+                """, "--no-checks");
+
+        assertThat(deployed.exitCode()).as(deployed.toString()).isZero();
+        assertThat(installation.query(0, "SELECT count(*) FROM pg_constraint WHERE conname = 'id_of_shard'"))
+                .isEqualTo("0");
+    }
+
+    @Test
     void checksAreAddedToTablesThatExistAndStrayRowsAreNamed() throws IOException, SQLException {
         assertThat(deploy(PHOTO, "--no-checks").exitCode()).isZero();
         installation.execute(1, "INSERT INTO shard_0006.photo (id, uid) VALUES (17, 6)");

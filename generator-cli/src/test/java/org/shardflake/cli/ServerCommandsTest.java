@@ -99,7 +99,7 @@ class ServerCommandsTest {
         add("db3", installation.url(2), "--label=zone=c", "--label=rack=7");
         String url = installation.url(2) + "?sslmode=disable";
 
-        assertThat(change("db3", "--url", url, "--label=zone=d", "--label=rack="))
+        assertThat(change("db3", url, "--label=zone=d", "--label=rack="))
                 .isEqualTo(new Result(0, "changed server db3; the shard map is at version 3\n", ""));
         assertThat(installation.launch("server", "list").out()).contains(url + "  zone=d\n");
     }
@@ -154,7 +154,7 @@ class ServerCommandsTest {
     @Test
     void refusesAChangeOfNothing() {
         assertThat(change("db1"))
-                .isEqualTo(new Result(2, "", "error: nothing to change: give --url, --application-url or --label\n"));
+                .isEqualTo(new Result(2, "", "error: nothing to change: give a URL, --application-url or --label\n"));
     }
 
     @Test
@@ -205,7 +205,7 @@ class ServerCommandsTest {
         String before = installation.launch("map", "export").out();
 
         assertThat(installation
-                        .launch("server", "add", "db3", installation.url(2), "--dry-run")
+                        .launch("server", "add", "db3", "--url", installation.url(2), "--dry-run")
                         .out())
                 .isEqualTo("would add server db3\n");
         assertThat(installation

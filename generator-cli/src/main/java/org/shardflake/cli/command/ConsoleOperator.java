@@ -151,12 +151,12 @@ final class ConsoleOperator implements Operator {
     }
 
     @Override
-    public void record(String command) {
+    public void record(String line) {
         try (Connection connection = catalog.url().connect("shardflake console")) {
             Sql.update(
                     connection,
                     "INSERT INTO shardflake_catalog.history (version, change, reason) SELECT version, 'command run', ? FROM shardflake_catalog.installation",
-                    command + ", " + origin);
+                    line + ", " + origin);
         } catch (SQLException e) {
             throw new CatalogUnavailableException(String.valueOf(e.getMessage()), e);
         }

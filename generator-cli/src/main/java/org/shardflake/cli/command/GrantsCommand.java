@@ -7,6 +7,8 @@ package org.shardflake.cli.command;
 import static java.util.stream.Collectors.joining;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -53,6 +55,7 @@ final class GrantsCommand implements Callable<Integer> {
             paramLabel = "WORK",
             required = true,
             converter = WorkConverter.class,
+            completionCandidates = WorkConverter.Names.class,
             description = "moves (also rebalance, server drain, reconcile), deploy, application, adopt or doctor.")
     private Work work;
 
@@ -114,6 +117,17 @@ final class GrantsCommand implements Callable<Integer> {
     }
 
     static final class WorkConverter implements ITypeConverter<Work> {
+
+        /** What completion offers. */
+        static final class Names implements Iterable<String> {
+            @Override
+            public Iterator<String> iterator() {
+                return Arrays.stream(Work.values())
+                        .map(work -> work.name().toLowerCase(Locale.ROOT))
+                        .iterator();
+            }
+        }
+
         @Override
         public Work convert(String text) {
             for (Work work : Work.values()) {

@@ -73,6 +73,7 @@ public final class InitCommand implements Runnable {
             paramLabel = "LAYOUT",
             defaultValue = "contiguous",
             converter = SpreadConverter.class,
+            completionCandidates = SpreadConverter.Names.class,
             description = "contiguous keeps neighbouring shards on one server, round-robin deals them out in turn"
                     + " (default: ${DEFAULT-VALUE}).")
     private Spread spread;

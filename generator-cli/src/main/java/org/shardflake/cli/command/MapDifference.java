@@ -125,7 +125,7 @@ record MapDifference(
         changed.forEach(server -> table.row("server changed", server, "", "", ""));
         for (Move move : moves) {
             ShardSet shards = move.shards();
-            table.row("shards placed", move.to(), move.from(), shards.size(), ShardMapView.shorten(shards));
+            table.row("shards placed", move.to(), move.from(), shards.size(), TableWriter.shorten(shards));
         }
         if (catchesUp) {
             table.row("epochs counted on", "", "", "", "");

@@ -55,9 +55,6 @@ final class MapLocateCommand implements Runnable {
         private @Nullable String key;
 
         ShardKey shardKey() {
-            if (shard != null) {
-                return ShardKey.shard(shard);
-            }
             if (uid != null) {
                 return ShardKey.uid(uid);
             }
@@ -74,10 +71,18 @@ final class MapLocateCommand implements Runnable {
     @Override
     public void run() {
         catalog.onlyReads();
+        ShardPlacement placement = placement();
+        output.print(spec.commandLine().getOut(), facts(placement), () -> table(placement));
+    }
+
+    /** A number is held against the shards that there are, not against those that there could be. */
+    private ShardPlacement placement() {
+        if (target.shard != null) {
+            return catalog.catalog().load().placement(target.shard);
+        }
         ShardKey key = key();
         ShardMap map = catalog.catalog().load();
-        ShardPlacement placement = map.placement(map.shard(key));
-        output.print(spec.commandLine().getOut(), facts(placement), () -> table(placement));
+        return map.placement(map.shard(key));
     }
 
     private ShardKey key() {

@@ -141,6 +141,9 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void shardCopied(int shard) {
         part.shardCopied(shard);
+        if (copying != null) {
+            copying.known();
+        }
         count(shard, sizes.getOrDefault(shard, 0L));
     }
 

@@ -104,7 +104,7 @@ final class MoveView {
                     move.phaseSince().truncatedTo(ChronoUnit.SECONDS),
                     move.source(),
                     move.target(),
-                    ShardMapView.shorten(move.shardSet()),
+                    TableWriter.shorten(move.shardSet()),
                     "%d of %d"
                             .formatted(
                                     shards - move.shardSet(ShardPhase.WAITING).size(), shards),

@@ -80,7 +80,7 @@ final class PlanView {
                 : new TableWriter("FROM", "TO", "COUNT", "SHARDS", "REASON");
         for (Move move : plan.moves()) {
             int count = move.shards().size();
-            String shards = ShardMapView.shorten(move.shards());
+            String shards = TableWriter.shorten(move.shards());
             if (bytes) {
                 String its = MoveView.bytes(Objects.requireNonNull(move.bytes()));
                 table.row(move.from(), move.to(), count, shards, its, move.reason());

@@ -103,7 +103,7 @@ final class SchemaStatusCommand implements Callable<Integer> {
             table.row(
                     group.server(),
                     group.shards().size(),
-                    ShardMapView.shorten(group.shards()),
+                    TableWriter.shorten(group.shards()),
                     group.changeSets(),
                     group.last());
         }

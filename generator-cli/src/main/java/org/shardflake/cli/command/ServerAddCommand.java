@@ -10,6 +10,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.install.Installation;
 import picocli.CommandLine.Command;
@@ -45,9 +46,13 @@ final class ServerAddCommand implements Runnable {
 
     @Parameters(
             index = "1",
+            arity = "0..1",
             paramLabel = "URL",
-            description = "postgresql://user@host:port/database, without a password.")
-    private String url;
+            description = "The server's URL, postgresql://user@host:port/database, without a password.")
+    private @Nullable String url;
+
+    @Option(names = "--url", paramLabel = "URL", description = "The same.")
+    private @Nullable String urlOption;
 
     @Option(
             names = "--application-url",
@@ -75,7 +80,9 @@ final class ServerAddCommand implements Runnable {
 
     @Override
     public void run() {
-        Server server = ServerAccess.server(name, url, Optional.ofNullable(applicationUrl), labels);
+        String its = ServerChange.url(url, urlOption)
+                .orElseThrow(() -> CliException.usage("the URL of the server is missing"));
+        Server server = ServerAccess.server(name, its, Optional.ofNullable(applicationUrl), labels);
         ShardMap map = catalog.catalog().load();
         ServerChange.requireNew(server, map);
         Installation installation = catalog.installation();

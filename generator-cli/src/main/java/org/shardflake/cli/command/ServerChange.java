@@ -8,6 +8,8 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
@@ -18,6 +20,14 @@ import picocli.CommandLine.Model.CommandSpec;
 final class ServerChange {
 
     private ServerChange() {}
+
+    /** The URL, which may stand after the name or be an option: nobody has to know which command takes which. */
+    static Optional<String> url(@Nullable String argument, @Nullable String option) {
+        if (argument != null && option != null) {
+            throw CliException.usage("the server's URL is given twice");
+        }
+        return Optional.ofNullable(argument).or(() -> Optional.ofNullable(option));
+    }
 
     /** Refuses a name or a URL that is taken. */
     static void requireNew(Server server, ShardMap map) {

@@ -36,7 +36,7 @@ import picocli.CommandLine.Spec;
             "2:the command line is wrong, or there is no such server",
             "4:there is no catalog, the URL is another server's, or no function library with this epoch is there"
         },
-        footer = {"", "Example: shardflake server change db1 --url postgresql://app@db1b/app --reason failover"})
+        footer = {"", "Example: shardflake server change db1 postgresql://app@db1b/app --reason failover"})
 final class ServerChangeCommand implements Runnable {
 
     @Spec
@@ -49,11 +49,15 @@ final class ServerChangeCommand implements Runnable {
             description = "The server, such as db1.")
     private String name;
 
-    @Option(
-            names = "--url",
+    @Parameters(
+            index = "1",
+            arity = "0..1",
             paramLabel = "URL",
             description = "The server's new URL, postgresql://user@host:port/database, without a password.")
     private @Nullable String url;
+
+    @Option(names = "--url", paramLabel = "URL", description = "The same.")
+    private @Nullable String urlOption;
 
     @Option(
             names = "--application-url",
@@ -82,15 +86,15 @@ final class ServerChangeCommand implements Runnable {
 
     @Override
     public void run() {
-        if (url == null && applicationUrl == null && labels.isEmpty()) {
-            throw CliException.usage("nothing to change: give --url, --application-url or --label");
+        if (ServerChange.url(url, urlOption).isEmpty() && applicationUrl == null && labels.isEmpty()) {
+            throw CliException.usage("nothing to change: give a URL, --application-url or --label");
         }
         ShardCatalog shardCatalog = catalog.catalog();
         ShardMap map = shardCatalog.load();
         Server server = changed(map.server(name));
         ServerChange.requireOwnUrls(server, map);
         shardCatalog.requireKeeps(server);
-        if (url != null) {
+        if (ServerChange.url(url, urlOption).isPresent()) {
             catalog.installation().requireLibrary(server, map.layout());
         }
         if (dryRun.shows(output, "change server " + name, ServerChange.facts(name, "changed"))) {
@@ -109,7 +113,8 @@ final class ServerChangeCommand implements Runnable {
                 merged.put(key, value);
             }
         });
-        return ServerAccess.server(name, url == null ? server.url() : url, applicationUrl(server), merged);
+        return ServerAccess.server(
+                name, ServerChange.url(url, urlOption).orElse(server.url()), applicationUrl(server), merged);
     }
 
     private Optional<String> applicationUrl(Server server) {

@@ -21,8 +21,6 @@ import org.shardflake.load.ShardRate;
 /** Shows a shard map as facts and as a table. */
 final class ShardMapView {
 
-    private static final int SHARDS_WIDTH = 40;
-
     private ShardMapView() {}
 
     /** The whole map, with the size and the load of each server's shards if requested. */
@@ -113,7 +111,7 @@ final class ShardMapView {
             ShardSet shards = map.shards(server);
             List<Object> row = new ArrayList<>(List.of(server.name(), shards.size()));
             columns.values().forEach(column -> row.add(column.apply(server)));
-            row.addAll(List.of(shorten(shards), server.url()));
+            row.addAll(List.of(TableWriter.shorten(shards), server.url()));
             if (hasApplicationUrls) {
                 row.add(server.applicationUrl().orElse(""));
             }
@@ -136,14 +134,5 @@ final class ShardMapView {
     /** A number of shards, in words. */
     static String count(int shards) {
         return shards == 1 ? "1 shard" : shards + " shards";
-    }
-
-    /** The shards, as far as a table has room for them. */
-    static String shorten(ShardSet shards) {
-        String text = shards.toString();
-        if (text.length() <= SHARDS_WIDTH) {
-            return text;
-        }
-        return text.substring(0, text.lastIndexOf(',', SHARDS_WIDTH - 3) + 1) + "...";
     }
 }

@@ -4,12 +4,22 @@
  */
 package org.shardflake.cli.command;
 
+import java.util.Iterator;
+import java.util.List;
 import org.shardflake.Spread;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /** Reads the initial layout of shards as the user writes it. */
 final class SpreadConverter implements ITypeConverter<Spread> {
+
+    /** What completion offers. */
+    static final class Names implements Iterable<String> {
+        @Override
+        public Iterator<String> iterator() {
+            return List.of("contiguous", "round-robin").iterator();
+        }
+    }
 
     @Override
     public Spread convert(String text) {

@@ -185,7 +185,7 @@ final class WholeMoves implements ParallelMoves.Watcher {
                     move.move().id(),
                     move.move().source(),
                     move.move().target(),
-                    ShardMapView.shorten(move.move().shardSet()),
+                    TableWriter.shorten(move.move().shardSet()),
                     "%,d".formatted(rows(move.move())),
                     MoveView.bytes(bytes(move.move())),
                     MoveView.duration(move.took()),

@@ -156,7 +156,19 @@ final class Changes implements AutoCloseable {
         String command = agreed.command();
         Tail output = new Tail(text -> tell(change, command, text, null));
         Outcome outcome = operator.run(command, agreed.trial().question(), output);
+        recordEnd(command, outcome, output);
         tell(change, command, output.text(), outcome);
+    }
+
+    private void recordEnd(String command, Outcome outcome, Tail output) {
+        try {
+            operator.record("%s: ended with exit code %d".formatted(command, outcome.exitCode()));
+        } catch (ShardflakeException e) {
+            byte[] problem = "the map's history cannot be written, so it does not say how this ended: %s\n"
+                    .formatted(e.getMessage())
+                    .getBytes(UTF_8);
+            output.write(problem, 0, problem.length);
+        }
     }
 
     private void tell(long change, String command, String output, @Nullable Outcome outcome) {

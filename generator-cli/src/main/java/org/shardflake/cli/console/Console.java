@@ -358,6 +358,7 @@ public final class Console implements AutoCloseable {
         board.close();
         work.forEach(Repeated::stop);
         server.close();
+        changeRequests.close();
         if (changes != null) {
             changes.close();
         }

@@ -20,11 +20,11 @@ public interface Operator {
     boolean agrees(String answer);
 
     /**
-     * Records in the map's history that a command is run, and from where.
+     * Records in the map's history that a command is run, and from where; or how it ended.
      *
      * @throws ShardflakeException if the catalog does not take it
      */
-    void record(String command);
+    void record(String line);
 
     /**
      * Runs a command.

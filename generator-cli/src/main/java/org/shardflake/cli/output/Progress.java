@@ -6,12 +6,15 @@ package org.shardflake.cli.output;
 
 import java.io.Console;
 import java.io.PrintWriter;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import me.tongfei.progressbar.ConsoleProgressBarConsumer;
 import me.tongfei.progressbar.ProgressBar;
 import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
+import me.tongfei.progressbar.ProgressState;
 import org.jspecify.annotations.Nullable;
 
 /** The progress of work: a bar on a terminal, otherwise a line every few seconds. Thread-safe. */
@@ -19,15 +22,23 @@ public final class Progress implements AutoCloseable {
 
     private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);
     private static final int BAR_WIDTH = 78;
+    private static final long KIB = 1 << 10;
     private static final long MIB = 1 << 20;
+
+    /** Of less, whole MiB would say nothing. */
+    private static final long MANY = 10 * MIB;
 
     /** Less than this says nothing about the rest. */
     private static final double LEAST_PART = 0.05;
+
+    /** The same of bytes, of which the last of a part take longest. */
+    private static final double LEAST_PART_OF_BYTES = 0.2;
 
     private final PrintWriter err;
     private final String task;
     private final long total;
     private final @Nullable ProgressBar bar;
+    private volatile double leastPart;
     private final long begun = System.nanoTime();
     private final AtomicLong done = new AtomicLong();
     private final AtomicLong nextLine = new AtomicLong(System.nanoTime() + NANOS_BETWEEN_LINES);
@@ -40,26 +51,31 @@ public final class Progress implements AutoCloseable {
 
     private static volatile boolean isForPages;
 
-    private Progress(PrintWriter err, String task, long total, @Nullable ProgressBar bar) {
+    private Progress(PrintWriter err, String task, long total, double leastPart, @Nullable ProgressBarBuilder bar) {
         this.err = err;
         this.task = task;
         this.total = total;
-        this.bar = bar;
+        this.leastPart = leastPart;
+        this.bar = bar == null ? null : bar.setEtaFunction(this::timeLeft).build();
     }
 
     /** Progress as lines on {@code err}, or as a bar on the terminal that stderr is. */
     public static Factory on(PrintWriter err, boolean terminal) {
-        return (task, total) ->
-                new Progress(err, task, total, terminal ? bar(task, total).build() : null);
+        return (task, total) -> new Progress(err, task, total, LEAST_PART, terminal ? bar(task, total) : null);
     }
 
-    /** Progress in bytes, with a bar that shows MiB if stderr is a terminal. */
+    /**
+     * Progress in bytes, with a bar that shows MiB, or KiB of little, if stderr is a terminal. What is left is told once a fifth is done,
+     * or at the {@link #known first part} that is.
+     */
     public static Progress ofBytes(PrintWriter err, String task, long bytes) {
-        return new Progress(
-                err,
-                task,
-                bytes,
-                isTerminal() ? bar(task, bytes).setUnit(" MiB", MIB).build() : null);
+        ProgressBarBuilder bar = null;
+        if (isTerminal()) {
+            bar = bytes < MANY
+                    ? bar(task, bytes).setUnit(" KiB", KIB)
+                    : bar(task, bytes).setUnit(" MiB", MIB);
+        }
+        return new Progress(err, task, bytes, LEAST_PART_OF_BYTES, bar);
     }
 
     /** From now on commands of this process are run for a page: nothing is drawn, and nobody is asked, on its terminal. */
@@ -96,6 +112,19 @@ public final class Progress implements AutoCloseable {
                 .setConsumer(new ConsoleProgressBarConsumer(System.err, BAR_WIDTH));
     }
 
+    /** From now on what is done, if it is not next to nothing, is like what is left. */
+    public void known() {
+        leastPart = LEAST_PART;
+    }
+
+    private Optional<Duration> timeLeft(ProgressState state) {
+        double part = state.getNormalizedProgress();
+        return part < leastPart || part == 0
+                ? Optional.empty()
+                : Optional.of(
+                        Duration.ofMillis((long) (state.getElapsedAfterStart().toMillis() * (1 - part) / part)));
+    }
+
     /** Adds completed work. */
     public void advance(long more) {
         long now = done.addAndGet(more);
@@ -113,7 +142,7 @@ public final class Progress implements AutoCloseable {
 
     /** The rate and what is left, once there is enough to go by. */
     private String pace(long now) {
-        if (now < total * LEAST_PART) {
+        if (now < total * leastPart) {
             return "";
         }
         double seconds = (System.nanoTime() - begun) / 1e9;

@@ -9,6 +9,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.shardflake.ShardSet;
 
 /**
  * A borderless table: upper-case headers, columns as wide as they need, two spaces between them.
@@ -23,6 +24,8 @@ public final class TableWriter {
     /** A narrower column would be all line breaks. */
     private static final int NARROWEST_WRAPPED = 20;
 
+    private static final int SHARDS_WIDTH = 40;
+
     private final List<String[]> lines = new ArrayList<>();
     private final int[] widths;
     private List<String> leastImportant = List.of();
@@ -30,6 +33,15 @@ public final class TableWriter {
     public TableWriter(String... headers) {
         widths = new int[headers.length];
         add(headers);
+    }
+
+    /** The shards, as far as a table has room for them. */
+    public static String shorten(ShardSet shards) {
+        String text = shards.toString();
+        if (text.length() <= SHARDS_WIDTH) {
+            return text;
+        }
+        return text.substring(0, text.lastIndexOf(',', SHARDS_WIDTH - 3) + 1) + "...";
     }
 
     /** Names the columns that may be left out, in the order in which they are. */

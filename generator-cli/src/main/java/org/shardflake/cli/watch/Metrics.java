@@ -19,6 +19,7 @@ import java.util.Objects;
 import java.util.SortedSet;
 import java.util.function.ToDoubleFunction;
 import org.shardflake.Server;
+import org.shardflake.cli.output.TableWriter;
 import org.shardflake.load.RowCounts;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveStatus;
@@ -201,7 +202,11 @@ final class Metrics {
         for (Move move : sight.moves()) {
             String id = String.valueOf(move.id());
             String[] labels = {"move", id, "source", move.source(), "target", move.target()};
-            phase.add(1, Labels.of(labels).add("phase", move.phase().toString()));
+            phase.add(
+                    1,
+                    Labels.of(labels)
+                            .add("phase", move.phase().toString())
+                            .add("shards", TableWriter.shorten(move.shardSet())));
             start.add(seconds(move.startedAt()), "move", id);
             phaseStart.add(seconds(move.phaseSince()), "move", id);
             for (ShardPhase each : ShardPhase.values()) {

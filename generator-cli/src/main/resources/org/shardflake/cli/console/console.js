@@ -137,12 +137,13 @@ function drawOffers() {
   }
 }
 
-/** Asks the console to change something, or to find out what that would be: the answer and its status. */
+/** Asks the console to change something, or to find out what that would be: the answer, as soon as it is there, and its status. */
 async function ask(path, body) {
   try {
     const response = await fetch(path, { method: 'POST', headers: { 'Shardflake-Change': '1' }, body });
     const isFacts = response.headers.get('Content-Type') === 'application/json';
-    return { status: response.status, facts: isFacts ? await response.json() : { problem: (await response.text()).trim() } };
+    const facts = isFacts ? await response.json() : { problem: (await response.text()).trim() };
+    return facts.wait ? ask('wait', facts.wait) : { status: response.status, facts };
   } catch (failed) {
     return { status: 0, facts: { problem: 'The console does not answer: ' + failed.message } };
   }

@@ -59,6 +59,8 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
                 if (drift) {
                     search.add(target, connection);
                 }
+            } catch (SQLException e) {
+                throw new SQLException("server %s: %s".formatted(target.server(), e.getMessage()), e.getSQLState(), e);
             }
         }
         return new SchemaStatus(groups, search.find());

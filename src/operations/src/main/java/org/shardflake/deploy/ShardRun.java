@@ -200,6 +200,9 @@ final class ShardRun {
     private void run(Statements statements, int shard, List<Step> steps) throws SQLException {
         String schema = Sharding.schema(shard);
         begin(statements, schema);
+        if (!settings.checks().wanted()) {
+            statements.add("SET LOCAL shardflake.checks = off"); // Changesets ask for it too, by add_id_sequence.
+        }
         for (Step step : steps) {
             statements.begin(step.changeSet());
             String how = step.again() ? "RERAN" : "EXECUTED";
@@ -217,9 +220,6 @@ final class ShardRun {
             statements.add(
                     ShardHistory.recordSql(shard, step.changeSet(), how, firstOrder + step.position(), deployment));
         }
-        if (!settings.checks().wanted()) {
-            statements.add("SET LOCAL shardflake.checks = off");
-        }
         statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
         if (!expressionsChecked) {
             statements.checkExpressions(shard);
@@ -234,6 +234,9 @@ final class ShardRun {
         try {
             connection.setAutoCommit(true);
             statements.add("SET search_path = %s, public".formatted(schema));
+            if (!settings.checks().wanted()) {
+                statements.add("SET shardflake.checks = off");
+            }
             statements.add("SET statement_timeout = %d"
                     .formatted(settings.statementTimeout().toMillis()));
             for (String sql : step.changeSet().sql()) {
@@ -284,7 +287,7 @@ final class ShardRun {
 
     private void reset() {
         try (Statement statement = connection.createStatement()) {
-            statement.execute("RESET search_path; RESET statement_timeout");
+            statement.execute("RESET search_path; RESET statement_timeout; RESET shardflake.checks");
         } catch (SQLException e) {
             // The connection is gone; its next user reports that.
         }

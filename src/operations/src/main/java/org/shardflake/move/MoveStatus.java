@@ -60,10 +60,14 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
                 .sum();
     }
 
-    /** The remaining copy time at the pace so far. */
+    /**
+     * The remaining copy time at the pace so far. Not before a shard is through, or a fifth of a few large ones: their indexes and
+     * statistics come after their rows, so it would be too short.
+     */
     public Optional<Duration> timeLeft(Instant now) {
         long copied = copiedBytes();
-        if (move.phase() != MovePhase.COPYING || copied == 0) {
+        boolean isShardThrough = move.shards().stream().anyMatch(shard -> shard.phase() != ShardPhase.WAITING);
+        if (move.phase() != MovePhase.COPYING || copied == 0 || !isShardThrough && copied < totalBytes() / 5) {
             return Optional.empty();
         }
         double millis = Duration.between(move.phaseSince(), now).toMillis();

@@ -34,14 +34,19 @@ class MoveEstimateTest {
     }
 
     private static MoveStatus status(MovePhase phase, ShardPhase shards) {
+        return status(phase, shards, shards, 0);
+    }
+
+    /** @param bytes that are copied of each shard */
+    private static MoveStatus status(MovePhase phase, ShardPhase first, ShardPhase others, long bytes) {
         List<MoveShard> all = IntStream.range(0, 4)
                 .mapToObj(shard -> new MoveShard(
                         shard,
-                        shards,
+                        shard == 0 ? first : others,
                         "db1",
                         1,
                         OptionalLong.empty(),
-                        0,
+                        bytes,
                         0,
                         Verified.of(""),
                         OptionalDouble.empty(),
@@ -61,6 +66,22 @@ class MoveEstimateTest {
         part.begun(status(MovePhase.PREPARING, ShardPhase.WAITING), 0);
 
         assertThat(estimate.state(SECOND)).isEqualTo(new State(1, 0, 1, 4 * SIZE, 0, 4, 0, Optional.empty()));
+    }
+
+    /** Rows alone go faster than a shard with its indexes. */
+    @Test
+    void aCopyIsEstimatedOnceAShardIsThroughOrAFifthOfThem() {
+        Instant later = Instant.EPOCH.plus(MINUTE);
+        ShardPhase waiting = ShardPhase.WAITING;
+
+        assertThat(status(MovePhase.COPYING, waiting, waiting, SIZE / 10).timeLeft(later))
+                .isEmpty();
+        assertThat(status(MovePhase.COPYING, waiting, waiting, SIZE / 4).timeLeft(later))
+                .contains(MINUTE.multipliedBy(3));
+        assertThat(status(MovePhase.COPYING, ShardPhase.COPIED, waiting, 0).timeLeft(later))
+                .contains(MINUTE.multipliedBy(3));
+        assertThat(status(MovePhase.FOLLOWING, ShardPhase.COPIED, waiting, 0).timeLeft(later))
+                .isEmpty();
     }
 
     @Test
