@@ -67,7 +67,7 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
     public Optional<Duration> timeLeft(Instant now) {
         long copied = copiedBytes();
         boolean isShardThrough = move.shards().stream().anyMatch(shard -> shard.phase() != ShardPhase.WAITING);
-        if (move.phase() != MovePhase.COPYING || copied == 0 || !isShardThrough && copied < totalBytes() / 5) {
+        if (move.phase() != MovePhase.COPYING || copied == 0 || (!isShardThrough && copied < totalBytes() / 5)) {
             return Optional.empty();
         }
         double millis = Duration.between(move.phaseSince(), now).toMillis();
