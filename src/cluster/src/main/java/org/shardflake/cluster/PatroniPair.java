@@ -47,7 +47,7 @@ public final class PatroniPair implements AutoCloseable {
             List.of("pg_controldata", "pg_isready", "pg_basebackup", "pg_rewind");
 
     private static final String SLOTS =
-            "SELECT string_agg(slot_name, ' ' ORDER BY slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND %s";
+            "SELECT string_agg(slot_name, ' ' ORDER BY slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND database = '%s' AND %s";
 
     private final Path directory;
     private final Process etcd;
@@ -250,8 +250,8 @@ public final class PatroniPair implements AutoCloseable {
         });
     }
 
-    /** The same, and that it has every slot of moves as the primary has it. */
-    public void awaitSlots() {
+    /** The same, and that it has every slot of moves in a database as the primary has it. */
+    public void awaitSlots(String database) {
         awaitStandby();
         // Its worker looks after pauses that grow to 30 s while there is nothing to keep; a new one begins with 200 ms.
         other(primary())
@@ -260,8 +260,8 @@ public final class PatroniPair implements AutoCloseable {
         await("the standby lacks slots", () -> {
             Member primary = (Member) primary();
             return other(primary)
-                            .text(SLOTS.formatted("synced AND NOT temporary"))
-                            .equals(primary.text(SLOTS.formatted("NOT temporary")))
+                            .text(SLOTS.formatted(database, "synced AND NOT temporary"))
+                            .equals(primary.text(SLOTS.formatted(database, "NOT temporary")))
                     ? Optional.of(primary)
                     : Optional.empty();
         });
