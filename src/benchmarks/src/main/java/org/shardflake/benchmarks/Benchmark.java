@@ -14,6 +14,7 @@ import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
 import org.shardflake.benchmarks.moves.RolePauses;
 import org.shardflake.benchmarks.router.AllShards;
+import org.shardflake.benchmarks.router.Poolers;
 import org.shardflake.benchmarks.router.RouterComparison;
 import org.shardflake.benchmarks.router.RoutingCosts;
 import org.shardflake.benchmarks.router.UnqualifiedSql;
@@ -37,6 +38,7 @@ public final class Benchmark {
             entry("IdSchemes", IdComparison::run),
             entry("MoveRoles", RolePauses::print),
             entry("Moves", MoveComparison::run),
+            entry("Poolers", Poolers::print),
             entry("Readme", ReadmeSummary::write),
             entry("RouterCosts", RoutingCosts::print),
             entry("RouterPeers", RouterComparison::run),
