@@ -23,6 +23,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.shardflake.router.CommitOutcomeUnknownException;
 import org.shardflake.router.RetryPolicy;
 import org.shardflake.router.ShardRouter;
@@ -39,9 +40,17 @@ final class NoteLoad implements AutoCloseable {
     private final Queue<Throwable> failures = new ConcurrentLinkedQueue<>();
     private final ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     private final List<Future<?>> running = new ArrayList<>();
+    private final Duration rest;
     private volatile boolean stopped;
 
+    /** Threads that never rest. */
     NoteLoad(String catalog) {
+        this(catalog, Duration.ZERO);
+    }
+
+    /** @param rest of each thread after each write */
+    NoteLoad(String catalog, Duration rest) {
+        this.rest = rest;
         // As long as anybody may take to promote a standby.
         router = ShardRouter.builder()
                 .catalog(catalog)
@@ -73,6 +82,7 @@ final class NoteLoad implements AutoCloseable {
             } catch (RuntimeException | SQLException e) {
                 failures.add(e);
             }
+            LockSupport.parkNanos(rest.toNanos());
         }
     }
 

@@ -47,7 +47,7 @@ public final class PatroniPair implements AutoCloseable {
             List.of("pg_controldata", "pg_isready", "pg_basebackup", "pg_rewind");
 
     private static final String SLOTS =
-            "SELECT string_agg(slot_name, ' ' ORDER BY slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND %s";
+            "SELECT string_agg(slot_name, ' ' ORDER BY slot_name) FROM pg_replication_slots WHERE slot_type = 'logical' AND database = '%s' AND %s";
 
     private final Path directory;
     private final Process etcd;
@@ -112,8 +112,12 @@ public final class PatroniPair implements AutoCloseable {
         } catch (IOException | RuntimeException e) {
             if (pair != null) {
                 pair.close();
-            } else if (etcd != null) {
-                etcd.destroyForcibly();
+            } else if (directory != null) {
+                if (etcd != null) {
+                    etcd.destroyForcibly();
+                    etcd.onExit().join();
+                }
+                Directories.delete(directory);
             }
             throw new PostgresClusterException("Patroni did not start: " + e.getMessage(), e);
         }
@@ -235,18 +239,31 @@ public final class PatroniPair implements AutoCloseable {
                         .findFirst());
     }
 
-    /** Waits until the other member is a synchronous standby, which has every slot of moves as the primary has it. */
+    /** Waits until the other member is a synchronous standby, which Patroni would promote. */
     public void awaitStandby() {
         await("there is no synchronous standby", () -> {
             Member primary = (Member) primary();
-            Member standby = other(primary);
             boolean isReady =
                     primary.answers("SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
-                            && standby.isSynchronous()
-                            && (!keepsSlots()
-                                    || standby.text(SLOTS.formatted("synced AND NOT temporary"))
-                                            .equals(primary.text(SLOTS.formatted("NOT temporary"))));
+                            && other(primary).isSynchronous();
             return isReady ? Optional.of(primary) : Optional.empty();
+        });
+    }
+
+    /** The same, and that it has every slot of moves in a database as the primary has it. */
+    public void awaitSlots(String database) {
+        awaitStandby();
+        // Its worker looks after pauses that grow to 30 s while there is nothing to keep; a new one begins with 200 ms.
+        other(primary())
+                .text(
+                        "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'slotsync worker'");
+        await("the standby lacks slots", () -> {
+            Member primary = (Member) primary();
+            return other(primary)
+                            .text(SLOTS.formatted(database, "synced AND NOT temporary"))
+                            .equals(primary.text(SLOTS.formatted(database, "NOT temporary")))
+                    ? Optional.of(primary)
+                    : Optional.empty();
         });
     }
 

@@ -103,7 +103,9 @@ public final class PgBouncer implements AutoCloseable {
             all.put("max_prepared_statements", "200");
         }
         all.putAll(settings);
-        return "[databases]\n* = host=%s port=%d\n[pgbouncer]\n".formatted(behind.host(), behind.port())
+        // Not "localhost", for which its resolver may find ::1 first, where no server listens.
+        String address = InetAddress.getByName(behind.host()).getHostAddress();
+        return "[databases]\n* = host=%s port=%d\n[pgbouncer]\n".formatted(address, behind.port())
                 + all.entrySet().stream()
                         .map(setting -> setting.getKey() + " = " + setting.getValue())
                         .collect(Collectors.joining("\n", "", "\n"));

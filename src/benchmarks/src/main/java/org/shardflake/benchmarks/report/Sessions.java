@@ -29,6 +29,27 @@ public final class Sessions {
         void await() throws Exception;
     }
 
+    /** Something to do again and again. */
+    @FunctionalInterface
+    public interface Work {
+        void run() throws Exception;
+    }
+
+    /** How many times a second so many do this together, in at least so many milliseconds. */
+    public static double perSecond(int count, int millis, Work work) throws Exception {
+        long start = System.nanoTime();
+        long nanos = millis * 1_000_000L;
+        List<Long> done = run(count, (number, together) -> {
+            long times = 0;
+            while (System.nanoTime() - start < nanos) {
+                work.run();
+                times++;
+            }
+            return times;
+        });
+        return done.stream().mapToLong(Long::longValue).sum() * 1e9 / (System.nanoTime() - start);
+    }
+
     /** Runs so many, each on its own thread, and returns what became of them in the order in which they ended. */
     public static <T> List<T> run(int count, Session<T> session) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(count);

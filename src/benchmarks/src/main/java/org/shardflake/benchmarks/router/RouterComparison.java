@@ -104,17 +104,7 @@ public final class RouterComparison {
     }
 
     private double rate(Operation operation, Peer peer, int threads) throws Exception {
-        long start = System.nanoTime();
-        long nanos = sizes.millis() * 1_000_000L;
-        List<Long> done = Sessions.run(threads, (number, together) -> {
-            long times = 0;
-            while (System.nanoTime() - start < nanos) {
-                operation.run(peer, servers);
-                times++;
-            }
-            return times;
-        });
-        return done.stream().mapToLong(Long::longValue).sum() * 1e9 / (System.nanoTime() - start);
+        return Sessions.perSecond(threads, sizes.millis(), () -> operation.run(peer, servers));
     }
 
     private static void say(String what) {
