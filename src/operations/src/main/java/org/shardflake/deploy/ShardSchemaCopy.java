@@ -166,11 +166,12 @@ public final class ShardSchemaCopy {
         statements.add("SET LOCAL synchronous_commit = off");
         statements.add(ShardRun.CREATING);
         statements.addAll(uidColumn());
+        // The source says which checks there are; its history may ask for others, by add_id_sequence.
+        statements.add("SET LOCAL shardflake.checks = off");
         for (NewShard shard : shards) {
             String schema = Sharding.schema(shard.number());
             statements.add("SET LOCAL search_path = %s, public".formatted(schema));
             shard.sql().forEach(sql -> statements.add(ShardChangeSet.forShard(sql, schema)));
-            statements.add("SET LOCAL shardflake.checks = off");
             statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard.number()));
             statements.addAll(checks(shard.number()));
             statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard.number()));
