@@ -30,14 +30,19 @@ public final class Poolers {
     private static final String UNPREPARED = "?prepareThreshold=0";
     private static final int POOL_SIZE = 16;
 
-    private Poolers() {}
+    private final int rounds;
+    private final int millis;
+    private final Map<String, ShardRouter> routers = new LinkedHashMap<>();
+
+    private Poolers(Sizing sizing) {
+        rounds = sizing.number("rounds", 41);
+        millis = sizing.number("millis", 500);
+    }
 
     /** Measures and prints. */
     public static void print() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "Poolers", "poolers.");
         int shards = sizing.number("shards", 20);
-        int rounds = sizing.number("rounds", 41);
-        int millis = sizing.number("millis", 500);
         try (PostgresCluster cluster = PostgresCluster.builder()
                         .provider(PostgresProvider.EMBEDDED)
                         .servers(1)
@@ -53,25 +58,21 @@ public final class Poolers {
                             Optional.of(servers.layout().servers().get(0).url() + UNPREPARED));
                     ShardRouter through = router(servers.layout(), Optional.of(pooled));
                     ShardRouter throughUnprepared = router(servers.layout(), Optional.of(pooled + UNPREPARED))) {
-                Map<String, ShardRouter> routers = new LinkedHashMap<>();
-                routers.put(DIRECT, direct);
-                routers.put("no pooler, nothing prepared", unprepared);
+                Poolers it = new Poolers(sizing);
+                it.routers.put(DIRECT, direct);
+                it.routers.put("no pooler, nothing prepared", unprepared);
                 if (PgBouncer.keepsPreparedStatements()) {
-                    routers.put("PgBouncer", through);
+                    it.routers.put("PgBouncer", through);
                 }
-                routers.put("PgBouncer, nothing prepared", throughUnprepared);
-                System.out.printf("%d shards, %d rounds of %d ms, transactions a second%n", shards, rounds, millis);
+                it.routers.put("PgBouncer, nothing prepared", throughUnprepared);
                 for (int threads : sizing.numbers("threads", List.of(1, POOL_SIZE))) {
-                    measure(
-                            threads + " threads, insert",
-                            rounds,
+                    it.measure(
                             threads,
-                            millis,
-                            routers,
+                            "insert",
                             (router, uid) -> router.write(
                                     uid,
                                     tx -> HandWritten.insert(tx.connection(), tx.schema() + ".photo", uid, "a title")));
-                    measure(threads + " threads, select", rounds, threads, millis, routers, (router, any) -> {
+                    it.measure(threads, "select", (router, any) -> {
                         long id = servers.photos()
                                 .get((int) any % servers.photos().size())
                                 .id();
@@ -101,9 +102,7 @@ public final class Poolers {
                 .build();
     }
 
-    private static void measure(
-            String what, int rounds, int threads, int millis, Map<String, ShardRouter> routers, Work work)
-            throws Exception {
+    private void measure(int threads, String what, Work work) throws Exception {
         Map<String, Rounds.Measurement<Exception>> measured = new LinkedHashMap<>();
         routers.forEach((name, router) -> measured.put(
                 name,
@@ -112,7 +111,7 @@ public final class Poolers {
                         millis,
                         () -> work.run(router, ThreadLocalRandom.current().nextLong(1_000_000)))));
         Rounds rates = Rounds.run(2, rounds, measured);
-        System.out.println(what);
+        System.out.printf("%s, %d threads, %d rounds of %d ms, a second:%n", what, threads, rounds, millis);
         for (String candidate : rates.candidates()) {
             System.out.printf("    %-30s %-28s %s%n", candidate, rates.of(candidate), rates.ratio(candidate, DIRECT));
         }

@@ -40,7 +40,7 @@ public final class RouterComparison {
         Sizing sizing = new Sizing("src/benchmarks", "RouterPeers", "router.");
         Sizes sizes = Sizes.of(sizing);
         try (PostgresCluster cluster = Installation.startServers(SERVERS)) {
-            say("making %d shards".formatted(sizes.shards()));
+            System.out.println("making %d shards".formatted(sizes.shards()));
             PhotoServers servers = PhotoServers.prepare(cluster, sizes.shards(), sizes.rows(), sizes.poolSize());
             RouterReport report = new RouterReport(sizing, sizes, servers.layout());
             try (Connection connection = servers.connect()) {
@@ -54,7 +54,7 @@ public final class RouterComparison {
     }
 
     private void start() throws Exception {
-        say("starting each candidate %d times".formatted(sizes.starts()));
+        System.out.println("starting each candidate %d times".formatted(sizes.starts()));
         Starts starts = new Starts(servers);
         starts.measure(sizes.starts());
         report.starts(starts);
@@ -69,10 +69,11 @@ public final class RouterComparison {
             warmUp(sizes.mostThreads());
             for (Operation operation : Operation.values()) {
                 for (int threads : sizes.threads()) {
-                    say("%s, %d threads".formatted(operation.label(), threads));
+                    System.out.println("%s, %d threads".formatted(operation.label(), threads));
                     Rounds rates = measure(operation, threads);
                     rates.candidates()
-                            .forEach(candidate -> say("    %-34s %s".formatted(candidate, rates.of(candidate))));
+                            .forEach(candidate ->
+                                    System.out.println("    %-34s %s".formatted(candidate, rates.of(candidate))));
                     report.throughput(operation, threads, rates);
                 }
             }
@@ -105,10 +106,6 @@ public final class RouterComparison {
 
     private double rate(Operation operation, Peer peer, int threads) throws Exception {
         return Sessions.perSecond(threads, sizes.millis(), () -> operation.run(peer, servers));
-    }
-
-    private static void say(String what) {
-        System.out.println(what);
     }
 
     /** How much is measured, by system properties {@code router.*}. */
