@@ -107,7 +107,7 @@ public final class IdComparison implements AutoCloseable {
 
     private static void inRounds(String what, int rounds, List<Candidate> all, Turn turn) throws Exception {
         for (int round = 0; round < rounds; round++) {
-            System.out.println("%s, round %d of %d".formatted(what, round + 1, rounds));
+            say("%s, round %d of %d".formatted(what, round + 1, rounds));
             for (Candidate candidate : Rounds.order(all, round)) {
                 turn.take(candidate);
             }
@@ -115,13 +115,13 @@ public final class IdComparison implements AutoCloseable {
     }
 
     private void once(String what, Turn turn) throws Exception {
-        System.out.println(what);
+        say(what);
         for (Candidate candidate : candidates) {
             turn.take(candidate);
         }
     }
 
-    private static void System.out.println(String what) {
+    private static void say(String what) {
         System.err.println("ids: " + what);
     }
 

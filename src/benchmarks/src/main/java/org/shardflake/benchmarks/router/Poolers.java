@@ -8,10 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ThreadLocalRandom;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
-import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
@@ -30,88 +28,65 @@ public final class Poolers {
     private static final String UNPREPARED = "?prepareThreshold=0";
     private static final int POOL_SIZE = 16;
 
-    private final int rounds;
-    private final int millis;
-    private final Map<String, ShardRouter> routers = new LinkedHashMap<>();
-
-    private Poolers(Sizing sizing) {
-        rounds = sizing.number("rounds", 41);
-        millis = sizing.number("millis", 500);
-    }
+    private Poolers() {}
 
     /** Measures and prints. */
     public static void print() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "Poolers", "poolers.");
-        int shards = sizing.number("shards", 20);
+        boolean prepares = PgBouncer.keepsPreparedStatements();
         try (PostgresCluster cluster = PostgresCluster.builder()
                         .provider(PostgresProvider.EMBEDDED)
                         .servers(1)
                         .start();
                 PgBouncer pooler = PgBouncer.before(
-                        cluster.server(0),
-                        PgBouncer.keepsPreparedStatements() ? Map.of("max_prepared_statements", "1000") : Map.of())) {
-            PhotoServers servers = PhotoServers.prepare(cluster, shards, 20, POOL_SIZE);
+                        cluster.server(0), prepares ? Map.of("max_prepared_statements", "1000") : Map.of())) {
+            PhotoServers servers = PhotoServers.prepare(cluster, sizing.number("shards", 20), 20, POOL_SIZE);
+            Layout layout = servers.layout();
             String pooled = pooler.uri(Layout.DATABASE);
-            try (ShardRouter direct = router(servers.layout(), Optional.empty());
-                    ShardRouter unprepared = router(
-                            servers.layout(),
-                            Optional.of(servers.layout().servers().get(0).url() + UNPREPARED));
-                    ShardRouter through = router(servers.layout(), Optional.of(pooled));
-                    ShardRouter throughUnprepared = router(servers.layout(), Optional.of(pooled + UNPREPARED))) {
-                Poolers it = new Poolers(sizing);
-                it.routers.put(DIRECT, direct);
-                it.routers.put("no pooler, nothing prepared", unprepared);
-                if (PgBouncer.keepsPreparedStatements()) {
-                    it.routers.put("PgBouncer", through);
+            try (Peer direct = peer(layout, Optional.empty());
+                    Peer unprepared =
+                            peer(layout, Optional.of(layout.servers().get(0).url() + UNPREPARED));
+                    Peer through = peer(layout, Optional.of(pooled));
+                    Peer throughUnprepared = peer(layout, Optional.of(pooled + UNPREPARED))) {
+                Map<String, Peer> peers = new LinkedHashMap<>();
+                peers.put(DIRECT, direct);
+                peers.put("no pooler, nothing prepared", unprepared);
+                if (prepares) {
+                    peers.put("PgBouncer", through);
                 }
-                it.routers.put("PgBouncer, nothing prepared", throughUnprepared);
+                peers.put("PgBouncer, nothing prepared", throughUnprepared);
                 for (int threads : sizing.numbers("threads", List.of(1, POOL_SIZE))) {
-                    it.measure(
-                            threads,
-                            "insert",
-                            (router, uid) -> router.write(
-                                    uid,
-                                    tx -> HandWritten.insert(tx.connection(), tx.schema() + ".photo", uid, "a title")));
-                    it.measure(threads, "select", (router, any) -> {
-                        long id = servers.photos()
-                                .get((int) any % servers.photos().size())
-                                .id();
-                        router.read(
-                                ShardKey.id(id), tx -> HandWritten.select(tx.connection(), tx.schema() + ".photo", id));
-                    });
+                    for (Operation operation :
+                            List.of(Operation.INSERT_IN_TRANSACTION, Operation.SELECT_IN_TRANSACTION)) {
+                        measure(sizing, threads, operation, peers, servers);
+                    }
                 }
             }
         }
     }
 
-    /** A transaction for a random number. */
-    @FunctionalInterface
-    private interface Work {
-        void run(ShardRouter router, long number) throws Exception;
-    }
-
-    private static ShardRouter router(Layout layout, Optional<String> applicationUrl) {
+    private static Peer peer(Layout layout, Optional<String> applicationUrl) {
         Server server = layout.servers().get(0);
-        return ShardRouter.builder()
+        return new ShardflakeJdbc(ShardRouter.builder()
                 .map(ShardMap.initial(
                         new Sharding(layout.shards()),
                         IdLayout.DEFAULT,
                         List.of(new Server(server.name(), server.url(), applicationUrl, Map.of())),
                         Spread.ROUND_ROBIN))
                 .poolSize(layout.poolSize())
-                .build();
+                .build());
     }
 
-    private void measure(int threads, String what, Work work) throws Exception {
+    private static void measure(
+            Sizing sizing, int threads, Operation operation, Map<String, Peer> peers, PhotoServers servers)
+            throws Exception {
+        int millis = sizing.number("millis", 500);
         Map<String, Rounds.Measurement<Exception>> measured = new LinkedHashMap<>();
-        routers.forEach((name, router) -> measured.put(
-                name,
-                () -> Sessions.perSecond(
-                        threads,
-                        millis,
-                        () -> work.run(router, ThreadLocalRandom.current().nextLong(1_000_000)))));
-        Rounds rates = Rounds.run(2, rounds, measured);
-        System.out.printf("%s, %d threads, %d rounds of %d ms, a second:%n", what, threads, rounds, millis);
+        peers.forEach((name, peer) ->
+                measured.put(name, () -> Sessions.perSecond(threads, millis, () -> operation.run(peer, servers))));
+        Rounds rates = Rounds.run(2, sizing.number("rounds", 41), measured);
+        System.out.printf(
+                "%s, %d threads, transactions a second in rounds of %d ms%n", operation.label(), threads, millis);
         for (String candidate : rates.candidates()) {
             System.out.printf("    %-30s %-28s %s%n", candidate, rates.of(candidate), rates.ratio(candidate, DIRECT));
         }

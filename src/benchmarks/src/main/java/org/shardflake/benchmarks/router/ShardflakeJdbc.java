@@ -21,7 +21,11 @@ final class ShardflakeJdbc implements Peer {
     private final ShardRouter router;
 
     ShardflakeJdbc(Layout layout) {
-        router = router(layout);
+        this(router(layout));
+    }
+
+    ShardflakeJdbc(ShardRouter router) {
+        this.router = router;
     }
 
     static ShardRouter router(Layout layout) {
