@@ -67,6 +67,8 @@ final class EmbeddedProvider implements ServerProvider {
 
     private boolean isInMemory() throws IOException {
         return "off".equals(settings.get("fsync"))
+                // Whoever names another directory means it.
+                && Path.of("/tmp").equals(Path.of(System.getProperty("java.io.tmpdir")))
                 && Files.isWritable(MEMORY)
                 && Files.getFileStore(MEMORY).getUsableSpace() >= ROOM;
     }
