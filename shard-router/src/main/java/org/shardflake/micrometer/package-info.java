@@ -4,8 +4,9 @@
  */
 
 /**
- * The router's meters for Micrometer: give a {@link org.shardflake.micrometer.MicrometerListener} to the router's builder.
- * Needs {@code io.micrometer:micrometer-core}.
+ * The router's meters and observations for Micrometer: give a {@link org.shardflake.micrometer.MicrometerListener} or an
+ * {@link org.shardflake.micrometer.ObservationListener} to the router's builder. Needs {@code io.micrometer:micrometer-core}, or for observations
+ * alone {@code micrometer-observation}.
  */
 @NullMarked
 package org.shardflake.micrometer;

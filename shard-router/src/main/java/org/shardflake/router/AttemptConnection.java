@@ -44,6 +44,7 @@ final class AttemptConnection extends PathConnection {
             throw new CrossShardException(attempt, current);
         }
         if (tx == null && !lent.isReadOnly()) {
+            attempt.usedForWriting();
             attempt.tookEffect(); // Each statement commits by itself.
         }
     }
@@ -64,6 +65,9 @@ final class AttemptConnection extends PathConnection {
 
     private ShardTransaction next(boolean readOnly) {
         start = System.nanoTime();
+        if (!readOnly) {
+            attempt.usedForWriting();
+        }
         return new ShardTransaction(
                 routes.map(), attempt.shard(), readOnly ? Access.READ : Access.WRITE, lent, attempt.key());
     }

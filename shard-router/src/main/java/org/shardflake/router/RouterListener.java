@@ -5,6 +5,7 @@
 package org.shardflake.router;
 
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 
@@ -30,6 +31,17 @@ public interface RouterListener {
 
     /** The router now routes by this map. */
     default void mapChanged(ShardMap map) {}
+
+    /**
+     * Work on one shard begins on the calling thread: that of {@link ShardRouter#write}, {@code read} or {@link ShardRouter#attempt}, with all
+     * its tries. Work inside it that joins its transaction is part of it; reads over many shards are not told of.
+     *
+     * @param server where the shard is when the work begins
+     * @return what to tell of its end, or null
+     */
+    default @Nullable RunningWork workBegan(Server server, int shard) {
+        return null;
+    }
 
     /** A transaction on one shard has ended; work run twice ends twice. */
     default void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {}

@@ -7,6 +7,7 @@ package org.shardflake.router;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.slf4j.Logger;
@@ -26,6 +27,34 @@ final class RouterListeners implements RouterListener {
     @Override
     public void mapChanged(ShardMap map) {
         tell(listener -> listener.mapChanged(map));
+    }
+
+    @Override
+    public @Nullable RunningWork workBegan(Server server, int shard) {
+        RunningWork all = null;
+        for (RouterListener listener : listeners) {
+            try {
+                RunningWork one = listener.workBegan(server, shard);
+                all = one == null ? all : inside(all, one);
+            } catch (RuntimeException e) {
+                report(e);
+            }
+        }
+        return all;
+    }
+
+    /** What began last ends first. */
+    private static RunningWork inside(@Nullable RunningWork outer, RunningWork inner) {
+        return (server, readOnly, tries, failure) -> {
+            try {
+                inner.ended(server, readOnly, tries, failure);
+            } catch (RuntimeException e) {
+                report(e);
+            }
+            if (outer != null) {
+                outer.ended(server, readOnly, tries, failure);
+            }
+        };
     }
 
     @Override

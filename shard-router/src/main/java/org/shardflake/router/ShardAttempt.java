@@ -22,6 +22,7 @@ public final class ShardAttempt {
     private final ShardKey key;
     private final int shard;
     private final @Nullable ShardTransaction around;
+    private boolean mayWrite;
     private boolean tookEffect;
     private @Nullable CommitOutcomeUnknownException unknown;
 
@@ -103,6 +104,15 @@ public final class ShardAttempt {
     /** Ends what {@link #suspend} began. */
     public void resume(@Nullable Object suspended) {
         router.open().enter((ShardTransaction) suspended);
+    }
+
+    /** Notes a transaction that is not read-only, or a statement in auto-commit mode. */
+    void usedForWriting() {
+        mayWrite = true;
+    }
+
+    boolean mayWrite() {
+        return mayWrite;
     }
 
     /** Notes that something was written for good, or may have been, so that the work cannot be run again. */

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -230,7 +231,7 @@ public final class ShardRouter implements AutoCloseable {
         }
         enter();
         try {
-            return inTransaction(shard, access, work);
+            return observed(shard, tries(shard, access, work));
         } finally {
             leave();
         }
@@ -255,10 +256,15 @@ public final class ShardRouter implements AutoCloseable {
 
     <T extends @Nullable Object, X extends Exception> T inTransaction(int shard, Access access, ShardWork<T, X> work)
             throws X {
+        return untilDone(shard, tries(shard, access, work));
+    }
+
+    private <T extends @Nullable Object, X extends Exception> Tries<T, X> tries(
+            int shard, Access access, ShardWork<T, X> work) {
         ShardAttempt around = attempts.get(Thread.currentThread());
-        return untilDone(shard, new Tries<T, X>() {
+        return new Tries<>() {
             @Override
-            public T next(Routes route) throws X {
+            T next(Routes route) throws X {
                 T result = inTransaction(route, shard, access, work);
                 if (around != null && !access.readOnly()) {
                     around.tookEffect();
@@ -267,25 +273,56 @@ public final class ShardRouter implements AutoCloseable {
             }
 
             @Override
-            public boolean mayRepeat() {
+            boolean mayRepeat() {
                 return true;
             }
-        });
+
+            @Override
+            boolean isReadOnly() {
+                return access.readOnly();
+            }
+        };
     }
 
     /** The tries of one piece of work. */
-    private interface Tries<T extends @Nullable Object, X extends Exception> {
+    private abstract static class Tries<T extends @Nullable Object, X extends Exception> {
 
-        T next(Routes route) throws X;
+        private int count;
+        private @Nullable Routes last;
+
+        abstract T next(Routes route) throws X;
 
         /** Whether the failed try has left nothing behind. */
-        boolean mayRepeat();
+        abstract boolean mayRepeat();
+
+        /** Whether nothing in the latest try could write. */
+        abstract boolean isReadOnly();
+    }
+
+    /** Work that listeners are told of. */
+    private <T extends @Nullable Object, X extends Exception> T observed(int shard, Tries<T, X> tries) throws X {
+        RunningWork observer = listener.workBegan(routes.pool(shard).server(), shard);
+        if (observer == null) {
+            return untilDone(shard, tries);
+        }
+        Throwable failure = null;
+        try {
+            return untilDone(shard, tries);
+        } catch (Throwable e) {
+            failure = e;
+            throw e;
+        } finally {
+            Server server = Objects.requireNonNull(tries.last).pool(shard).server();
+            observer.ended(server, tries.isReadOnly(), tries.count, failure);
+        }
     }
 
     private <T extends @Nullable Object, X extends Exception> T untilDone(int shard, Tries<T, X> tries) throws X {
         Retry retry = null;
         while (true) {
             Routes tried = routes;
+            tries.count++;
+            tries.last = tried;
             try {
                 return tries.next(tried);
             } catch (Exception e) {
@@ -339,18 +376,23 @@ public final class ShardRouter implements AutoCloseable {
         }
         enter();
         try {
-            return untilDone(shard, new Tries<T, X>() {
+            return observed(shard, new Tries<T, X>() {
                 private ShardAttempt last = ShardAttempt.of(key, shard, ShardRouter.this);
 
                 @Override
-                public T next(Routes route) throws X {
+                T next(Routes route) throws X {
                     last = ShardAttempt.of(key, shard, ShardRouter.this);
                     return run(last, work);
                 }
 
                 @Override
-                public boolean mayRepeat() {
+                boolean mayRepeat() {
                     return isRepeatable && !last.hasTakenEffect();
+                }
+
+                @Override
+                boolean isReadOnly() {
+                    return !last.mayWrite();
                 }
             });
         } finally {
@@ -534,7 +576,7 @@ public final class ShardRouter implements AutoCloseable {
         boolean isInside = mayHoldConnection();
         return untilDone(shard, new Tries<T, RuntimeException>() {
             @Override
-            public T next(Routes route) {
+            T next(Routes route) {
                 ServerPool pool = route.pool(shard);
                 LentConnection connection = isInside ? pool.aside(shard) : pool.connection(access, shard);
                 try {
@@ -545,8 +587,13 @@ public final class ShardRouter implements AutoCloseable {
             }
 
             @Override
-            public boolean mayRepeat() {
+            boolean mayRepeat() {
                 return true;
+            }
+
+            @Override
+            boolean isReadOnly() {
+                return access.readOnly();
             }
         });
     }
