@@ -31,7 +31,7 @@ import org.springframework.core.env.Environment;
 @Tag("full")
 class ThousandInsertsIT {
 
-    private static final int WARM_UP = 10;
+    private static final int WARM_UP = 20;
     private static final int ROUNDS = 11;
 
     @RegisterExtension
