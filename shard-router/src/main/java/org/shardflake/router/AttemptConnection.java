@@ -5,7 +5,6 @@
 package org.shardflake.router;
 
 import java.sql.SQLException;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,8 +21,6 @@ final class AttemptConnection extends PathConnection {
     private @Nullable ShardTransaction tx;
     /** The transaction of the thread before, which is current again afterwards. */
     private @Nullable ShardTransaction before;
-
-    private long start;
 
     AttemptConnection(Loan loan, ShardAttempt attempt, ShardRouter router) {
         super(loan.connection(), loan.connection());
@@ -64,7 +61,6 @@ final class AttemptConnection extends PathConnection {
     }
 
     private ShardTransaction next(boolean readOnly) {
-        start = System.nanoTime();
         if (!readOnly) {
             attempt.usedForWriting();
         }
@@ -108,24 +104,15 @@ final class AttemptConnection extends PathConnection {
         }
     }
 
-    /** Reports the transaction's end, and goes on with the next, as long as it is not in auto-commit mode. */
+    /** Goes on with the next, as long as it is not in auto-commit mode. */
     private void ended(boolean committed) {
         forgetPath();
         ShardTransaction ended = tx;
         if (ended != null) {
             ended.lookups().ended(committed);
-            report(ended, committed);
             tx = next(ended.isReadOnly());
             router.open().replace(ended, tx);
         }
-    }
-
-    private void report(ShardTransaction ended, boolean committed) {
-        router.transactionEnded(
-                routes.pool(attempt.shard()).server(),
-                ended.isReadOnly(),
-                committed,
-                Duration.ofNanos(System.nanoTime() - start));
     }
 
     private void end() {
@@ -140,16 +127,10 @@ final class AttemptConnection extends PathConnection {
     @Override
     public void close() throws SQLException {
         ShardTransaction left = tx;
-        try {
-            if (left != null && lent.isInTransaction()) {
-                report(left, false); // The pool rolls it back.
-            }
-        } finally {
-            end();
-            super.close();
-            if (left != null) {
-                left.lookups().ended(false);
-            }
+        end();
+        super.close();
+        if (left != null) {
+            left.lookups().ended(false);
         }
     }
 

@@ -15,6 +15,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.sql.Statement;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,8 +24,59 @@ import org.jspecify.annotations.Nullable;
  */
 final class PlainConnection extends ForwardingConnection {
 
-    PlainConnection(ForwardingConnection connection) {
+    private final Ended listener;
+    private boolean autoCommit = true;
+    private boolean readOnly;
+    /** Whether a statement was executed in the transaction. */
+    private boolean isUsed;
+
+    private long start = System.nanoTime();
+
+    /** Is told of each transaction that has ended, also of those that are one statement in auto-commit mode. */
+    @FunctionalInterface
+    interface Ended {
+        void ended(boolean readOnly, boolean committed, Duration duration);
+    }
+
+    PlainConnection(ForwardingConnection connection, Ended listener) {
         super(connection);
+        this.listener = listener;
+    }
+
+    private void ended(boolean committed) {
+        long now = System.nanoTime();
+        listener.ended(readOnly, committed, Duration.ofNanos(now - start));
+        start = now;
+        isUsed = false;
+    }
+
+    /** What executes a statement. */
+    @FunctionalInterface
+    private interface Execution {
+        @Nullable
+        Object run() throws Throwable;
+    }
+
+    private @Nullable Object execute(Execution execution) throws Throwable {
+        if (!autoCommit) {
+            isUsed = true;
+            return execution.run();
+        }
+        start = System.nanoTime();
+        boolean committed = false;
+        try {
+            Object result = execution.run();
+            committed = true;
+            return result;
+        } finally {
+            ended(committed);
+        }
+    }
+
+    @Override
+    public void setReadOnly(boolean readOnly) throws SQLException {
+        super.setReadOnly(readOnly);
+        this.readOnly = readOnly;
     }
 
     private static SQLException repeatable(SQLException failure) {
@@ -36,19 +88,59 @@ final class PlainConnection extends ForwardingConnection {
 
     @Override
     public void commit() throws SQLException {
+        boolean committed = false;
         try {
             super.commit();
+            committed = true;
         } catch (SQLException e) {
             throw repeatable(e);
+        } finally {
+            if (!autoCommit) {
+                ended(committed);
+            }
+        }
+    }
+
+    @Override
+    public void rollback() throws SQLException {
+        try {
+            super.rollback();
+        } finally {
+            if (!autoCommit) {
+                ended(false);
+            }
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        boolean isOpen = isUsed;
+        try {
+            super.close();
+        } finally {
+            if (isOpen) {
+                ended(false); // The pool rolls it back.
+            }
         }
     }
 
     @Override
     public void setAutoCommit(boolean autoCommit) throws SQLException {
+        boolean commits = isUsed && autoCommit;
+        boolean committed = false;
         try {
-            super.setAutoCommit(autoCommit); // which may commit
+            super.setAutoCommit(autoCommit);
+            committed = true;
         } catch (SQLException e) {
             throw repeatable(e);
+        } finally {
+            if (commits) {
+                ended(committed);
+            }
+        }
+        if (this.autoCommit != autoCommit) {
+            this.autoCommit = autoCommit;
+            start = System.nanoTime();
         }
     }
 
@@ -117,7 +209,9 @@ final class PlainConnection extends ForwardingConnection {
         return proxy(type, (proxy, method, arguments) -> switch (method.getName()) {
             case "getConnection" -> this;
             default -> {
-                Object result = method.invoke(statement, arguments);
+                Object result = method.getName().startsWith("execute")
+                        ? execute(() -> method.invoke(statement, arguments))
+                        : method.invoke(statement, arguments);
                 yield result instanceof ResultSet rows && asksAgain(rows) ? plain(rows, (Statement) proxy) : result;
             }
         });

@@ -43,7 +43,9 @@ public interface RouterListener {
         return null;
     }
 
-    /** A transaction on one shard has ended; work run twice ends twice. */
+    /**
+     * A transaction on one shard has ended; work run twice ends twice. On a connection in auto-commit mode each statement is one.
+     */
     default void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {}
 
     /** Work is run again after a server refused it. */

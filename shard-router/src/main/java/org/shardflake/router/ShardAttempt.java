@@ -69,10 +69,14 @@ public final class ShardAttempt {
      */
     public Connection connection() throws SQLException {
         if (around != null) {
-            return new PlainConnection(new PathConnection(around.connection(), around.lent()));
+            return new PlainConnection(
+                    new PathConnection(around.connection(), around.lent()), (readOnly, committed, duration) -> {
+                        // The router tells of its transactions itself.
+                    });
         }
         try {
-            return new PlainConnection(new AttemptConnection(router.lend(shard), this, router));
+            AttemptConnection.Loan loan = router.lend(shard);
+            return router.plain(loan, new AttemptConnection(loan, this, router));
         } catch (ShardflakeException | IllegalStateException e) {
             // Frameworks expect the exceptions that JDBC declares.
             throw new SQLException(e.getMessage(), "08001", e);

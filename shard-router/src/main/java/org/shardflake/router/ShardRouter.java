@@ -562,7 +562,16 @@ public final class ShardRouter implements AutoCloseable {
             outer.require(key);
             return outer.connection();
         }
-        return new PlainConnection(lend(shard).connection());
+        AttemptConnection.Loan loan = lend(shard);
+        return plain(loan, loan.connection());
+    }
+
+    /** A connection whose transactions listeners are told of. */
+    PlainConnection plain(AttemptConnection.Loan loan, ForwardingConnection connection) {
+        Server server = loan.routes().pool(loan.connection().shard()).server();
+        return new PlainConnection(
+                connection,
+                (readOnly, committed, duration) -> listener.transactionEnded(server, readOnly, committed, duration));
     }
 
     /** One statement that commits by itself, and may be run again if nobody knows whether it was done. */
@@ -789,10 +798,6 @@ public final class ShardRouter implements AutoCloseable {
 
     OpenTransactions open() {
         return open;
-    }
-
-    void transactionEnded(Server server, boolean readOnly, boolean committed, Duration duration) {
-        listener.transactionEnded(server, readOnly, committed, duration);
     }
 
     MapSource maps() {

@@ -11,9 +11,11 @@ import static org.awaitility.Awaitility.await;
 
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Collectors;
@@ -21,6 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.Server;
+import org.shardflake.ShardKey;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
@@ -63,6 +66,65 @@ class MicrometerListenerTest {
             assertThat(transactions("db1", "write", "rolled_back")).isZero();
             assertThat(transactions("db2", "read", "committed")).isEqualTo(1);
             assertThat(transactions("db2", "write", "rolled_back")).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void timesWhatIsDoneOnAConnectionOutsideOfALambda() throws SQLException {
+        try (ShardRouter router = router()) {
+            try (Connection connection = router.connection(ShardKey.uid(0))) {
+                execute(connection, "SELECT 1");
+                assertThatExceptionOfType(SQLException.class).isThrownBy(() -> execute(connection, "SELECT 1 / 0"));
+                connection.setAutoCommit(false);
+                execute(connection, "SELECT 1");
+                execute(connection, "SELECT 1");
+                connection.commit();
+                execute(connection, "SELECT 1");
+                connection.setAutoCommit(true); // which commits
+                connection.setAutoCommit(false);
+                execute(connection, "SELECT 1");
+            }
+            assertThat(transactions("db1", "write", "committed")).isEqualTo(3);
+            assertThat(transactions("db1", "write", "rolled_back")).isEqualTo(2);
+
+            try (Connection connection = router.connection(ShardKey.uid(1))) {
+                connection.setReadOnly(true);
+                execute(connection, "SELECT 1");
+            }
+            assertThat(transactions("db2", "read", "committed")).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void timesWhatAFrameworkDoes() throws SQLException {
+        try (ShardRouter router = router()) {
+            router.<Boolean, SQLException>attempt(ShardKey.uid(0), true, attempt -> {
+                try (Connection connection = attempt.connection()) {
+                    execute(connection, "SELECT 1");
+                    connection.setAutoCommit(false);
+                    execute(connection, "SELECT 1");
+                    connection.commit();
+                    execute(connection, "SELECT 1");
+                    connection.rollback();
+                    connection.setAutoCommit(true);
+                }
+                return true;
+            });
+            router.run(0, tx -> {
+                try (Connection joined =
+                        Objects.requireNonNull(router.currentAttempt()).connection()) {
+                    execute(joined, "SELECT 1");
+                }
+            });
+
+            assertThat(transactions("db1", "write", "committed")).isEqualTo(3);
+            assertThat(transactions("db1", "write", "rolled_back")).isEqualTo(1);
+        }
+    }
+
+    private static void execute(Connection connection, String sql) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute(sql);
         }
     }
 

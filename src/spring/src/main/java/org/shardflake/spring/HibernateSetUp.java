@@ -44,6 +44,9 @@ final class HibernateSetUp implements BeanPostProcessor {
                    AND pg_catalog.pg_get_expr(d.adbin, d.adrelid) LIKE '%next_id(%')
             """;
 
+    /** As many as the driver sends before it waits for answers: 256, of statements without rows. */
+    private static final int BATCH_SIZE = 200;
+
     private final Supplier<ShardRouter> router;
 
     HibernateSetUp(Supplier<ShardRouter> router) {
@@ -73,7 +76,7 @@ final class HibernateSetUp implements BeanPostProcessor {
         HibernateShards shards = new HibernateShards(router);
         properties.put(MultiTenancySettings.MULTI_TENANT_CONNECTION_PROVIDER, shards);
         properties.put(MultiTenancySettings.MULTI_TENANT_IDENTIFIER_RESOLVER, shards);
-        properties.putIfAbsent(BatchSettings.STATEMENT_BATCH_SIZE, 50);
+        properties.putIfAbsent(BatchSettings.STATEMENT_BATCH_SIZE, BATCH_SIZE);
         JpaVendorAdapter vendor = factory.getJpaVendorAdapter();
         if (vendor != null && vendor.getJpaDialect() instanceof HibernateJpaDialect dialect) {
             dialect.setJdbcExceptionTranslator(new ShardExceptionTranslator());

@@ -5,12 +5,14 @@
 package org.shardflake.spring;
 
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.observation.ObservationRegistry;
 import jakarta.persistence.EntityManagerFactory;
 import java.util.Objects;
 import javax.sql.DataSource;
 import org.jooq.impl.DefaultConfiguration;
 import org.shardflake.jooq.JooqRouter;
 import org.shardflake.micrometer.MicrometerListener;
+import org.shardflake.micrometer.ObservationListener;
 import org.shardflake.router.RouterListener;
 import org.shardflake.router.ShardRouter;
 import org.springframework.beans.factory.ObjectProvider;
@@ -59,7 +61,9 @@ import org.springframework.transaction.TransactionManager;
             "org.springframework.boot.actuate.autoconfigure.metrics.MetricsAutoConfiguration",
             "org.springframework.boot.actuate.autoconfigure.metrics.CompositeMeterRegistryAutoConfiguration",
             "org.springframework.boot.micrometer.metrics.autoconfigure.MetricsAutoConfiguration",
-            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration"
+            "org.springframework.boot.micrometer.metrics.autoconfigure.CompositeMeterRegistryAutoConfiguration",
+            "org.springframework.boot.actuate.autoconfigure.observation.ObservationAutoConfiguration",
+            "org.springframework.boot.micrometer.observation.autoconfigure.ObservationAutoConfiguration"
         })
 @ConditionalOnBooleanProperty(name = "shardflake.enabled", matchIfMissing = true)
 @EnableConfigurationProperties(ShardflakeProperties.class)
@@ -144,6 +148,18 @@ final class ShardflakeAutoConfiguration {
         @ConditionalOnMissingBean
         MicrometerListener shardflakeMeters(MeterRegistry registry) {
             return new MicrometerListener(registry);
+        }
+    }
+
+    @Configuration(proxyBeanMethods = false)
+    @ConditionalOnClass({ObservationRegistry.class, ObservationListener.class})
+    @ConditionalOnBean(ObservationRegistry.class)
+    static class Observations {
+
+        @Bean
+        @ConditionalOnMissingBean
+        ObservationListener shardflakeObservations(ObservationRegistry registry) {
+            return new ObservationListener(registry);
         }
     }
 
