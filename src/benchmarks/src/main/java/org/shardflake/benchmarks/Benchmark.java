@@ -10,6 +10,7 @@ import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
+import org.shardflake.benchmarks.moves.SplitComparison;
 import org.shardflake.benchmarks.router.Poolers;
 import org.shardflake.benchmarks.router.RouterComparison;
 import org.shardflake.benchmarks.summary.ReadmeSummary;
@@ -30,7 +31,8 @@ public final class Benchmark {
             "Moves", MoveComparison::run,
             "Poolers", Poolers::print,
             "Readme", ReadmeSummary::write,
-            "RouterPeers", RouterComparison::run));
+            "RouterPeers", RouterComparison::run,
+            "Splits", SplitComparison::print));
 
     private Benchmark() {}
 

@@ -14,18 +14,21 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresCluster;
@@ -283,21 +286,18 @@ class SplitterIT {
     /** Each of them needs a standby of its own. */
     @ParameterizedTest
     @Tag("full")
-    @CsvSource({
-        "REPLAYED, standby",
-        "CUT_OFF, catalog",
-        "POSITIONED, standby",
-        "PROMOTED, source",
-        "PROMOTED, standby",
-        "CLOSED, standby",
-        "MOVE_RECORDED, tool",
-        "COPY_DROPPED, standby"
-    })
+    @MethodSource("deaths")
     void aDeathIsSurvivedOrRefused(SplitStep step, String victim) throws Exception {
         String outcome = outcome(step, victim);
         System.out.printf("%s, %s: %s%n", step, victim, outcome);
         boolean cannotTell = step == SplitStep.PROMOTED && victim.equals("standby");
         assertThat(outcome.contains("refused")).as(outcome).isEqualTo(cannotTell);
+    }
+
+    private static Stream<Arguments> deaths() {
+        return Arrays.stream(SplitStep.values())
+                .flatMap(step ->
+                        Stream.of("tool", "source", "standby", "catalog").map(victim -> Arguments.of(step, victim)));
     }
 
     private static String outcome(SplitStep step, String victim) throws Exception {
