@@ -271,7 +271,7 @@ class GrantsCommandIT {
     }
 
     /** Notes, again and again until closed, the command line of every process and the statement of every session. */
-    private final class Onlooker implements AutoCloseable {
+    private static final class Onlooker implements AutoCloseable {
         private final Set<String> commands = ConcurrentHashMap.newKeySet();
         private final Set<String> queries = ConcurrentHashMap.newKeySet();
         private final ExecutorService thread = Executors.newSingleThreadExecutor();
