@@ -129,7 +129,7 @@ class DoctorCommandsTest {
     /** ENABLE TRIGGER USER, which pg_restore --disable-triggers ends with, raised a fence. */
     @Test
     void aFenceWhoseTriggerWasEnabledByHand() throws SQLException {
-        shards.execute("db1", "ALTER TABLE shard_0003.account ENABLE TRIGGER USER");
+        shards.executeAsUser("db1", "ALTER TABLE shard_0003.account ENABLE TRIGGER USER");
         assertThat(isFenced("db1", 3)).isFalse();
 
         assertThat(finds("warning", "db1", "fence-trigger").out()).contains("in shards 3 that are down");
@@ -141,36 +141,37 @@ class DoctorCommandsTest {
     @Test
     void aFenceThatWasTakenDownByHandWhereTheMapDoesNotHaveTheShard() throws SQLException {
         createShard("db2", 3);
-        shards.execute("db2", "SELECT shardflake.fence_shard(3); ALTER TABLE shard_0003.account DISABLE TRIGGER USER");
+        shards.executeAsUser(
+                "db2", "SELECT shardflake.fence_shard(3); ALTER TABLE shard_0003.account DISABLE TRIGGER USER");
 
         finds("problem", "db2", "shard-open-elsewhere");
-        shards.execute("db2", "SELECT shardflake.drop_shard(3, force => true)");
+        shards.executeAsUser("db2", "SELECT shardflake.drop_shard(3, force => true)");
     }
 
     @Test
     void aTableThatIsReachedFromOutsideItsShard() throws SQLException {
-        shards.execute("db1", "CREATE TABLE public.heir () INHERITS (shard_0003.account)");
+        shards.executeAsUser("db1", "CREATE TABLE public.heir () INHERITS (shard_0003.account)");
         try {
             assertThat(finds("problem", "db1", "table-outside").out()).contains("shard_0003.account with heir");
         } finally {
-            shards.execute("db1", "DROP TABLE public.heir");
+            shards.executeAsUser("db1", "DROP TABLE public.heir");
         }
     }
 
     @Test
     void aTableOfTheShardsThatLiesInPublic() throws SQLException {
-        shards.execute("db1", "CREATE TABLE public.account (id bigint)");
+        shards.executeAsUser("db1", "CREATE TABLE public.account (id bigint)");
         try {
             assertThat(finds("warning", "db1", "table-in-public").out())
                     .contains("has tables in public that shards have too: account");
         } finally {
-            shards.execute("db1", "DROP TABLE public.account");
+            shards.executeAsUser("db1", "DROP TABLE public.account");
         }
     }
 
     @Test
     void rowsOfOtherShardsAreFoundWhereNoCheckHoldsThem() throws SQLException {
-        shards.execute(
+        shards.executeAsUser(
                 "db1",
                 "ALTER TABLE shard_0003.account DROP CONSTRAINT IF EXISTS id_of_shard; INSERT INTO shard_0003.account (id, uid, balance) VALUES (17, 3, 0)");
         try {
@@ -179,7 +180,7 @@ class DoctorCommandsTest {
                     .contains("rows-of-other-shards")
                     .contains("shard_0003.account on db1 has 1 rows of other shards by their id, such as 17");
         } finally {
-            shards.execute(
+            shards.executeAsUser(
                     "db1",
                     "DELETE FROM shard_0003.account WHERE id = 17; SELECT shardflake.add_check('shard_0003.account', 'id')");
         }
@@ -187,7 +188,7 @@ class DoctorCommandsTest {
 
     @Test
     void aShardThatOnlyTheWrongServerHas() throws SQLException {
-        shards.execute("db1", "SELECT shardflake.drop_shard(3, force => true)");
+        shards.executeAsUser("db1", "SELECT shardflake.drop_shard(3, force => true)");
         createShard("db2", 3);
 
         assertThat(finds("problem", "db2", "shard-misplaced").out())
@@ -211,19 +212,19 @@ class DoctorCommandsTest {
 
     @Test
     void aShardThatRefusesWritesWhereTheMapHasIt() throws SQLException {
-        shards.execute("db1", "SELECT shardflake.fence_shard(n) FROM generate_series(3, 4) n");
+        shards.executeAsUser("db1", "SELECT shardflake.fence_shard(n) FROM generate_series(3, 4) n");
 
         assertThat(finds("problem", "db1", "shard-closed").out())
                 .contains("refuses writes to shards 3,4, which the shard map gives it, and no move has them");
         isMendedBy("reconcile");
-        shards.execute("db1", "INSERT INTO shard_0003.account (uid, balance) VALUES (3, 1)");
+        shards.executeAsUser("db1", "INSERT INTO shard_0003.account (uid, balance) VALUES (3, 1)");
     }
 
     @Test
     void aClosedShardWhoseNewerRowsAnotherServerMayHave() throws SQLException {
-        shards.execute("db1", "SELECT shardflake.fence_shard(3)");
+        shards.executeAsUser("db1", "SELECT shardflake.fence_shard(3)");
         createShard("db2", 3);
-        shards.execute("db2", "SELECT shardflake.fence_shard(3)");
+        shards.executeAsUser("db2", "SELECT shardflake.fence_shard(3)");
 
         assertThat(launch("doctor").out()).contains("another server may have them too");
         isNotMended();
@@ -232,7 +233,7 @@ class DoctorCommandsTest {
 
     @Test
     void aTableWithoutAFence() throws SQLException {
-        shards.execute("db1", "CREATE TABLE shard_0005.note (id bigint PRIMARY KEY)");
+        shards.executeAsUser("db1", "CREATE TABLE shard_0005.note (id bigint PRIMARY KEY)");
 
         finds("warning", "db1", "fence-missing");
         isMendedBy("doctor", "--fix");
@@ -300,7 +301,7 @@ class DoctorCommandsTest {
     void aMoveThatWasInterruptedAtACutover() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
-        shards.execute("db1", "SELECT shardflake.fence_shard(3)");
+        shards.executeAsUser("db1", "SELECT shardflake.fence_shard(3)");
         shards.executeInCatalog(
                 "UPDATE shardflake_catalog.move_shard SET phase = 'cutting over', attempt = 1 WHERE shard = 3");
 
@@ -317,7 +318,7 @@ class DoctorCommandsTest {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
         assertThat(launch("move", "cutover", "--shards=3").exitCode()).isZero();
-        shards.execute("db2", "SELECT shardflake.fence_shard(3)");
+        shards.executeAsUser("db2", "SELECT shardflake.fence_shard(3)");
 
         assertThat(finds("problem", "catalog", "move-interrupted").out()).contains("at the cutover of shards 3,");
         isMendedBy("reconcile");
@@ -329,7 +330,7 @@ class DoctorCommandsTest {
     void aMovingShardThatTakesWritesOnBothServers() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
-        shards.execute("db2", "SELECT shardflake.unfence_shard(3)");
+        shards.executeAsUser("db2", "SELECT shardflake.unfence_shard(3)");
 
         finds("problem", "catalog", "move-interrupted");
         isMendedBy("reconcile");
@@ -371,12 +372,12 @@ class DoctorCommandsTest {
 
     @Test
     void idsThatStayedStopped() throws SQLException {
-        shards.execute("db1", "SELECT shardflake.fence_ids(3, true)");
+        shards.executeAsUser("db1", "SELECT shardflake.fence_ids(3, true)");
 
         assertThat(finds("problem", "db1", "ids-stopped").out())
                 .contains("takes writes to shards 3 and gives no ids for them");
         isMendedBy("reconcile");
-        shards.execute("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
+        shards.executeAsUser("db1", "INSERT INTO shard_0003.account (uid) VALUES (3)");
     }
 
     @Test
@@ -392,7 +393,7 @@ class DoctorCommandsTest {
     @Test
     void aMoveThatWasInterruptedBeforeItsTargetHadTheLibrary() throws SQLException {
         shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).begin("db1", "db2", ShardSet.of(3), "");
-        shards.execute("db2", "DROP SCHEMA shardflake CASCADE");
+        shards.executeAsUser("db2", "DROP SCHEMA shardflake CASCADE");
 
         Cli.Result doctor = launch("doctor");
 
@@ -412,10 +413,10 @@ class DoctorCommandsTest {
                         .get(0)
                         .tag() + "_forward";
         String slot = " FROM pg_replication_slots WHERE slot_name = '%s'".formatted(name);
-        shards.execute("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
+        shards.executeAsUser("db2", "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
         await().until(() -> shards.number("db1", "SELECT count(active_pid)" + slot) == 0);
-        shards.execute("db1", "SELECT pg_drop_replication_slot(slot_name)" + slot);
-        shards.execute("db2", "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
+        shards.executeAsUser("db1", "SELECT pg_drop_replication_slot(slot_name)" + slot);
+        shards.executeAsUser("db2", "ALTER SUBSCRIPTION %s ENABLE".formatted(name));
 
         assertThat(finds("problem", "db1", "move-broken").out())
                 .contains("lacks the replication slot of move 1, as after a restore or a failover");
@@ -430,11 +431,11 @@ class DoctorCommandsTest {
                 .moves()
                 .get(0)
                 .tag();
-        shards.execute("db2", "ALTER SUBSCRIPTION shardflake_%s_forward DISABLE".formatted(tag));
+        shards.executeAsUser("db2", "ALTER SUBSCRIPTION shardflake_%s_forward DISABLE".formatted(tag));
         try (Connection db1 = shards.database("db1").connect()) {
             Replication.dropSlot(db1, "shardflake_" + tag + "_forward");
         }
-        shards.execute("db1", "DELETE FROM shardflake.move_claim");
+        shards.executeAsUser("db1", "DELETE FROM shardflake.move_claim");
 
         assertThat(finds("problem", "db1", "move-broken").out())
                 .contains("lacks the replication slot, row of shardflake.move_claim of move 1, as after a restore")
@@ -459,7 +460,7 @@ class DoctorCommandsTest {
 
     @Test
     void sequencesOfIdsThatAreAheadOfTheClock() throws SQLException {
-        shards.execute(
+        shards.executeAsUser(
                 "db1",
                 "SELECT setval((SELECT target FROM shardflake.sequences(3) WHERE makes_ids LIMIT 1), shardflake.now_ticks() + 3600 * 1000 * 1024::bigint)");
 
@@ -470,7 +471,7 @@ class DoctorCommandsTest {
 
     @Test
     void sequencesOfIdsWithOtherSettings() throws SQLException {
-        shards.execute(
+        shards.executeAsUser(
                 "db1",
                 "DO $$ BEGIN EXECUTE format('ALTER SEQUENCE %s CACHE 10', (SELECT target FROM shardflake.sequences(3) WHERE makes_ids LIMIT 1)); END $$");
 
@@ -479,7 +480,7 @@ class DoctorCommandsTest {
 
     @Test
     void aServerWithoutTheFunctionLibrary() throws SQLException {
-        shards.execute("db2", "DROP SCHEMA shardflake CASCADE");
+        shards.executeAsUser("db2", "DROP SCHEMA shardflake CASCADE");
 
         finds("problem", "db2", "function-library");
         isMendedBy("doctor", "--fix");
@@ -487,7 +488,7 @@ class DoctorCommandsTest {
 
     @Test
     void aFunctionLibraryOfAnotherVersion() throws SQLException {
-        shards.execute("db2", "UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'next_id'");
+        shards.executeAsUser("db2", "UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'next_id'");
 
         finds("warning", "db2", "function-library");
         isMendedBy("doctor", "--fix");
@@ -495,7 +496,7 @@ class DoctorCommandsTest {
 
     @Test
     void aFunctionLibraryThatIsNewer() throws SQLException {
-        shards.execute(
+        shards.executeAsUser(
                 "db2",
                 "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000");
 
@@ -507,8 +508,8 @@ class DoctorCommandsTest {
 
     @Test
     void aServerWithAnotherEpoch() throws SQLException {
-        shards.execute("db2", "DROP SCHEMA shardflake CASCADE");
-        try (Connection db2 = shards.database("db2").connect()) {
+        shards.executeAsUser("db2", "DROP SCHEMA shardflake CASCADE");
+        try (Connection db2 = shards.url("db2").connect("a test")) {
             FunctionLibrary.deploy(db2, 1_293_840_000_000L);
         }
 
@@ -561,7 +562,7 @@ class DoctorCommandsTest {
     }
 
     private void createShard(String server, int shard) throws SQLException {
-        shards.execute(
+        shards.executeAsUser(
                 server,
                 "SELECT shardflake.create_shard(%1$d); CREATE TABLE shard_%1$04d.account (id bigint PRIMARY KEY); SELECT shardflake.complete_tables(%1$d)"
                         .formatted(shard));

@@ -19,7 +19,12 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -222,6 +227,53 @@ class FailoverSlotsIT {
         moveSurvives(its, step);
     }
 
+    /** As with Patroni and two members, from the loss of one until it is back: nothing is sent that the standby lacks. */
+    @ParameterizedTest
+    @ValueSource(strings = {"db1", "db2"})
+    @Tag("full")
+    void aCommandWaitsForAStandbyThatIsDownAsLongAsItsPatience(String its) throws Exception {
+        create(its, true);
+        List<String> told = new CopyOnWriteArrayList<>();
+        MoveListener listener = new MoveListener() {
+            @Override
+            public void streamFails(String problem) {
+                told.add(problem);
+            }
+        };
+        ShardSet shard = ShardSet.of(1);
+        Mover mover = notes.mover(listener);
+        long id = mover.follow(mover.begin("db1", "db2", shard, "a test").id()).id();
+        String conninfo = query(standby, "SELECT quote_literal(current_setting('primary_conninfo'))");
+        standby.disconnect();
+        execute(failing, "ALTER SYSTEM RESET synchronous_standby_names"); // As Patroni does for writers.
+        execute(failing, "SELECT pg_reload_conf()");
+        // A comparison while the source has the shard, and the way back of a cutover.
+        Consumer<Mover> work = its.equals("db1") ? with -> with.verify(id, shard) : with -> with.cutOver(id, shard);
+        String other = its.equals("db1") ? "db2" : "db1";
+        String lacking = "%s sends nothing that its standbys lack, and none uses the slot standby_%s"
+                .formatted(its, standby.name());
+
+        assertThatThrownBy(() -> work.accept(notes.mover(Duration.ofSeconds(2), listener)))
+                .hasMessageContaining("%s has not got any further in following %s for 2 s", other, its);
+
+        assertThat(told).anyMatch(problem -> problem.startsWith(lacking));
+        Result status = notes.launch("move", "status");
+        assertThat(status.out() + status.err()).contains(lacking);
+        execute(server("db1"), "INSERT INTO shard_0001.note (text) VALUES ('meanwhile')");
+        told.clear();
+        CompletableFuture<Void> patient = CompletableFuture.runAsync(() -> work.accept(mover));
+        await().atMost(SOON).until(() -> !told.isEmpty());
+        execute(standby, "ALTER SYSTEM SET primary_conninfo = " + conninfo);
+        execute(standby, "SELECT pg_reload_conf()");
+        patient.get(SOON.toSeconds(), TimeUnit.SECONDS);
+
+        mover.carryOut(mover.move(id), false);
+        assertThat(number(server("db2"), "SELECT count(*) FROM shard_0001.note WHERE text = 'meanwhile'"))
+                .isEqualTo(1);
+        isEnded(server("db1"));
+        isEnded(server("db2"));
+    }
+
     /** After a planned change nothing rewinds it, so it keeps its slots, and gets none of the same names from the new primary. */
     @Test
     @Tag("full")
@@ -284,18 +336,24 @@ class FailoverSlotsIT {
                         .equals("t"));
         failOver();
 
-        assertThatThrownBy(() -> mover.cutOver(id, ShardSet.of(1)))
-                .isInstanceOf(CopiesDifferException.class)
-                .hasMessageStartingWith(its + " failed over to a standby that was behind")
-                .hasMessageEndingWith(", and no shard was cut over");
-
         if (its.equals("db1")) {
+            assertThatThrownBy(() -> mover.cutOver(id, ShardSet.of(1)))
+                    .isInstanceOf(CopiesDifferException.class)
+                    .hasMessageStartingWith("db1 failed over to a standby that was behind")
+                    .hasMessageEndingWith(", and no shard was cut over");
+
             // The target has the only copy of these rows.
             assertThatThrownBy(() -> mover.cancel(id, Mover.End.BACK)).isInstanceOf(CopiesDifferException.class);
             assertThat(query(now("db2"), late)).isEqualTo("10");
         } else {
-            mover.cancel(id, Mover.End.BACK);
-            assertThat(query(now("db1"), late)).isEqualTo("10");
+            assertThat(query(standby, late)).isEqualTo("0");
+
+            mover.cutOver(id, ShardSet.of(1));
+
+            assertThat(query(standby, late)).isEqualTo("10");
+            mover.carryOut(mover.move(id), false);
+            isEnded(now("db1"));
+            isEnded(now("db2"));
         }
     }
 }

@@ -4,17 +4,28 @@
  */
 package org.shardflake.cli;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.ByteArrayInputStream;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -24,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
 
 /** Runs exactly the script that the command prints, for a role that has nothing else, and then the commands as that role. */
 @Tag("full")
@@ -36,6 +48,8 @@ class GrantsCommandIT {
             """;
 
     private static final String PASSWORD = "a secret of grants";
+
+    private static final Path PROCESSES = Path.of("/proc");
 
     /** The catalog is apart from the servers. */
     private static final int CATALOG = 2;
@@ -172,6 +186,139 @@ class GrantsCommandIT {
         succeeds("grants_role", "doctor");
         assertThat(installation.query(0, "SELECT count(*) FROM shard_0001.photo"))
                 .isEqualTo("100");
+    }
+
+    /**
+     * Not in the list of processes, what the command says, the servers' log of all statements, what they show of their sessions, the
+     * catalog, nor any table of the servers but one, and there until the move ends.
+     */
+    @Test
+    void thePasswordIsNowhereButInTheSubscriptionsOfTheMove() throws Exception {
+        assumeTrue(postgres.database(0).server().majorVersion() >= 16, "PostgreSQL 15 has no such role");
+        assumeTrue(postgres.database(0).server().canRestart(), "needs servers whose logs are known");
+        assumeTrue(Files.isDirectory(PROCESSES), "needs Linux");
+        install();
+        grant("moves");
+        everywhere(
+                "ALTER ROLE grants_role SET log_statement = 'all'; ALTER ROLE grants_role SET log_min_duration_statement = 0");
+        String said;
+        try (Onlooker onlooker = new Onlooker()) {
+            said = runs("move", "start", "--shards=1-3", "--to=db2");
+            for (int server = 0; server < 2; server++) {
+                assertThat(tablesWithThePassword(server)).containsExactly("pg_subscription");
+            }
+            said += runs("move", "cutover", "1") + runs("move", "status", "1");
+            said += runs("move", "reverse", "1")
+                    + runs("move", "cutover", "1")
+                    + runs("move", "complete", "1", "--yes");
+            assertThat(onlooker.commands()).anyMatch(line -> line.contains("move complete"));
+            assertThat(onlooker.commands()).noneMatch(line -> line.contains(PASSWORD));
+            assertThat(onlooker.queries()).anyMatch(query -> query.contains("shardflake"));
+            assertThat(onlooker.queries()).noneMatch(query -> query.contains(PASSWORD));
+        }
+        assertThat(said).contains("db2 follows db1").doesNotContain(PASSWORD);
+        for (int server = 0; server < 3; server++) {
+            assertThat(tablesWithThePassword(server)).isEmpty();
+            assertThat(installation.query(
+                            server, "SELECT pg_read_file(current_setting('data_directory') || '/../postgres.log')"))
+                    .contains(server == CATALOG ? "shardflake_catalog.move" : "shardflake.claim_move")
+                    .doesNotContain(PASSWORD);
+        }
+    }
+
+    /** The command in a process of its own, as people run it; returns what it says. */
+    private String runs(String... args) throws Exception {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                Shardflake.class.getName()));
+        command.addAll(List.of(args));
+        ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+        builder.environment()
+                .putAll(Map.of(
+                        "SHARDFLAKE_CATALOG",
+                        url("grants_role", CATALOG),
+                        "PGPASSWORD",
+                        PASSWORD,
+                        "PGUSER",
+                        "grants_role"));
+        Process process = builder.start();
+        String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+        assertThat(process.waitFor()).as(said).isZero();
+        return said;
+    }
+
+    /** Of PostgreSQL and of ours, for a superuser. */
+    private List<String> tablesWithThePassword(int server) throws SQLException {
+        List<String> found = new ArrayList<>();
+        try (Connection connection = postgres.database(server).connect()) {
+            List<String> tables = Sql.list(
+                    connection,
+                    "SELECT oid::regclass::text FROM pg_class WHERE relkind = 'r' AND relpersistence <> 't'",
+                    row -> row.getString(1));
+            assertThat(tables).contains("pg_subscription", "pg_foreign_server");
+            for (String table : tables) {
+                if (Sql.isTrue(
+                        connection,
+                        "SELECT EXISTS (SELECT FROM %s t WHERE position(? IN t::text) > 0)".formatted(table),
+                        PASSWORD)) {
+                    found.add(table);
+                }
+            }
+        }
+        return found;
+    }
+
+    /** Notes, again and again until closed, the command line of every process and the statement of every session. */
+    private static final class Onlooker implements AutoCloseable {
+        private final Set<String> commands = ConcurrentHashMap.newKeySet();
+        private final Set<String> queries = ConcurrentHashMap.newKeySet();
+        private final ExecutorService thread = Executors.newSingleThreadExecutor();
+        private final Future<?> looking = thread.submit(this::lookOn);
+        private volatile boolean closed;
+
+        private Void lookOn() throws Exception {
+            try (Connection first = postgres.database(0).connect();
+                    Connection second = postgres.database(1).connect()) {
+                while (!closed) {
+                    try (Stream<Path> all = Files.list(PROCESSES)) {
+                        all.map(Onlooker::commandLine).forEach(commands::add);
+                    }
+                    for (Connection connection : List.of(first, second)) {
+                        // What this test itself asks for has the password, since it looks for it.
+                        queries.addAll(Sql.list(
+                                connection,
+                                "SELECT COALESCE(query, '') FROM pg_stat_activity WHERE usename IS DISTINCT FROM current_user",
+                                row -> row.getString(1)));
+                    }
+                }
+            }
+            return null;
+        }
+
+        private static String commandLine(Path process) {
+            try {
+                return Files.readString(process.resolve("cmdline"), ISO_8859_1).replace('\0', ' ');
+            } catch (IOException e) { // It has ended, or is no process.
+                return "";
+            }
+        }
+
+        Set<String> commands() {
+            return commands;
+        }
+
+        Set<String> queries() {
+            return queries;
+        }
+
+        @Override
+        public void close() throws Exception {
+            closed = true;
+            looking.get(1, TimeUnit.MINUTES);
+            thread.shutdown();
+        }
     }
 
     @Test

@@ -59,8 +59,10 @@ record Installation(PostgresExtension postgres) {
         }
     }
 
+    /** As whoever runs the commands. */
     void execute(int server, String sql) throws SQLException {
-        try (Connection connection = postgres.database(server).connect();
+        TestDatabase database = postgres.database(server);
+        try (Connection connection = database.connectAs(database.user(), database.password());
                 Statement statement = connection.createStatement()) {
             statement.execute(sql);
         }

@@ -14,6 +14,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import org.shardflake.cli.Cli.Result;
@@ -79,10 +80,23 @@ record NoteShards(String catalog, Map<String, String> urls) {
     }
 
     Mover mover(MoveListener listener) {
+        return mover(MoveSettings.DEFAULT.patience(), listener);
+    }
+
+    Mover mover(Duration patience, MoveListener listener) {
+        MoveSettings usual = MoveSettings.DEFAULT;
         return new Mover(
                 ServerUrl.parse(catalog),
                 name -> new MoveServer(name, ServerUrl.parse(url(name))),
-                MoveSettings.DEFAULT,
+                new MoveSettings(
+                        usual.jobs(),
+                        usual.bytesPerSecond(),
+                        usual.pausesPerMinute(),
+                        usual.maxLag(),
+                        usual.pause(),
+                        usual.lockTimeout(),
+                        patience,
+                        usual.verify()),
                 listener);
     }
 

@@ -88,6 +88,10 @@ class UpgradeTest {
         return result;
     }
 
+    private static String page() throws IOException {
+        return Files.readString(Path.of("../src/docs/guide/upgrading.md"));
+    }
+
     private String everything() throws SQLException {
         return databases.everything(0) + databases.everything(1) + databases.everything(CATALOG);
     }
@@ -198,6 +202,7 @@ class UpgradeTest {
                     .startsWith("SERVER   FROM  TO  CHANGES\n")
                     .containsPattern("catalog +1 +%d +\\d+\n".formatted(CatalogSchema.version()));
             assertThat(upgrade.err()).endsWith("catalog is at version %d\n".formatted(CatalogSchema.version()));
+            assertThat(page()).contains((upgrade.err() + upgrade.out()).indent(7));
             load.awaitMore();
             assertThat(load.failures).isEmpty();
         }
@@ -249,8 +254,9 @@ class UpgradeTest {
     }
 
     @Test
-    void aDryRunShowsWhatWouldChangeAndChangesNothing() throws SQLException {
+    void aDryRunShowsWhatWouldChangeAndChangesNothingAsThePageSays() throws SQLException, IOException {
         String before = everything();
+        String page = page();
 
         Result dryRun = succeed("upgrade", "--dry-run");
         assertThat(dryRun.err()).isEqualTo("dry run: nothing was changed\n");
@@ -258,6 +264,14 @@ class UpgradeTest {
                 .startsWith("SERVER   FROM  TO  CHANGES\ndb1 ")
                 .contains("\ncatalog gets catalog_restore_points\n");
         assertThat(dryRun.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(80));
+        assertThat(dryRun.out().lines().toList())
+                .containsAll(page.lines()
+                        .map(String::strip)
+                        .filter(line -> line.matches("\\w+ gets \\w+"))
+                        .toList());
+        assertThat(page)
+                .contains(
+                        dryRun.out().substring(0, dryRun.out().indexOf("\n\n")).indent(7));
         assertThat(succeed("upgrade", "--dry-run", "-o", "json").out())
                 .startsWith("[{\"server\":\"db1\",\"from\":1,\"to\":")
                 .contains("\"catalog_restore_points\"");

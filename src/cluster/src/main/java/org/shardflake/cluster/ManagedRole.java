@@ -64,7 +64,8 @@ public enum ManagedRole {
         }
     }
 
-    private void create(PostgresServer server) throws SQLException {
+    /** Creates it on a server unless it is there. */
+    public void create(PostgresServer server) throws SQLException {
         try (Connection connection = server.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(createByPassword());

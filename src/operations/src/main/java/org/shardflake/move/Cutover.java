@@ -145,7 +145,7 @@ final class Cutover implements AutoCloseable {
         refuseInbound(shard, carrying.publisher());
         refuseInbound(shard, carrying.subscriber());
         try {
-            session.back(shard).await(Duration.ofSeconds(30), listener);
+            session.back(shard).await(settings.patience(), listener);
         } catch (MoveException e) {
             throw new MoveException(
                     "shard %d was not cut over, since there would be no way back: %s"

@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,9 @@ public final class Mover {
 
     private static final long RETRY_MILLIS = 500;
     private static final int LAST_COMPARISONS = 3;
+
+    /** Whoever waits for the command should learn why it failed. */
+    private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
 
     private final MoveCatalog catalog;
     private final Function<String, MoveServer> servers;
@@ -212,7 +216,8 @@ public final class Mover {
         Map<Integer, List<String>> tables = session.source().tables(shards);
         for (int number : shards.stream().toArray()) {
             MoveShard shard = session.move().shard(number);
-            try (OnlineComparison comparison = new OnlineComparison(session.carrying(shard), listener)) {
+            try (OnlineComparison comparison =
+                    new OnlineComparison(session.carrying(shard), settings.patience(), listener)) {
                 List<String> its = new ArrayList<>(tables.getOrDefault(number, List.of()));
                 List<TableDifference> differences = new ArrayList<>();
                 if (session.carrying(shard) == session.reverse()) {
@@ -326,12 +331,27 @@ public final class Mover {
                 .filter(number -> move.shard(number).phase() != wanted)
                 .toArray());
         Map<Integer, List<TableDifference>> differences = verify(session, left);
+        if (!differences.isEmpty()
+                && !source
+                && move.shardSet(ShardPhase.SWITCHED).isEmpty()) {
+            copyAgain(session);
+            differences = verify(session, left);
+        }
         if (!differences.isEmpty()) {
             throw new CopiesDifferException(
                     "%s failed over to a standby that was behind, so copies of shards %s differ, and no shard was cut over"
                             .formatted(failed, ShardSet.of(differences.keySet())),
                     differences);
         }
+    }
+
+    /**
+     * The target lacks what it had confirmed: also with a synchronous standby, since a subscription's worker confirms what the standby has
+     * not got when its server is killed before it. Only copies are there, so they are made anew, unless they have rows that the shards lack.
+     */
+    private void copyAgain(MoveSession session) throws SQLException {
+        session.lease().enter(MovePhase.COPYING);
+        new Preparation(session, settings, limits, listener).run();
     }
 
     /**
@@ -418,7 +438,7 @@ public final class Mover {
                 listener.reached(MoveStep.COMPARED_AGAIN);
                 return;
             }
-            new Settlement(session, settings.patience()).run();
+            new Settlement(session, settings.patience(), listener).run();
             session.lease().problem("");
             Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(suspects.keySet()));
             if (!differences.isEmpty()) {
@@ -622,7 +642,7 @@ public final class Mover {
         String stood = "";
         while (true) {
             try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
-                new Settlement(session, settings.patience()).run();
+                new Settlement(session, settings.patience(), listener).run();
                 String stands = session.move().progress();
                 if (!stands.equals(stood)) {
                     patience.restart();
@@ -649,13 +669,17 @@ public final class Mover {
             return;
         }
         try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
-            new Settlement(session, settings.patience()).run();
+            new Settlement(session, atMost(settings.patience(), AFTER_FAILURE), listener).run();
             if (!(failure instanceof ExitDelay.EndingException)) {
                 session.lease().problem(String.valueOf(failure.getMessage()));
             }
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);
         }
+    }
+
+    private static Duration atMost(Duration one, Duration most) {
+        return one.compareTo(most) < 0 ? one : most;
     }
 
     private static Optional<SQLException> outage(Throwable failure) {

@@ -28,18 +28,19 @@ import org.shardflake.jdbc.Sql;
 final class OnlineComparison implements AutoCloseable {
 
     private static final int ROUNDS = 20;
-    private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private final Stream stream;
+    private final Duration patience;
     private final MoveListener listener;
     private final ComparisonSessions sessions;
     private final Connection leader;
     private final Connection follower;
     private final List<String> undecided = new ArrayList<>();
 
-    OnlineComparison(Stream stream, MoveListener listener) throws SQLException {
+    OnlineComparison(Stream stream, Duration patience, MoveListener listener) throws SQLException {
         this.listener = listener;
         this.stream = stream;
+        this.patience = patience;
         this.sessions = ComparisonSessions.open(stream.publisher(), stream.subscriber());
         this.leader = sessions.first();
         this.follower = sessions.second();
@@ -107,7 +108,7 @@ final class OnlineComparison implements AutoCloseable {
     }
 
     private void catchUp() throws SQLException {
-        stream.await(PATIENCE, listener);
+        stream.await(patience, listener);
     }
 
     @Override

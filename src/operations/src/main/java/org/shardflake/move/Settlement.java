@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Poll;
@@ -21,17 +22,19 @@ import org.shardflake.jdbc.Sql;
  */
 final class Settlement {
 
-    private static final Duration LONGEST = Duration.ofSeconds(60);
+    private static final Duration LOOK = Duration.ofSeconds(1);
 
     private final MoveSession session;
     private final Duration patience;
+    private final MoveListener listener;
 
     /**
-     * @param patience how long to wait for what a server has not received yet; at most a minute
+     * @param patience how long to wait for what a server has not received yet
      */
-    Settlement(MoveSession session, Duration patience) {
+    Settlement(MoveSession session, Duration patience, MoveListener listener) {
         this.session = session;
-        this.patience = patience.compareTo(LONGEST) < 0 ? patience : LONGEST;
+        this.patience = patience;
+        this.listener = listener;
     }
 
     void run() throws SQLException {
@@ -167,19 +170,8 @@ final class Settlement {
         Stream back = session.back(shard);
         MoveSide here = carrying.publisher();
         MoveSide other = carrying.subscriber();
-        if (shard.mark().isPresent()
-                && !back.reaches(shard.mark().getAsLong(), System.nanoTime() + patience.toNanos())) {
-            throw new MoveException(
-                    "shard %d is %s's, which has not got all that was written on %s yet, so neither takes writes. See that %s can reach %s, and run the same command again%s"
-                            .formatted(
-                                    shard.shard(),
-                                    here.name(),
-                                    other.name(),
-                                    here.name(),
-                                    other.name(),
-                                    back.trouble(0)
-                                            .map(trouble -> ": " + trouble.what())
-                                            .orElse("")));
+        if (shard.mark().isPresent()) {
+            awaitLastWrites(shard, shard.mark().getAsLong(), back);
         }
         Set<String> alreadyPublished = carrying.published();
         List<String> toAdd = new ArrayList<>(tables);
@@ -199,5 +191,34 @@ final class Settlement {
                 here.checkClaim()
                         + OpenShard.whereItIsSql(
                                 shard, positions.get(0)[0], positions.get(0)[1], carrying.addSql(toAdd)));
+    }
+
+    /** To end sooner would open nothing, so it ends only when waiting is of no use any more. */
+    private void awaitLastWrites(MoveShard shard, long mark, Stream back) throws SQLException {
+        long end = System.nanoTime() + patience.toNanos();
+        String told = "";
+        while (!back.reaches(mark, Math.min(end, System.nanoTime() + LOOK.toNanos()))) {
+            Optional<StreamTrouble> trouble = back.trouble(0);
+            String closed =
+                    "shard %1$d is %2$s's, which has not got all that was written on %3$s yet, so neither takes writes%4$s"
+                            .formatted(
+                                    shard.shard(),
+                                    back.subscriber().name(),
+                                    back.publisher().name(),
+                                    trouble.map(its -> ": " + its.what()).orElse(""));
+            if (System.nanoTime() - end > 0
+                    || trouble.filter(its -> its.outlook() == StreamTrouble.Outlook.LASTING)
+                            .isPresent()) {
+                throw new MoveException("%s. See that %s can reach %s, and run the same command again"
+                        .formatted(
+                                closed,
+                                back.subscriber().name(),
+                                back.publisher().name()));
+            }
+            if (!closed.equals(told)) {
+                told = closed;
+                listener.streamFails(closed);
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import java.sql.SQLException;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
@@ -60,11 +61,17 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
                 subscriber.connection(),
                 "SELECT COALESCE(sum(apply_error_count), 0) FROM pg_stat_subscription_stats WHERE subname = ?",
                 name);
-        String problem = slot.running() || conninfo == null
-                ? ""
-                : StreamTrouble.find(name, publisher, subscriber, 0, conninfo)
-                        .map(StreamTrouble::what)
-                        .orElse("");
-        return new StreamStatus(slot.running(), slot.lagBytes(), slot.lagMillis(), errors, problem);
+        Optional<StreamTrouble> trouble = Optional.empty();
+        if (conninfo != null) {
+            trouble = slot.running()
+                    ? StreamTrouble.lackOfStandbys(name, publisher, subscriber.name())
+                    : StreamTrouble.find(name, publisher, subscriber, 0, conninfo);
+        }
+        return new StreamStatus(
+                slot.running(),
+                slot.lagBytes(),
+                slot.lagMillis(),
+                errors,
+                trouble.map(StreamTrouble::what).orElse(""));
     }
 }

@@ -43,6 +43,14 @@ record StreamTrouble(String what, Outlook outlook) {
                AND (SELECT count(*) FROM pg_stat_subscription WHERE pid IS NOT NULL) >= current_setting('max_logical_replication_workers')::integer
             """;
 
+    /** What a sender waits for, for hours if need be. Before PostgreSQL 17 it waits for nothing. */
+    private static final String LACKING_STANDBYS = """
+            SELECT string_agg(name, ', ' ORDER BY name)
+              FROM (SELECT btrim(item, ' "') FROM string_to_table(current_setting('synchronized_standby_slots', true), ',') item) named (name)
+             WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = name AND active)
+               AND (SELECT (to_jsonb(s) ->> 'failover')::boolean FROM pg_replication_slots s WHERE slot_name = ?)
+            """;
+
     private record Subscription(boolean enabled, long errors) {}
 
     private record Slot(boolean active, boolean lost) {}
@@ -89,6 +97,10 @@ record StreamTrouble(String what, Outlook outlook) {
                     "%1$s failed over to a standby that was behind, and %2$s has got more from it than it has now; cancel the move, and begin again"
                             .formatted(publisher.name(), subscriber.name()));
         }
+        Optional<StreamTrouble> heldBack = lackOfStandbys(stream, publisher, subscriber.name());
+        if (heldBack.isPresent()) {
+            return heldBack;
+        }
         if (subscription.errors() > errorsBefore) {
             long errors = subscription.errors() - errorsBefore;
             return passing("%s could not apply what %s sent, %s; its log says why"
@@ -104,6 +116,16 @@ record StreamTrouble(String what, Outlook outlook) {
             return failure.isPresent() ? failure : lackOfWorkers(stream, subscriber);
         }
         return Optional.empty();
+    }
+
+    /** What a publisher waits for before it sends anything. */
+    static Optional<StreamTrouble> lackOfStandbys(String stream, Side publisher, String subscriber)
+            throws SQLException {
+        return Sql.list(publisher.connection(), LACKING_STANDBYS, row -> Optional.ofNullable(row.getString(1)), stream)
+                .get(0)
+                .flatMap(slots -> waiting(
+                        "%1$s sends nothing that its standbys lack, and none uses the slot %2$s that synchronized_standby_slots names; %3$s follows when the standby is back, or take the slot out of the setting"
+                                .formatted(publisher.name(), slots, subscriber)));
     }
 
     /** What a subscription waits for when others have all workers: the server only logs it. */

@@ -240,6 +240,13 @@ public final class AccountShards {
         execute(database(server), sql);
     }
 
+    /** The same as who uses the installation, to whom then belongs what is created. */
+    public void executeAsUser(String server, String sql) throws SQLException {
+        try (Connection connection = database(server).connectAs(user, password)) {
+            Sql.execute(connection, sql);
+        }
+    }
+
     private static void execute(TestDatabase database, String sql) throws SQLException {
         try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {

@@ -18,12 +18,15 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresExtension;
@@ -114,19 +117,39 @@ class PlainRolesIT {
         movesAndComesBack(shards.as("plain_mover", PASSWORD));
     }
 
+    private record Login(String user, String password) {
+        @Override
+        public String toString() {
+            return user;
+        }
+    }
+
+    private static Stream<Login> movers() {
+        return Stream.concat(
+                Stream.of(new Login("plain_mover", PASSWORD)),
+                Stream.of(ManagedRole.values()).map(model -> new Login(model.user(), model.password())));
+    }
+
     /** The client, and each server as a subscriber, check the other's name; none of them comes without TLS. */
-    @Test
-    void aRoleMovesThemOverTlsThatChecksTheServersName() throws Exception {
+    @ParameterizedTest
+    @MethodSource("movers")
+    void aRoleMovesThemOverTlsThatChecksTheServersName(Login login) throws Exception {
         assumeTrue(postgres.database(0).server().majorVersion() >= 16, "PostgreSQL 15 has no such role");
-        everywhereGrant(Grants.Work.MOVES, "plain_mover", grant -> true);
+        for (ManagedRole model : ManagedRole.values()) {
+            for (int i = 0; i < 3; i++) {
+                model.create(postgres.database(i).server());
+            }
+        }
+        everywhereGrant(Grants.Work.MOVES, login.user(), grant -> true);
         try (Tls tls = Tls.on(postgres, 3, directory)) {
-            AccountShards mover = shards.as("plain_mover", PASSWORD);
+            AccountShards mover = shards.as(login.user(), login.password());
             String verified = "?sslmode=verify-full&sslrootcert=" + tls.certificate();
             assertThatThrownBy(() -> connect(mover.with("?sslmode=disable").url("db1")))
-                    .hasMessageContaining("plain_mover");
-            assertThatThrownBy(() -> connect(ServerUrl.parse(
-                            shards.database("db1").uri("plain_mover", PASSWORD).replace("localhost", "127.0.0.1")
-                                    + verified)))
+                    .hasMessageContaining(login.user());
+            assertThatThrownBy(() -> connect(ServerUrl.parse(shards.database("db1")
+                                    .uri(login.user(), login.password())
+                                    .replace("localhost", "127.0.0.1")
+                            + verified)))
                     .hasMessageContaining("127.0.0.1");
 
             movesAndComesBack(mover.with(verified));
