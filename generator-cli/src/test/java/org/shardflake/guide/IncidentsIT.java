@@ -156,6 +156,8 @@ class IncidentsIT {
                         server,
                         "app",
                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walsender'");
+                // Which is sent to nobody then, so there is a lag.
+                execute(server, "app", "SELECT pg_logical_emit_message(true, 'shardflake', 'later')");
             }
         });
 
