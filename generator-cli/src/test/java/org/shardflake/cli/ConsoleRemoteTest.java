@@ -6,8 +6,11 @@ package org.shardflake.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.InputStream;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -140,6 +143,34 @@ class ConsoleRemoteTest {
             }
             assertThat(get(client, page, SECRET).statusCode()).as("after five").isEqualTo(429);
             assertThat(console.told()).contains("a wrong password for the console came from 127.0.0.1");
+        }
+    }
+
+    /** More clients than the console answers at a time begin a handshake and do not go on with it. */
+    @Test
+    void slowHandshakesHoldNobodyUp() throws Exception {
+        HttpClient client = HttpClient.newBuilder().sslContext(trust()).build();
+        List<Socket> slow = new ArrayList<>();
+        try (RunningConsole console = RunningConsole.startAt("localhost:0", shards.environment(), everything())) {
+            URI page = URI.create(console.url());
+            for (int i = 0; i < 50; i++) {
+                Socket socket = new Socket(page.getHost(), page.getPort());
+                slow.add(socket);
+                socket.getOutputStream().write(22); // Which a ClientHello begins with.
+            }
+
+            assertThat(get(client, page, SECRET).statusCode()).isEqualTo(200);
+
+            for (Socket socket : slow) {
+                socket.setSoTimeout(1);
+                assertThatThrownBy(() -> socket.getInputStream().read())
+                        .as("the console went on waiting for it")
+                        .isInstanceOf(SocketTimeoutException.class);
+            }
+        } finally {
+            for (Socket socket : slow) {
+                socket.close();
+            }
         }
     }
 

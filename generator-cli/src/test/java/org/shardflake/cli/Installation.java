@@ -22,7 +22,11 @@ record Installation(PostgresExtension postgres) {
 
     /** The URL of a database, counted from 0, without a password. */
     String url(int server) {
-        return postgres.database(server).uri().replaceFirst(":[^:@/]*@", "@");
+        return withoutPassword(postgres.database(server));
+    }
+
+    static String withoutPassword(TestDatabase database) {
+        return database.uri().replaceFirst(":[^:@/]*@", "@");
     }
 
     /** Runs a command with the catalog and the password in the environment. */

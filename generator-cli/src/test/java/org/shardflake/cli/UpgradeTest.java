@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -17,7 +16,6 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -55,24 +53,8 @@ class UpgradeTest {
         if (postgres.restore("0.1.0")) {
             return;
         }
-        String server = read("server.sql");
-        databases.execute(0, server);
-        databases.execute(1, server);
-        databases.execute(
-                1,
-                "DROP SCHEMA shard_0000, shard_0001, shard_0002, shard_0003 CASCADE; TRUNCATE shardflake_deploy.databasechangelog");
-        databases.execute(
-                CATALOG,
-                read("catalog.sql")
-                        .replace("postgresql://app@db1/app", databases.url(0))
-                        .replace("postgresql://app@db2/app", databases.url(1)));
+        FirstRelease.restore(postgres.database(0), postgres.database(1), postgres.database(CATALOG));
         postgres.save("0.1.0");
-    }
-
-    private static String read(String file) throws IOException {
-        try (InputStream dump = UpgradeTest.class.getResourceAsStream("/0.1.0/" + file)) {
-            return new String(Objects.requireNonNull(dump).readAllBytes(), UTF_8);
-        }
     }
 
     private Result launch(String... args) {

@@ -13,12 +13,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -28,10 +24,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.PostgresExtension;
 
-/**
- * Runs every command of the guide, and compares what it prints with what the guide says, but for times, sizes, ids and ports.
- * {@code -Dguide.update} writes what was printed into the pages instead.
- */
+/** Runs every command of the guide, as {@link GuideReader} does; {@link IncidentsIT} runs the rest. */
 @Timeout(value = 10, unit = TimeUnit.MINUTES, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class GuideIT {
 
@@ -43,7 +36,7 @@ class GuideIT {
 
     private static final String QUICK_START = "quick-start";
 
-    private static final String INCIDENTS = "incidents";
+    static final String INCIDENTS = "incidents";
 
     /** One story, from an empty shard map on. */
     private static final List<String> CHAPTERS =
@@ -55,50 +48,26 @@ class GuideIT {
     @TempDir
     private Path directory;
 
-    /** What is different each time. */
-    private static final Map<Pattern, String> VARYING = new LinkedHashMap<>();
-
-    static {
-        Psql.FORMAT.forEach(GuideIT::varying);
-        varying("^([a-z ]+): [\\d,]+ of (about )?[\\d,]+.*$", ""); // progress comes or not
-        varying("^copied [\\d,]+ of about [\\d,]+ rows$", "");
-        varying("^shard \\d+: an attempt gave itself up, .*$", ""); // and another one did not
-        varying(" and \\d+ attempts$", "");
-        varying("\\bpostgres\\b", "app");
-        varying("\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z", "TIME");
-        varying("localhost:\\d+", "localhost:PORT");
-        varying("\\b\\d{15,19}\\b", "ID");
-        varying("[\\d.,]+ (B|kB|[KMG]iB)\\b", "BYTES");
-        varying("[\\d.,]+ (ms|s|min|h|d)\\b", "DURATION");
-        varying("[\\d.,]+ %", "PERCENT");
-        varying("[\\d,]+ (rows/s written|inserted|read)\\b", "RATE $1");
-        varying("(?<=^db\\d {1,9}\\d{1,4} {1,9})[\\d,]+ +[\\d,]+ +[\\d,]+ +(?=BYTES)", "RATES ");
-        varying("\\s+", " ");
-    }
-
-    private static void varying(String pattern, String name) {
-        VARYING.put(Pattern.compile(pattern), name);
-    }
-
-    /** Names of servers and logins that the pages use, and what they stand for here. */
-    private final Map<String, String> names = new LinkedHashMap<>();
+    @SuppressWarnings("NullAway.Init") // by useTheTestDatabases
+    private GuideReader reader;
 
     @BeforeEach
     void useTheTestDatabases() {
+        reader = new GuideReader(directory, postgres.database(0).server().password());
         for (int server = 0; server < SERVERS.size(); server++) {
             name(server, postgres.database(server).uri());
         }
     }
 
     private void name(int server, String uri) {
-        names.put("postgresql://app@" + SERVERS.get(server), uri.replaceFirst(":[^:@/]*@", "@"));
+        reader.name("postgresql://app@" + SERVERS.get(server), uri.replaceFirst(":[^:@/]*@", "@"));
     }
 
     @Test
     @Tag("full")
-    void theReadme() throws IOException, SQLException {
+    void theReadme() throws Exception {
         useDatabases("readme");
-        run(List.of(GuidePage.read(README)));
+        reader.follow(List.of(GuidePage.read(README)));
     }
 
     /** Beside the chapters, on the same servers. */
@@ -114,26 +83,26 @@ class GuideIT {
 
     @Test
     @Tag("full")
-    void theQuickStartAndAnExistingDatabase() throws IOException {
-        run(List.of(page("quick-start")));
+    void theQuickStartAndAnExistingDatabase() throws Exception {
+        reader.follow(List.of(page("quick-start")));
     }
 
     /** One story, from an empty map to moved shards. */
     @Test
     @Tag("full")
-    void theChapters() throws IOException {
+    void theChapters() throws Exception {
         List<GuidePage> pages = new ArrayList<>();
         for (String chapter : CHAPTERS) {
             pages.add(page(chapter));
         }
-        run(pages);
+        reader.follow(pages);
     }
 
     @Test
     @Tag("full")
-    void theIncidents() throws IOException, SQLException {
+    void theIncidents() throws Exception {
         useDatabases(INCIDENTS);
-        run(List.of(page(INCIDENTS)));
+        reader.follow(List.of(page(INCIDENTS).part(section -> !IncidentsIT.SECTIONS.contains(section))));
     }
 
     @Test
@@ -162,92 +131,7 @@ class GuideIT {
                 .anyMatch(name -> file.equals(DOCS.resolve("guide/" + name + ".md")));
     }
 
-    private static GuidePage page(String name) throws IOException {
+    static GuidePage page(String name) throws IOException {
         return GuidePage.read(DOCS.resolve("guide/" + name + ".md"));
-    }
-
-    private void run(List<GuidePage> pages) throws IOException {
-        Map<String, String> environment = new HashMap<>();
-        environment.put("PGPASSWORD", postgres.database(0).server().password());
-        List<String> differences = new ArrayList<>();
-        try (GuideShell shell = new GuideShell(directory, environment)) {
-            for (GuidePage page : pages) {
-                run(page, shell, differences);
-            }
-        }
-        assertThat(String.join("\n", differences)).isEmpty();
-    }
-
-    private void run(GuidePage page, GuideShell shell, List<String> differences) throws IOException {
-        List<List<String>> outputs = new ArrayList<>();
-        for (GuidePage.Step step : page.steps()) {
-            List<String> output = run(step, shell, differences);
-            boolean alike = step.hidden() || alike(step.output(), output);
-            outputs.add(alike ? step.output() : output);
-            if (!alike) {
-                differences.add("%s:%d: $ %s%n--- the page says%n%s%n--- it printed%n%s%n"
-                        .formatted(
-                                page.file().getFileName(),
-                                step.firstLine(),
-                                step.command(),
-                                String.join("\n", step.output()),
-                                String.join("\n", output)));
-            }
-        }
-        if (Boolean.getBoolean("guide.update")) {
-            Files.write(page.file(), page.with(outputs));
-        }
-    }
-
-    private List<String> run(GuidePage.Step step, GuideShell shell, List<String> differences) throws IOException {
-        String command = step.command();
-        if (command.startsWith("cat ") && !step.output().isEmpty()) {
-            Path file = directory.resolve("work").resolve(command.substring("cat ".length()));
-            if (!Files.exists(file)) { // Shown to be written by the reader.
-                Files.createDirectories(file.getParent());
-                Files.write(file, step.output());
-                return step.output();
-            }
-        }
-        for (Map.Entry<String, String> name : names.entrySet()) {
-            command = command.replace(name.getKey(), name.getValue());
-        }
-        GuideShell.Result result = shell.run(command);
-        if (step.hidden() && result.exitCode() != 0) {
-            differences.add("%s: exit code %d%n%s".formatted(command, result.exitCode(), result.lines()));
-        }
-        List<String> output = new ArrayList<>();
-        for (String line : result.lines()) {
-            for (Map.Entry<String, String> name : names.entrySet()) {
-                line = line.replace(name.getValue(), name.getKey());
-            }
-            output.add(line);
-        }
-        return output;
-    }
-
-    /** Where a page says {@code ...}, anything may be. */
-    private static boolean alike(List<String> expected, List<String> printed) {
-        StringBuilder pattern = new StringBuilder();
-        for (String line : constant(expected)) {
-            pattern.append(line.equals("...") ? "(?s:.*?)" : Pattern.quote(line) + "\n");
-        }
-        return Pattern.matches(
-                pattern.toString(),
-                String.join("\n", constant(printed)) + (constant(printed).isEmpty() ? "" : "\n"));
-    }
-
-    private static List<String> constant(List<String> lines) {
-        List<String> constant = new ArrayList<>();
-        for (String line : lines) {
-            String text = line;
-            for (Map.Entry<Pattern, String> part : VARYING.entrySet()) {
-                text = part.getKey().matcher(text).replaceAll(part.getValue());
-            }
-            if (!text.isBlank()) {
-                constant.add(text.strip());
-            }
-        }
-        return constant;
     }
 }

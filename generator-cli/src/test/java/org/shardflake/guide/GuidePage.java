@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -28,17 +29,20 @@ final class GuidePage {
     /**
      * A command.
      *
+     * @param section the heading above it, of the second level
      * @param firstLine where its output begins on the page, counted from 0
      * @param output as the page shows it, without indentation
      * @param indentation of the command and its output
      * @param hidden whether readers do not see it
      */
-    record Step(String command, int firstLine, List<String> output, String indentation, boolean hidden) {}
+    record Step(
+            String section, String command, int firstLine, List<String> output, String indentation, boolean hidden) {}
 
     private final Path file;
     private final List<String> lines;
     private final List<Step> steps = new ArrayList<>();
     private final List<String> notRun = new ArrayList<>();
+    private String section = "";
 
     private GuidePage(Path file, List<String> lines) {
         this.file = file;
@@ -49,6 +53,13 @@ final class GuidePage {
         GuidePage page = new GuidePage(file, Files.readAllLines(file));
         page.parse();
         return page;
+    }
+
+    /** The page with the commands of some sections only. */
+    GuidePage part(Predicate<String> sections) {
+        GuidePage part = new GuidePage(file, lines);
+        steps.stream().filter(step -> sections.test(step.section())).forEach(part.steps::add);
+        return part;
     }
 
     Path file() {
@@ -89,6 +100,7 @@ final class GuidePage {
                 i = code(i + 1, "", reason);
                 reason = "";
             } else {
+                section = line.startsWith("## ") ? line.substring("## ".length()) : section;
                 i++;
             }
         }
@@ -98,7 +110,7 @@ final class GuidePage {
         String text = String.join("\n", lines.subList(first, last + 1));
         String commands = text.substring("<!-- run:".length(), text.length() - "-->".length());
         for (String command : commands.strip().split("\n", -1)) {
-            steps.add(new Step(command.strip(), first, List.of(), "", true));
+            steps.add(new Step(section, command.strip(), first, List.of(), "", true));
         }
     }
 
@@ -126,7 +138,7 @@ final class GuidePage {
                     .map(line -> line.isBlank() ? "" : line.substring(indentation.length()))
                     .toList();
             if (reason.isEmpty()) {
-                steps.add(new Step(command, begin, output, indentation, false));
+                steps.add(new Step(section, command, begin, output, indentation, false));
             } else {
                 notRun.add(command + ": " + reason);
             }

@@ -55,6 +55,16 @@ public final class ShardSet {
      * @throws IllegalArgumentException if the text is not such a list, naming the part that is wrong
      */
     public static ShardSet parse(String text) {
+        return parse(text, IdLayout.MAX_SHARD + 1);
+    }
+
+    /**
+     * Reads shards of an installation.
+     *
+     * @param shardCount how many it has, as {@link Sharding#shardCount()} says
+     * @throws IllegalArgumentException if the text is not such a list, or names a shard that there is not
+     */
+    public static ShardSet parse(String text, int shardCount) {
         BitSet set = new BitSet();
         for (String part : text.strip().split("\\s*,\\s*", -1)) {
             Matcher range = PART.matcher(part);
@@ -63,8 +73,8 @@ public final class ShardSet {
                         "\"%s\" is not a list of shards; write it as 7, 0-99 or 0-1998/2, separated by commas"
                                 .formatted(part));
             }
-            int first = checked(range.group("first"));
-            int last = range.group("last") == null ? first : checked(range.group("last"));
+            int first = checked(range.group("first"), shardCount);
+            int last = range.group("last") == null ? first : checked(range.group("last"), shardCount);
             int step = range.group("step") == null ? 1 : Integer.parseInt(range.group("step"));
             if (last < first || step == 0) {
                 throw new IllegalArgumentException(
@@ -77,8 +87,8 @@ public final class ShardSet {
         return new ShardSet(set);
     }
 
-    private static int checked(String number) {
-        return IdLayout.checkRange("shard", Integer.parseInt(number), IdLayout.MAX_SHARD);
+    private static int checked(String number, int shardCount) {
+        return IdLayout.checkRange("shard", Integer.parseInt(number), shardCount - 1);
     }
 
     public boolean contains(int shard) {

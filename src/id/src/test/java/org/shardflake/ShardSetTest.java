@@ -84,6 +84,14 @@ class ShardSetTest {
                 .withMessage(reason);
     }
 
+    @Test
+    void refusesAShardThatAnInstallationLacks() {
+        assertThat(ShardSet.parse("0-19/5,19", 20)).isEqualTo(ShardSet.of(0, 5, 10, 15, 19));
+        assertThatIllegalArgumentException()
+                .isThrownBy(() -> ShardSet.parse("0-9999", 20))
+                .withMessage("shard 9999 is out of range 0..19");
+    }
+
     private static int[] numbers(String text) {
         return Arrays.stream(text.split(",")).mapToInt(Integer::parseInt).toArray();
     }

@@ -79,7 +79,7 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
         MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
         Mover mover = moves.mover(moves.settings(pause, true), progress);
         Move move = which.find(mover);
-        ShardSet wanted = which.of(move);
+        ShardSet wanted = which.of(move, moves.map());
         if (dryRun.isOn()) {
             CutoverView.show(dryRun, output, verb, move, candidates(move), wanted);
             return ExitCodes.OK;

@@ -54,16 +54,15 @@ final class MoveBegin extends CopyMixin {
         return target;
     }
 
-    ShardSet wanted() {
-        return MoveMixin.parseShards(shards);
+    ShardSet wanted(ShardMap map) {
+        return MoveMixin.parseShards(shards, map);
     }
 
     /** The shards by their server, without those already on the target. */
     Map<String, ShardSet> sources(ShardMap map) {
-        ShardSet wanted = wanted();
+        ShardSet wanted = wanted(map);
         map.server(target);
         Map<String, ShardSet> sources = new LinkedHashMap<>();
-        wanted.stream().forEach(map::server);
         for (Server server : map.servers()) {
             ShardSet its = map.shards(server).and(wanted);
             if (!its.isEmpty() && !server.name().equals(target)) {

@@ -73,9 +73,9 @@ class MoveMixin extends CatalogMixin {
         return catalog().load();
     }
 
-    static ShardSet parseShards(String text) {
+    static ShardSet parseShards(String text, ShardMap map) {
         try {
-            return ShardSet.parse(text);
+            return ShardSet.parse(text, map.sharding().shardCount());
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }

@@ -35,6 +35,7 @@ final class MoveProgress implements MoveListener {
     private Map<Integer, Long> sizes = Map.of();
     private Map<Integer, Long> counted = new HashMap<>();
     private @Nullable Progress copying;
+    private String interruption = "";
     private int attemptsFailed;
 
     /** Of a move by itself. */
@@ -99,6 +100,7 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void reached(MoveStep step) {
         part.reached(step);
+        interruption = "";
         switch (step) {
             case SLOT_CREATED -> {
                 counted = new HashMap<>();
@@ -193,7 +195,10 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void interrupted(String problem) {
         endCopying();
-        err.printf("%sinterrupted: %s; going on%n", which(), problem);
+        if (!problem.equals(interruption)) { // It is tried again twice a second.
+            err.printf("%sinterrupted: %s; going on%n", which(), problem);
+        }
+        interruption = problem;
     }
 
     /** Write pauses of this run, in the order of the cutovers. */

@@ -71,7 +71,7 @@ final class MoveRunCommand implements Callable<Integer> {
             return begin.dryRun(spec, moves, output);
         }
         WholeMoves whole = new WholeMoves(spec, moves, begin, parallel, pause, keep);
-        ShardSet wanted = begin.wanted();
+        ShardSet wanted = begin.wanted(moves.map());
         whole.finish(move ->
                 move.target().equals(begin.target()) && move.shardSet().stream().allMatch(wanted::contains));
         whole.run(begin.sources(moves.map()).entrySet().stream()

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.move.Move;
@@ -20,11 +21,11 @@ final class MoveShardsMixin extends MoveIdMixin {
     private @Nullable String shards;
 
     /** The shards given by the user, or all of the move. */
-    ShardSet of(Move move) {
+    ShardSet of(Move move, ShardMap map) {
         if (shards == null) {
             return move.shardSet();
         }
-        ShardSet wanted = MoveMixin.parseShards(shards);
+        ShardSet wanted = MoveMixin.parseShards(shards, map);
         if (!wanted.stream().allMatch(move.shardSet()::contains)) {
             throw CliException.usage(
                     "shards %s are not all in move %d, which has %s".formatted(wanted, move.id(), move.shardSet()));

@@ -52,7 +52,7 @@ final class MoveVerifyCommand implements Callable<Integer> {
         MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
         Mover mover = moves.mover(moves.settings(), progress);
         Move move = which.find(mover);
-        ShardSet wanted = which.of(move);
+        ShardSet wanted = which.of(move, moves.map());
         Map<Integer, List<TableDifference>> differences = mover.verify(move.id(), wanted);
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("move", move.id());

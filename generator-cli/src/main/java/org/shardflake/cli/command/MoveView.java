@@ -117,17 +117,20 @@ final class MoveView {
                 problems.add("move %d: %s".formatted(move.id(), move.problem()));
             }
             for (StreamStatus stream : List.of(status.forward(), status.reverse())) {
-                if (!stream.problem().isEmpty()) {
-                    problems.add("move %d: %s".formatted(move.id(), stream.problem()));
+                String problem = "move %d: %s".formatted(move.id(), stream.problem());
+                if (!stream.problem().isEmpty() && !problems.contains(problem)) {
+                    problems.add(problem);
                 }
             }
         }
         return table + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems));
     }
 
+    /** Also of a stream that does not run: its slot keeps the log. */
     private static String lag(StreamStatus stream) {
+        String time = stream.running() ? ", %d ms".formatted(stream.lagMillis()) : "";
         String errors = stream.applyErrors() > 0 ? ", %d errors".formatted(stream.applyErrors()) : "";
-        return (stream.running() ? "%s, %d ms".formatted(bytes(stream.lagBytes()), stream.lagMillis()) : "-") + errors;
+        return (stream.running() || stream.lagBytes() > 0 ? bytes(stream.lagBytes()) : "-") + time + errors;
     }
 
     static String shardTable(Move move) {

@@ -113,7 +113,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
             catalog.installation().requireUnmoved(shards);
             deployer.checkCreation(
                     catalog.installation().urls(map),
-                    recreate == null ? ShardSet.of() : MoveMixin.parseShards(recreate));
+                    recreate == null ? ShardSet.of() : MoveMixin.parseShards(recreate, map));
             deployer.check();
             if (dryRun) {
                 spec.commandLine().getErr().println("dry run: nothing was changed");

@@ -138,7 +138,7 @@ final class ServerSplitCommand implements Callable<Integer> {
             return cancel(open.orElseThrow(() -> new CliException(
                     Kind.PRECONDITION, "%s is not being split".formatted(name), "nothing has to be cancelled")));
         }
-        SplitRequest request = request(open);
+        SplitRequest request = request(open, map);
         if (open.isEmpty()) {
             ServerChange.requireNew(request.target(), map);
         }
@@ -156,13 +156,13 @@ final class ServerSplitCommand implements Callable<Integer> {
     }
 
     /** What is not given is as in the split that is under way. */
-    private SplitRequest request(Optional<Split> open) {
+    private SplitRequest request(Optional<Split> open, ShardMap map) {
         String url = given(standby, "--standby", open.map(Split::targetUrl));
         Server server =
                 ServerAccess.server(given(target, "--as", open.map(Split::target)), url, Optional.empty(), Map.of());
         ShardSet its = shards == null && open.isPresent()
                 ? open.get().shards()
-                : MoveMixin.parseShards(given(shards, "--shards", Optional.empty()));
+                : MoveMixin.parseShards(given(shards, "--shards", Optional.empty()), map);
         return new SplitRequest(name, server, moves.parse(url), its, reason.reason());
     }
 

@@ -49,9 +49,7 @@ final class ShardChoice {
             return its;
         }
         try {
-            ShardSet some = shards != null ? ShardSet.parse(shards) : ShardSet.of(map.shard(key()));
-            some.stream().forEach(map::server);
-            return some;
+            return shards != null ? ShardSet.parse(shards, map.sharding().shardCount()) : ShardSet.of(map.shard(key()));
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }

@@ -52,12 +52,6 @@ final class TargetsMixin {
         if (shards == null) {
             return ShardSet.range(0, last);
         }
-        try {
-            ShardSet wanted = ShardSet.parse(shards);
-            wanted.stream().forEach(map::server);
-            return wanted;
-        } catch (IllegalArgumentException e) {
-            throw CliException.usage(e);
-        }
+        return MoveMixin.parseShards(shards, map);
     }
 }

@@ -17,12 +17,18 @@ import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 
 /** The JDK's web server with one handler, threads of its own, and a limit of time. */
 public final class WebServer implements AutoCloseable {
+
+    /** Clients that greet, or send their request, slowly: each has a thread for as long, which is not one of those that answer. */
+    private static final int ARRIVING = 200;
 
     private static final String TEXT = "text/plain; charset=utf-8";
 
@@ -35,7 +41,7 @@ public final class WebServer implements AutoCloseable {
     }
 
     /**
-     * Begins to serve. No request and no answer takes longer than 30 seconds.
+     * Begins to serve. No request and no answer takes longer than 30 seconds, a request with the handshake of TLS.
      *
      * @param requests answered at a time
      * @throws IOException if it cannot listen at the address
@@ -54,15 +60,27 @@ public final class WebServer implements AutoCloseable {
                 System.setProperty(limit, "30");
             }
         }
-        WebServer started = new WebServer(create(address, tls), Executors.newFixedThreadPool(requests));
+        WebServer started = new WebServer(create(address, tls), threads(requests + ARRIVING));
+        Semaphore answering = new Semaphore(requests);
         started.server.createContext("/", exchange -> {
+            answering.acquireUninterruptibly();
             try (exchange) {
                 handler.handle(exchange);
+            } finally {
+                answering.release();
             }
         });
         started.server.setExecutor(started.threads);
         started.server.start();
         return started;
+    }
+
+    /** Of these none is kept that is not needed. */
+    private static ExecutorService threads(int most) {
+        ThreadPoolExecutor threads =
+                new ThreadPoolExecutor(most, most, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
+        threads.allowCoreThreadTimeOut(true);
+        return threads;
     }
 
     private static HttpServer create(InetSocketAddress address, Optional<SSLContext> tls) throws IOException {

@@ -166,8 +166,21 @@ public final class Doctor {
                         "catalog-version",
                         "is of version %d, and this command brings %d".formatted(version, CatalogSchema.version()),
                         "bring it up to date with shardflake upgrade"));
+            } else if (version == CatalogSchema.version() && lacksChanges(connection)) {
+                findings.add(Finding.of(
+                        WARNING,
+                        "catalog",
+                        "catalog-version",
+                        "has not all of version %d, as after an upgrade that stopped".formatted(version),
+                        "bring it up to date with shardflake upgrade"));
             }
         }
+    }
+
+    /** Not known to a role that may not see them. */
+    private static boolean lacksChanges(Connection connection) throws SQLException {
+        return Sql.isTrue(connection, "SELECT has_table_privilege('shardflake_catalog.databasechangelog', 'SELECT')")
+                && !CatalogSchema.missing(connection).isEmpty();
     }
 
     private Knowledge ask(List<Finding> findings) throws SQLException, InterruptedException {

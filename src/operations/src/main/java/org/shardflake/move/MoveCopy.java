@@ -159,7 +159,7 @@ final class MoveCopy {
             if (System.nanoTime() - nextReport > 0) {
                 nextReport = System.nanoTime() + NANOS_BETWEEN_REPORTS;
                 try {
-                    lease.copied(shard, ShardPhase.WAITING, size, rows);
+                    lease.copying(shard, size, rows);
                 } catch (SQLException e) {
                     throw new MoveException("cannot write to the catalog how far the copy is: " + Sql.message(e), e);
                 }

@@ -111,7 +111,18 @@ final class MoveLease implements AutoCloseable {
         return new MoveException("move %d has been taken up by another; see shardflake move status".formatted(move));
     }
 
-    /** Records how much of a shard has been copied: of its size while it is copied, and what was sent when all is there. */
+    /**
+     * Records how much of a shard has been copied. Does not wait for the catalog's disk, which the copy may keep busy: nothing depends on
+     * it.
+     */
+    synchronized void copying(int shard, long bytes, long rows) throws SQLException {
+        changeShard(
+                "phase = '%s', bytes = %d, rows = CASE set_config('synchronous_commit', 'off', true) WHEN 'off' THEN %d END"
+                        .formatted(ShardPhase.WAITING, bytes, rows),
+                shard);
+    }
+
+    /** Records that a shard has been copied, with what was sent, or has not. */
     synchronized void copied(int shard, ShardPhase phase, long bytes, long rows) throws SQLException {
         changeShard("phase = '%s', bytes = %d, rows = %d".formatted(phase, bytes, rows), shard);
     }

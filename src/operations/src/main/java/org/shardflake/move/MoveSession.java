@@ -53,6 +53,8 @@ final class MoveSession implements AutoCloseable {
             target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim());
             MoveSession session = new MoveSession(lease, move, source, target);
             session.requireApart();
+            session.forward.logInAnew();
+            session.reverse.logInAnew();
             return session;
         } catch (SQLException | RuntimeException e) {
             if (target != null) {

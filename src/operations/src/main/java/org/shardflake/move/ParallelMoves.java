@@ -57,7 +57,7 @@ public final class ParallelMoves {
         /** A server has room for fewer moves at once than wanted, for this reason. */
         default void limited(String found) {}
 
-        /** A move has begun, or goes on after an interruption. Not told if one of its servers does not answer then. */
+        /** A move has begun, or goes on after an interruption. Not told if one of its servers refuses to be asked then. */
         default void begun(MoveRequest request, MoveStatus status) {}
 
         /** A move was carried out; it is described as it was after its last cutover. */

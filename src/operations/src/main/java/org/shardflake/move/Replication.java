@@ -23,16 +23,19 @@ public final class Replication {
     private static final String SECRET = "CREATE TEMPORARY TABLE shardflake_conninfo (conninfo text) ON COMMIT DROP";
 
     /** The block catches errors, since the server's log has the text of a statement that fails, and of those around it. */
-    private static final String CREATE_SUBSCRIPTION = """
+    private static final String WITH_SECRET = """
             DO $$ BEGIN
                 EXECUTE format(
-                    'CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %2$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%3$s)',
+                    '%s',
                     (SELECT conninfo FROM pg_temp.shardflake_conninfo));
             EXCEPTION WHEN OTHERS THEN
                 RAISE EXCEPTION USING MESSAGE = SQLERRM, ERRCODE = SQLSTATE;
             END $$;
             DROP TABLE pg_temp.shardflake_conninfo
             """;
+
+    private static final String CREATE_SUBSCRIPTION =
+            "CREATE SUBSCRIPTION %1$s CONNECTION %%L PUBLICATION %2$s WITH (create_slot = false, slot_name = %1$s, enabled = false, copy_data = false, streaming = off%3$s)";
 
     private static final Duration SLOT_PATIENCE = Duration.ofSeconds(20);
     private static final String MAY_SEE_ORIGINS = """
@@ -85,6 +88,16 @@ public final class Replication {
     public static void createSubscription(
             Connection connection, String name, String publication, String conninfo, String options)
             throws SQLException {
+        withSecret(connection, conninfo, CREATE_SUBSCRIPTION.formatted(name, publication, options));
+    }
+
+    /** Changes how a subscription connects, in a transaction that the caller ends; in no log either. */
+    static void changeConnection(Connection connection, String name, String conninfo) throws SQLException {
+        withSecret(connection, conninfo, "ALTER SUBSCRIPTION %s CONNECTION %%L".formatted(name));
+    }
+
+    /** @param statement with {@code %L} for the connection string */
+    private static void withSecret(Connection connection, String conninfo, String statement) throws SQLException {
         if (silencesTheLog(connection)) {
             Sql.execute(connection, "SET LOCAL log_min_messages = 'panic'");
         }
@@ -96,7 +109,7 @@ public final class Replication {
                 .copyIn("COPY pg_temp.shardflake_conninfo FROM STDIN");
         copy.writeToCopy(line, 0, line.length);
         copy.endCopy();
-        Sql.execute(connection, CREATE_SUBSCRIPTION.formatted(name, publication, options));
+        Sql.execute(connection, WITH_SECRET.formatted(statement));
     }
 
     /** Whether the role may say that the server does not log its warnings. */

@@ -10,7 +10,9 @@ import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
@@ -102,15 +104,26 @@ final class ShardCopy implements AutoCloseable {
                         OR t.oid = ANY ('{aclitem,aclitem[],regclass,regproc,regprocedure,regoper,regoperator,regtype,regrole,regnamespace,regconfig,regdictionary}'::regtype[])))
             """;
 
-    /** Its columns but for generated ones, its size in bytes, and how many rows PostgreSQL takes it to have, if it knows. */
+    /**
+     * Its columns but for generated ones, its size in bytes without and with TOAST, how many rows PostgreSQL takes it to have, if it knows,
+     * and the number of its indexes.
+     */
     private static final String TABLE = """
-            SELECT COALESCE(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname), ''), pg_table_size(c.oid), c.reltuples
+            SELECT COALESCE(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname), ''),
+                   pg_table_size(c.oid) - COALESCE(pg_total_relation_size(NULLIF(c.reltoastrelid, 0)), 0), pg_table_size(c.oid), c.reltuples,
+                   (SELECT count(*) FROM pg_index x WHERE x.indrelid = c.oid)
               FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
              WHERE c.oid = ?::regclass GROUP BY c.oid, c.reltuples
             """;
 
-    /** The part of a copy's time that the rows take where indexes are built after them. */
-    private static final double ROWS_BEFORE_INDEXES = 0.8;
+    /** The time of a byte in TOAST, whose index is kept while it is filled, relative to a byte beside it. As measured, like the others. */
+    private static final double TOASTED = 2.5;
+
+    /** The time of a row besides its bytes, in bytes that could be copied meanwhile. */
+    private static final long ROW = 100;
+
+    /** The time of an entry of an index that is built afterwards, likewise. */
+    private static final long ENTRY = 60;
 
     private final Connection source;
     private final Connection target;
@@ -161,9 +174,19 @@ final class ShardCopy implements AutoCloseable {
             if (bytes >= LARGE) {
                 takeAway(BUILT_LAST, shard, builds);
             }
-            double share = builds.isEmpty() ? 1 : ROWS_BEFORE_INDEXES;
+            Map<String, Table> its = new LinkedHashMap<>();
             for (String table : tables) {
-                copyTable(table, share);
+                its.put(table, Sql.list(source, TABLE, Table::read, table).get(0));
+            }
+            boolean isBuiltLast = !builds.isEmpty();
+            double work = its.values().stream()
+                    .mapToDouble(table -> table.work() + (isBuiltLast ? table.workOfIndexes() : 0))
+                    .sum();
+            for (Map.Entry<String, Table> table : its.entrySet()) {
+                copyTable(
+                        table.getKey(),
+                        table.getValue(),
+                        Math.round(bytes * table.getValue().work() / work));
             }
             for (String build : builds) {
                 Sql.execute(target, build);
@@ -235,17 +258,16 @@ final class ShardCopy implements AutoCloseable {
         }
     }
 
-    private void copyTable(String table, double share) throws SQLException {
+    /** @param size by which its progress is counted: its part of the shard's, by the time that it takes */
+    private void copyTable(String table, Table its, long size) throws SQLException {
         String format = Sql.isTrue(target, ONLY_BUILT_IN_TYPES, table) ? "binary" : "text";
-        Table its =
-                Sql.list(source, TABLE, row -> Table.read(row, share), table).get(0);
         CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
         CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
         CopyOut out = from.copyOut("COPY %s (%s) TO STDOUT (FORMAT %s)".formatted(table, its.columns(), format));
         CopyIn in = null;
         try {
             in = to.copyIn("COPY %s (%s) FROM STDIN (FORMAT %s, FREEZE)".formatted(table, its.columns(), format));
-            Pump pump = new Pump(in, its);
+            Pump pump = new Pump(in, its.rows(), size);
             pump.forward(out);
             pump.end();
         } catch (SQLException | RuntimeException e) {
@@ -262,13 +284,28 @@ final class ShardCopy implements AutoCloseable {
     /**
      * A table on the source.
      *
-     * @param size the bytes by which its progress is counted
-     * @param rows about how many it has; not positive if that is not known
+     * @param bytes without TOAST
+     * @param toast the bytes of its TOAST
+     * @param rows about how many it has; 0 if that is not known
      */
-    private record Table(String columns, long size, long rows) {
+    private record Table(String columns, long bytes, long toast, long rows, long indexes) {
 
-        static Table read(ResultSet row, double share) throws SQLException {
-            return new Table(row.getString(1), Math.round(row.getLong(2) * share), (long) row.getDouble(3));
+        static Table read(ResultSet row) throws SQLException {
+            return new Table(
+                    row.getString(1),
+                    row.getLong(2),
+                    row.getLong(3) - row.getLong(2),
+                    Math.max(0, (long) row.getDouble(4)),
+                    row.getLong(5));
+        }
+
+        /** The time that its rows take, in bytes of a table without TOAST. */
+        double work() {
+            return 1 + bytes + TOASTED * toast + ROW * rows;
+        }
+
+        double workOfIndexes() {
+            return ENTRY * rows * indexes;
         }
     }
 
@@ -276,15 +313,17 @@ final class ShardCopy implements AutoCloseable {
     private final class Pump {
 
         private final CopyIn in;
-        private final Table table;
+        private final long tableRows;
+        private final long size;
         private final byte[] buffer = new byte[64 * 1024];
         private int filled;
         private long rows;
         private long counted;
 
-        Pump(CopyIn in, Table table) {
+        Pump(CopyIn in, long tableRows, long size) {
             this.in = in;
-            this.table = table;
+            this.tableRows = tableRows;
+            this.size = size;
         }
 
         void forward(CopyOut out) throws SQLException {
@@ -309,16 +348,16 @@ final class ShardCopy implements AutoCloseable {
         /** Reports rows by their part of all rows: what is sent of values that TOAST compresses is larger than the table. */
         private void send(byte[] bytes, int length) throws SQLException {
             in.writeToCopy(bytes, 0, length);
-            long part = table.rows() > 0 ? table.size() * rows / table.rows() : length;
-            long size = Math.min(part, table.size() - counted);
-            counted += size;
+            long part = tableRows > 0 ? size * rows / tableRows : length;
+            long more = Math.min(part, size - counted);
+            counted += more;
             rows = 0;
-            progress.copied(length, 0, size);
+            progress.copied(length, 0, more);
             throttle.copied(length);
         }
 
         void end() throws SQLException {
-            progress.copied(0, in.endCopy(), table.size() - counted);
+            progress.copied(0, in.endCopy(), size - counted);
         }
     }
 

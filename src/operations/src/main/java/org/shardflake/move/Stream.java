@@ -178,6 +178,29 @@ final class Stream {
                 Replication.safeOptions(publisher.control(), connection));
     }
 
+    /**
+     * If the subscriber is not connected, lets it connect as it would if it subscribed now: the password, or the address, may be
+     * another since.
+     */
+    void logInAnew() throws SQLException {
+        Connection connection = subscriber.control();
+        if (hasSubscription() && hasSlot() && !isConnected()) {
+            Sql.inTransaction(connection, () -> {
+                Sql.execute(connection, subscriber.checkClaim());
+                Replication.changeConnection(
+                        connection, name, publisher.server().url().conninfo());
+                return true;
+            });
+        }
+    }
+
+    private boolean isConnected() throws SQLException {
+        return Sql.isTrue(
+                publisher.control(),
+                "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ? AND active)",
+                name);
+    }
+
     /** Whether the slot can send everything that was committed from a position on. */
     boolean keepsSince(SplitPosition position) throws SQLException {
         return Sql.isTrue(

@@ -4,6 +4,7 @@
  */
 package org.shardflake.move;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -29,48 +30,73 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
             """;
 
     /**
-     * The stream of a move from one server to another; not running before it is created.
+     * The stream of a move from one server to another; not running before it is created. What a server that does not answer knows is
+     * left out, and that it does not is the problem.
      *
      * @param follows whether the subscriber should be following now
      */
     static StreamStatus read(String name, MoveServer publisher, MoveServer subscriber, boolean follows)
             throws SQLException {
-        return Sql.with(
-                publisher.connect(APPLICATION),
-                from -> Sql.with(
-                        subscriber.connect(APPLICATION),
-                        to -> read(
-                                name,
-                                new StreamTrouble.Side(publisher.name(), from),
-                                new StreamTrouble.Side(subscriber.name(), to),
-                                follows ? publisher.url().conninfo() : null)));
+        try {
+            return Sql.with(publisher.connect(APPLICATION), from -> read(name, publisher, from, subscriber, follows));
+        } catch (SQLException e) {
+            return new StreamStatus(false, 0, 0, 0, silence(publisher, e));
+        }
     }
 
     private static StreamStatus read(
-            String name, StreamTrouble.Side publisher, StreamTrouble.Side subscriber, @Nullable String conninfo)
+            String name, MoveServer publisher, Connection from, MoveServer subscriber, boolean follows)
             throws SQLException {
-        StreamStatus slot = Sql.list(
-                        publisher.connection(),
+        StreamStatus slot = slot(name, from);
+        try {
+            return Sql.with(
+                    subscriber.connect(APPLICATION),
+                    to -> slot.with(
+                            name,
+                            new StreamTrouble.Side(publisher.name(), from),
+                            new StreamTrouble.Side(subscriber.name(), to),
+                            follows ? publisher.url().conninfo() : null));
+        } catch (SQLException e) {
+            return new StreamStatus(slot.running, slot.lagBytes, slot.lagMillis, 0, silence(subscriber, e));
+        }
+    }
+
+    private static String silence(MoveServer server, SQLException e) throws SQLException {
+        if (!Sql.isOutage(e)) {
+            throw e;
+        }
+        return "%s does not answer: %s".formatted(server.name(), Sql.why(server.url(), e));
+    }
+
+    private static StreamStatus slot(String name, Connection publisher) throws SQLException {
+        return Sql.list(
+                        publisher,
                         PUBLISHER,
                         row -> new StreamStatus(row.getBoolean(1), row.getLong(2), row.getLong(3), 0, ""),
                         name)
                 .stream()
                 .findFirst()
                 .orElse(new StreamStatus(false, 0, 0, 0, ""));
+    }
+
+    /** What the subscriber knows besides. */
+    private StreamStatus with(
+            String name, StreamTrouble.Side publisher, StreamTrouble.Side subscriber, @Nullable String conninfo)
+            throws SQLException {
         long errors = Sql.number(
                 subscriber.connection(),
                 "SELECT COALESCE(sum(apply_error_count), 0) FROM pg_stat_subscription_stats WHERE subname = ?",
                 name);
         Optional<StreamTrouble> trouble = Optional.empty();
         if (conninfo != null) {
-            trouble = slot.running()
+            trouble = running
                     ? StreamTrouble.lackOfStandbys(name, publisher, subscriber.name())
                     : StreamTrouble.find(name, publisher, subscriber, 0, conninfo);
         }
         return new StreamStatus(
-                slot.running(),
-                slot.lagBytes(),
-                slot.lagMillis(),
+                running,
+                lagBytes,
+                lagMillis,
                 errors,
                 trouble.map(StreamTrouble::what).orElse(""));
     }

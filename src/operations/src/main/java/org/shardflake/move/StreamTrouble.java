@@ -97,6 +97,14 @@ record StreamTrouble(String what, Outlook outlook) {
                     "%1$s failed over to a standby that was behind, and %2$s has got more from it than it has now; cancel the move, and begin again"
                             .formatted(publisher.name(), subscriber.name()));
         }
+        boolean isActive =
+                slots.get(0).active(); // If not, there may be a worker, which tries to connect again and again.
+        if (!isActive) {
+            Optional<String> why = connectionFailure(stream, subscriber, conninfo);
+            if (why.isPresent()) {
+                return passing("%s cannot connect to %s: %s".formatted(subscriber.name(), publisher.name(), why.get()));
+            }
+        }
         Optional<StreamTrouble> heldBack = lackOfStandbys(stream, publisher, subscriber.name());
         if (heldBack.isPresent()) {
             return heldBack;
@@ -109,13 +117,7 @@ record StreamTrouble(String what, Outlook outlook) {
                             publisher.name(),
                             errors == 1 ? "once so far" : errors + " times so far"));
         }
-        if (!slots.get(0).active()) { // There may be a worker, which tries to connect again and again.
-            Optional<StreamTrouble> failure = connectionFailure(stream, subscriber, conninfo)
-                    .flatMap(why ->
-                            passing("%s cannot connect to %s: %s".formatted(subscriber.name(), publisher.name(), why)));
-            return failure.isPresent() ? failure : lackOfWorkers(stream, subscriber);
-        }
-        return Optional.empty();
+        return isActive ? Optional.empty() : lackOfWorkers(stream, subscriber);
     }
 
     /** What a publisher waits for before it sends anything. */

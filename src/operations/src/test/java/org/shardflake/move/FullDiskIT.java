@@ -6,10 +6,7 @@ package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -20,7 +17,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -56,18 +52,14 @@ class FullDiskIT {
     @TempDir
     Path directory;
 
-    @SuppressWarnings("NullAway.Init") // not if there is no root
     private PostgresCluster cluster;
-
-    @SuppressWarnings("NullAway.Init") // likewise
     private AccountShards shards;
 
-    @SuppressWarnings("NullAway.Init") // by shrinkDisk
-    private Path disk;
+    @SuppressWarnings("NullAway.Init") // by a test
+    private SmallDisk disk;
 
     @BeforeEach
     void start() throws Exception {
-        assumeTrue("root".equals(System.getProperty("user.name")), "only root may mount a small disk");
         cluster = PostgresCluster.builder()
                 .provider(PostgresProvider.EMBEDDED)
                 .servers(3)
@@ -89,51 +81,10 @@ class FullDiskIT {
 
     @AfterEach
     void stop() throws Exception {
-        if (cluster != null) {
-            cluster.server(0).thaw();
-            cluster.server(1).thaw();
-            if (disk != null) {
-                cluster.servers().forEach(PostgresServer::crash);
-                run("umount", "--lazy", disk.toString());
-            }
-            cluster.close();
+        if (disk != null) {
+            disk.close();
         }
-    }
-
-    /** Puts a server's files on a disk of this size. */
-    private void shrinkDisk(PostgresServer server, String size) throws Exception {
-        Path data;
-        try (Connection connection = server.connect()) {
-            data = Path.of(Sql.text(connection, "SELECT current_setting('data_directory')"));
-        }
-        server.stop();
-        Path before = data.resolveSibling("before");
-        Files.move(data, before);
-        Files.createDirectory(data);
-        disk = data;
-        assumeTrue(
-                run("mount", "-t", "tmpfs", "-o", "mode=700,size=" + size, "small", data.toString()) == 0,
-                "no small disk can be mounted here");
-        assertThat(run("cp", "-a", before + "/.", data.toString())).isZero();
-        assertThat(run("rm", "-r", before.toString())).isZero();
-        server.start();
-    }
-
-    private void makeRoom(PostgresServer server) throws Exception {
-        assertThat(run("mount", "-o", "remount,size=1g", disk.toString())).isZero();
-        server.crash(); // whatever state it is in
-        server.start();
-    }
-
-    private int run(String... command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(directory.resolve("output").toFile())
-                .start();
-        assertThat(process.waitFor(1, TimeUnit.MINUTES))
-                .as(String.join(" ", command))
-                .isTrue();
-        return process.exitValue();
+        cluster.close();
     }
 
     private static final String INSERT = "INSERT INTO shard_0001.account (uid, note) VALUES (1, ?) RETURNING id";
@@ -166,14 +117,14 @@ class FullDiskIT {
         shards.execute(
                 "db1",
                 "INSERT INTO shard_0001.account (uid, note) SELECT 1, string_agg(md5(n::text || m), '') FROM generate_series(1, 20000) n, generate_series(1, 200) m GROUP BY n");
-        shrinkDisk(cluster.server(1), "140m");
+        disk = SmallDisk.of(cluster.server(1), "140m");
         Mover mover = shards.mover(SETTINGS, MoveListener.NONE);
         Move move = mover.begin("db1", "db2", ShardSet.of(SHARD), "a test");
 
         assertThatThrownBy(() -> mover.carryOut(move, false)).isInstanceOf(ShardflakeException.class);
 
         List<Long> meanwhile = insertSome();
-        makeRoom(cluster.server(1));
+        disk.makeRoom();
         mover.carryOut(move, false);
         assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.account"))
                 .isEqualTo(20_000 + meanwhile.size());
@@ -183,7 +134,7 @@ class FullDiskIT {
     /** The slot of a move keeps the log, since its target is gone. */
     @Test
     void aSourceThatFillsLosesNothingAndCancellingTheMoveLetsGoOfTheLog() throws Exception {
-        shrinkDisk(cluster.server(0), "200m");
+        disk = SmallDisk.of(cluster.server(0), "200m");
         Mover mover = shards.mover(SETTINGS, MoveListener.NONE);
         Move move = mover.begin("db1", "db2", ShardSet.of(SHARD), "a test");
         mover.follow(move.id());
@@ -193,7 +144,7 @@ class FullDiskIT {
         assertThatThrownBy(() -> insert(20_000, 100_000, acknowledged))
                 .isInstanceOf(SQLException.class)
                 .hasMessageMatching("(?s).*(No space left|terminat|closed|I/O error).*");
-        makeRoom(cluster.server(0));
+        disk.makeRoom();
         assertThat(shards.number("db1", "SELECT pg_current_wal_lsn() - restart_lsn FROM pg_replication_slots"))
                 .isGreaterThan(50_000_000);
         mover.cancelWithoutTarget(move.id());

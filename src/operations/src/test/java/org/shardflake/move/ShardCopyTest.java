@@ -176,7 +176,7 @@ class ShardCopyTest {
         Sql.execute(target, document);
         List<Long> sizes = new ArrayList<>();
         List<Long> sent = new ArrayList<>();
-        copy(1000, List.of("shard_0007.document"), (more, rows, part) -> {
+        copy(size, List.of("shard_0007.document"), (more, rows, part) -> {
             sent.add(more);
             sizes.add(part);
         });

@@ -49,7 +49,7 @@ public final class Site {
         Path root = Path.of(args[0]).toAbsolutePath().normalize();
         Path output = Path.of(args[1]).toAbsolutePath();
         write(root, output, args[2]);
-        writeJavadoc(root, output.resolve("javadoc"), System.out, System.err);
+        writeJavadoc(root, output, System.out, System.err);
         System.out.println("Open " + output.resolve("index.html").toUri());
     }
 
@@ -197,7 +197,8 @@ public final class Site {
         return below.resolveSibling(name.replaceFirst("\\.md$", ".html"));
     }
 
-    private static void writeJavadoc(Path root, Path output, PrintStream out, PrintStream err) {
+    /** Writes the pages of the public types, to which every page of the site has a link. */
+    static void writeJavadoc(Path root, Path output, PrintStream out, PrintStream err) {
         String sources = JAVADOC_SOURCES.stream()
                 .map(source -> root.resolve(source).toString())
                 .collect(Collectors.joining(System.getProperty("path.separator")));
@@ -221,7 +222,7 @@ public final class Site {
                         "-subpackages",
                         "org.shardflake",
                         "-d",
-                        output.toString());
+                        output.resolve("javadoc").toString());
         if (exitCode != 0) {
             throw new IllegalStateException("javadoc failed with exit code " + exitCode);
         }

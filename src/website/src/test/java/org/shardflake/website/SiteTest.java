@@ -6,10 +6,15 @@ package org.shardflake.website;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -66,6 +71,92 @@ class SiteTest {
                         "<a href=\"https://example.org/shardflake/blob/main/LICENSE\">b</a>",
                         "<a href=\"https://example.org/shardflake/tree/main/src\">c</a>");
         assertThat(output.resolve("guide/index.html")).content().contains("<a href=\"../index.html\">d</a>");
+    }
+
+    @Test
+    void everyPageLeadsToTheJavadoc() throws IOException {
+        write("README.md", "# Start");
+        write("src/docs/guide/README.md", "# Guide");
+        write(
+                "src/id/src/main/java/org/shardflake/Thing.java",
+                "package org.shardflake; /** One. */ public class Thing {}");
+
+        Site.write(sources, output, REPOSITORY);
+        Site.writeJavadoc(sources, output, System.out, System.err);
+
+        for (String page : List.of("index.html", "guide/index.html")) {
+            Path first = linked(output.resolve(page), ".*/?javadoc/index\\.html");
+            Path thing = linked(linked(first, "org/shardflake/package-summary\\.html"), "Thing\\.html");
+            assertThat(thing).content().contains("One.");
+        }
+    }
+
+    /** The file that a page has a link to. */
+    private static Path linked(Path page, String pattern) throws IOException {
+        Matcher link = Pattern.compile("href=\"(" + pattern + ")\"").matcher(Files.readString(page));
+        assertThat(link.find()).as("%s in %s", pattern, page).isTrue();
+        return page.resolveSibling(link.group(1)).normalize();
+    }
+
+    /** Types a word into the search of a page, in Chromium. */
+    @Test
+    void theSearchFindsSectionsOfOtherPages() throws Exception {
+        Path chromium = Path.of("/usr/bin/chromium");
+        assumeTrue(Files.isExecutable(chromium), "needs Chromium");
+        Site.write(Path.of("../..").toAbsolutePath().normalize(), output, REPOSITORY);
+        Path page = output.resolve("guide/ids.html");
+        Files.writeString(page, Files.readString(page).replace("</body>", """
+                <script>
+                addEventListener("DOMContentLoaded", () => {
+                  const input = document.getElementById("search");
+                  const found = (text) => {
+                    input.value = text;
+                    input.dispatchEvent(new Event("input"));
+                    return [...document.querySelectorAll("#found li")].map((entry) => entry.outerHTML).join("");
+                  };
+                  const list = ["half-way", "upgra", "SF001", "qqqq"].map((text) => `<p>${text}: ${found(text)}</p>`);
+                  document.body.innerHTML = list.join("\\n");
+                });
+                </script>
+                </body>"""));
+
+        String dom = dom(chromium, page);
+
+        assertThat(searched(dom, "half-way")).contains("href=\"../guide/incidents.html#an-upgrade-stopped-half-way\"");
+        assertThat(searched(dom, "upgra")).contains("href=\"../guide/incidents.html#an-upgrade-stopped-half-way\"");
+        assertThat(searched(dom, "SF001")).contains("href=\"../guide/");
+        assertThat(searched(dom, "qqqq")).contains("Nothing found").doesNotContain("href");
+        Matcher links = Pattern.compile("href=\"([^\"#]+)#([^\"]+)\"").matcher(dom);
+        while (links.find()) {
+            assertThat(page.resolveSibling(links.group(1)).normalize())
+                    .content()
+                    .contains("id=\"%s\"".formatted(links.group(2)));
+        }
+    }
+
+    private static String searched(String dom, String word) {
+        return dom.lines()
+                .filter(line -> line.contains("<p>" + word + ": "))
+                .findFirst()
+                .orElse("");
+    }
+
+    /** What the page's scripts make of it. */
+    private String dom(Path chromium, Path page) throws IOException, InterruptedException {
+        Path dom = sources.resolve("dom.html");
+        Process process = new ProcessBuilder(
+                        chromium.toString(),
+                        "--headless",
+                        "--no-sandbox",
+                        "--disable-gpu",
+                        "--user-data-dir=" + sources.resolve("profile"),
+                        "--dump-dom",
+                        page.toUri().toString())
+                .redirectOutput(dom.toFile())
+                .redirectError(sources.resolve("log").toFile())
+                .start();
+        assertThat(process.waitFor(2, TimeUnit.MINUTES)).isTrue();
+        return Files.readString(dom);
     }
 
     private void write(String file, String text) throws IOException {
