@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -40,6 +41,7 @@ class GeneratedCodeTest {
     }
 
     /** With the libraries of this build, as far as Maven has put them into its local repository, and no network. */
+    @Tag("full")
     @Test
     @EnabledIf("hasGradle")
     void gradleGeneratesTheSame(@TempDir Path directory) throws Exception {
