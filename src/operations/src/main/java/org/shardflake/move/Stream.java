@@ -180,15 +180,18 @@ final class Stream {
 
     /**
      * If the subscriber is not connected, lets it connect as it would if it subscribed now: the password, or the address, may be
-     * another since.
+     * another since. Not if that fails too, as without a password.
      */
     void logInAnew() throws SQLException {
         Connection connection = subscriber.control();
-        if (hasSubscription() && hasSlot() && !isConnected()) {
+        String conninfo = publisher.server().url().conninfo();
+        if (hasSubscription()
+                && hasSlot()
+                && !isConnected()
+                && StreamTrouble.connectionFailure(connection, name, conninfo).isEmpty()) {
             Sql.inTransaction(connection, () -> {
                 Sql.execute(connection, subscriber.checkClaim());
-                Replication.changeConnection(
-                        connection, name, publisher.server().url().conninfo());
+                Replication.changeConnection(connection, name, conninfo);
                 return true;
             });
         }

@@ -172,15 +172,21 @@ record StreamTrouble(String what, Outlook outlook) {
         if (its.isEmpty()) {
             return Optional.empty(); // The move has ended meanwhile.
         }
-        connection.setAutoCommit(false);
+        return connectionFailure(connection, stream, its.get(0));
+    }
+
+    /** The error, if any, when a server connects to a stream's publisher by this connection string, as a subscription does. */
+    static Optional<String> connectionFailure(Connection subscriber, String stream, String conninfo)
+            throws SQLException {
+        subscriber.setAutoCommit(false);
         try {
-            Replication.createSubscription(connection, "shardflake_trial", stream, its.get(0), "");
+            Replication.createSubscription(subscriber, "shardflake_trial", stream, conninfo, "");
             return Optional.empty();
         } catch (SQLException e) {
             return Optional.of(Sql.message(e).replaceFirst("^could not connect to the publisher: ", ""));
         } finally {
-            connection.rollback();
-            connection.setAutoCommit(true);
+            subscriber.rollback();
+            subscriber.setAutoCommit(true);
         }
     }
 }
