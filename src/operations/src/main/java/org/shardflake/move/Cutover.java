@@ -70,10 +70,11 @@ final class Cutover implements AutoCloseable {
         this.limits = limits;
         this.listener = listener;
         this.comparisons = comparisons;
+        this.hasReferenceTables = ReferenceVersion.isKept(session.source().control())
+                && ReferenceVersion.isKept(session.target().control());
         this.sourceWork = open(session.source());
         try {
             this.targetWork = open(session.target());
-            this.hasReferenceTables = ReferenceVersion.isKept(sourceWork) && ReferenceVersion.isKept(targetWork);
         } catch (SQLException e) {
             Sql.close(sourceWork);
             throw e;

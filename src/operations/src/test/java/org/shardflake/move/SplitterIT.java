@@ -294,10 +294,16 @@ class SplitterIT {
         assertThat(outcome.contains("refused")).as(outcome).isEqualTo(cannotTell);
     }
 
+    /** All 36 take ten minutes. Without {@code -Dsplit.deaths=all} somebody dies at each step, and everybody at the promotion. */
     private static Stream<Arguments> deaths() {
+        List<String> victims = List.of("tool", "source", "standby", "catalog");
+        boolean all = "all".equals(System.getProperty("split.deaths"));
         return Arrays.stream(SplitStep.values())
-                .flatMap(step ->
-                        Stream.of("tool", "source", "standby", "catalog").map(victim -> Arguments.of(step, victim)));
+                .flatMap(step -> victims.stream()
+                        .filter(victim -> all
+                                || step == SplitStep.PROMOTED
+                                || victim.equals(victims.get(step.ordinal() % victims.size())))
+                        .map(victim -> Arguments.of(step, victim)));
     }
 
     private static String outcome(SplitStep step, String victim) throws Exception {
