@@ -10,7 +10,6 @@ import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.moves.DrainComparison;
 import org.shardflake.benchmarks.moves.MoveComparison;
-import org.shardflake.benchmarks.moves.SplitComparison;
 import org.shardflake.benchmarks.router.Poolers;
 import org.shardflake.benchmarks.router.RouterComparison;
 import org.shardflake.benchmarks.summary.ReadmeSummary;
@@ -31,8 +30,7 @@ public final class Benchmark {
             "Moves", MoveComparison::run,
             "Poolers", Poolers::print,
             "Readme", ReadmeSummary::write,
-            "RouterPeers", RouterComparison::run,
-            "Splits", SplitComparison::print));
+            "RouterPeers", RouterComparison::run));
 
     private Benchmark() {}
 
