@@ -14,12 +14,12 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -296,14 +296,16 @@ class SplitterIT {
 
     /** All 36 take ten minutes. Without {@code -Dsplit.deaths=all} somebody dies at each step, and everybody at the promotion. */
     private static Stream<Arguments> deaths() {
+        List<SplitStep> steps = List.of(SplitStep.values());
         List<String> victims = List.of("tool", "source", "standby", "catalog");
         boolean all = "all".equals(System.getProperty("split.deaths"));
-        return Arrays.stream(SplitStep.values())
-                .flatMap(step -> victims.stream()
+        return IntStream.range(0, steps.size())
+                .boxed()
+                .flatMap(i -> victims.stream()
                         .filter(victim -> all
-                                || step == SplitStep.PROMOTED
-                                || victim.equals(victims.get(step.ordinal() % victims.size())))
-                        .map(victim -> Arguments.of(step, victim)));
+                                || steps.get(i) == SplitStep.PROMOTED
+                                || victim.equals(victims.get(i % victims.size())))
+                        .map(victim -> Arguments.of(steps.get(i), victim)));
     }
 
     private static String outcome(SplitStep step, String victim) throws Exception {
