@@ -356,4 +356,54 @@ class FailoverSlotsIT {
             isEnded(now("db2"));
         }
     }
+
+    /** The source's copies have confirmed what the standby has not got. Nothing of it goes with them, unless they have rows of their own. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anOldCopyMayLackRowsAfterAFailoverButNotHaveOthers(boolean hasOthers) throws Exception {
+        create("db1", false);
+        List<String> told = new CopyOnWriteArrayList<>();
+        Mover mover = notes.mover(new MoveListener() {
+            @Override
+            public void streamFails(String problem) {
+                told.add(problem);
+            }
+        });
+        long id = mover.follow(
+                        mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
+                .id();
+        mover.cutOver(id, ShardSet.of(1));
+        awaitSlots();
+        standby.awaitReplay();
+        standby.disconnect();
+        execute(server("db2"), "INSERT INTO shard_0001.note (text) SELECT 'late ' || n FROM generate_series(1, 10) n");
+        if (hasOthers) {
+            execute(server("db2"), "DELETE FROM shard_0001.note WHERE text = 'old 7'");
+        }
+        await().atMost(SOON)
+                .until(() -> query(
+                                server("db2"),
+                                "SELECT confirmed_flush_lsn = pg_current_wal_insert_lsn() FROM pg_replication_slots WHERE slot_name LIKE '%reverse'")
+                        .equals("t"));
+        failOver();
+
+        if (hasOthers) {
+            assertThatThrownBy(() -> mover.complete(id))
+                    .isInstanceOf(CopiesDifferException.class)
+                    .hasMessageContaining("copies of shards 1 differ");
+            assertThat(query(standby, "SELECT count(*) FROM shard_0001.note WHERE text = 'old 7'"))
+                    .isEqualTo("1");
+        } else {
+            mover.complete(id);
+
+            isEnded(now("db1"));
+            isEnded(now("db2"));
+        }
+        assertThat(told)
+                .anyMatch(
+                        problem -> problem.equals(
+                                "db1 has failed over, and its copies of shards 1 lack rows that db2 has, which are kept there"));
+        assertThat(query(server("db2"), "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'late %'"))
+                .isEqualTo("10");
+    }
 }

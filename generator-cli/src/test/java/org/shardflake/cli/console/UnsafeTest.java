@@ -149,6 +149,7 @@ class UnsafeTest {
                 1,
                 OptionalLong.empty(),
                 0,
+                Optional.empty(),
                 0,
                 Verified.NOT_COMPARED,
                 OptionalDouble.empty(),

@@ -26,8 +26,10 @@ final class MoveCatalog {
     private static final String MOVES =
             "SELECT id, tag, source, target, phase, phase_since, started_at, reason, problem FROM shardflake_catalog.move";
 
+    /** A catalog before version 5 has no bytes_at. */
     private static final String SHARDS = """
-            SELECT m.shard, m.phase, s.server, s.epoch, m.mark, m.bytes, m.rows, m.verified, m.pause_ms, m.switched_at
+            SELECT m.shard, m.phase, s.server, s.epoch, m.mark, m.bytes, m.rows, m.verified, m.pause_ms, m.switched_at,
+                   (to_jsonb(m) ->> 'bytes_at')::timestamptz
               FROM shardflake_catalog.move_shard m JOIN shardflake_catalog.shard s USING (shard)
              WHERE m.move = ? ORDER BY m.shard
             """;
@@ -100,6 +102,7 @@ final class MoveCatalog {
         Long mark = row.getObject(5, Long.class);
         Double pause = row.getObject(9, Double.class);
         OffsetDateTime switched = row.getObject(10, OffsetDateTime.class);
+        OffsetDateTime progressed = row.getObject(11, OffsetDateTime.class);
         return new MoveShard(
                 row.getInt(1),
                 ShardPhase.of(row.getString(2)),
@@ -107,6 +110,7 @@ final class MoveCatalog {
                 row.getLong(4),
                 mark == null ? OptionalLong.empty() : OptionalLong.of(mark),
                 row.getLong(6),
+                Optional.ofNullable(progressed).map(OffsetDateTime::toInstant),
                 row.getLong(7),
                 Verified.of(row.getString(8)),
                 pause == null ? OptionalDouble.empty() : OptionalDouble.of(pause),

@@ -29,6 +29,10 @@ final class MoveLease implements AutoCloseable {
                AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
             """;
 
+    /** A catalog before version 5 has not. */
+    private static final String HAS_BYTES_AT =
+            "SELECT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'shardflake_catalog.move_shard'::regclass AND attname = 'bytes_at')";
+
     /** A machine that is gone is noticed after 5 + 3 * 3 seconds; a process that is gone, at once. */
     private static final String NOTICE =
             "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 3; SET tcp_keepalives_count = 3";
@@ -39,11 +43,13 @@ final class MoveLease implements AutoCloseable {
     private final Connection connection;
     private final long move;
     private final long claim;
+    private final String bytesAt;
 
-    private MoveLease(Connection connection, long move, long claim) {
+    private MoveLease(Connection connection, long move, long claim, boolean hasBytesAt) {
         this.connection = connection;
         this.move = move;
         this.claim = claim;
+        this.bytesAt = hasBytesAt ? ", bytes_at = clock_timestamp()" : "";
     }
 
     /**
@@ -70,7 +76,7 @@ final class MoveLease implements AutoCloseable {
         }
         long claim = Sql.number(
                 connection, "UPDATE shardflake_catalog.move SET claim = claim + 1 WHERE id = ? RETURNING claim", move);
-        return new MoveLease(connection, move, claim);
+        return new MoveLease(connection, move, claim, Sql.isTrue(connection, HAS_BYTES_AT));
     }
 
     /** Whether anybody holds the lease of a move. */
@@ -117,14 +123,14 @@ final class MoveLease implements AutoCloseable {
      */
     synchronized void copying(int shard, long bytes, long rows) throws SQLException {
         changeShard(
-                "phase = '%s', bytes = %d, rows = CASE set_config('synchronous_commit', 'off', true) WHEN 'off' THEN %d END"
-                        .formatted(ShardPhase.WAITING, bytes, rows),
+                "phase = '%s', bytes = %d%s, rows = CASE set_config('synchronous_commit', 'off', true) WHEN 'off' THEN %d END"
+                        .formatted(ShardPhase.WAITING, bytes, bytesAt, rows),
                 shard);
     }
 
     /** Records that a shard has been copied, with what was sent, or has not. */
     synchronized void copied(int shard, ShardPhase phase, long bytes, long rows) throws SQLException {
-        changeShard("phase = '%s', bytes = %d, rows = %d".formatted(phase, bytes, rows), shard);
+        changeShard("phase = '%s', bytes = %d%s, rows = %d".formatted(phase, bytes, bytesAt, rows), shard);
     }
 
     /** Begins a cutover attempt and returns its number, the latest. */

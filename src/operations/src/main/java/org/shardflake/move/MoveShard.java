@@ -16,6 +16,7 @@ import java.util.OptionalLong;
  * @param epoch its epoch in the shard map
  * @param mark the server that took it over may open it once its stream has this mark
  * @param bytes copied so far, of the size of its tables on the source; when all is copied, those that were sent
+ * @param bytesAt when that many were
  * @param rows copied so far
  * @param pauseMillis how long it refused writes at its last cutover
  * @param switchedAt when it was last cut over
@@ -27,6 +28,7 @@ public record MoveShard(
         long epoch,
         OptionalLong mark,
         long bytes,
+        Optional<Instant> bytesAt,
         long rows,
         Verified verified,
         OptionalDouble pauseMillis,

@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -69,15 +70,27 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
 
     /**
      * The remaining copy time at the pace so far. Not before a shard is through, or a fifth of a few large ones: PostgreSQL takes 1,000 rows
-     * and then writes them, so the copy of wide rows goes by jerks.
+     * and then writes them, so the copy of wide rows goes by jerks. Between two of them it is taken to go on, by a tenth of all at most.
      */
     public Optional<Duration> timeLeft(Instant now) {
-        long copied = copiedBytes();
+        double copied = copiedBytes();
+        double total = totalBytes();
         boolean isShardThrough = move.shards().stream().anyMatch(shard -> shard.phase() != ShardPhase.WAITING);
-        if (move.phase() != MovePhase.COPYING || copied == 0 || (!isShardThrough && copied < totalBytes() / 5)) {
+        if (move.phase() != MovePhase.COPYING || copied == 0 || (!isShardThrough && copied < total / 5)) {
             return Optional.empty();
         }
-        double millis = Duration.between(move.phaseSince(), now).toMillis();
-        return Optional.of(Duration.ofMillis((long) (millis * (totalBytes() - copied) / copied)));
+        double millis = millisSince(move.phaseSince(), now);
+        double counted = move.shards().stream()
+                .flatMap(shard -> shard.bytesAt().stream())
+                .max(Comparator.naturalOrder())
+                .map(at -> millisSince(move.phaseSince(), at))
+                .orElse(millis);
+        double since = counted > 0 ? copied * Math.max(0, millis - counted) / counted : 0;
+        double done = Math.min(total, copied + Math.min(since, total / 10));
+        return Optional.of(Duration.ofMillis(Math.round(millis * (total - done) / done)));
+    }
+
+    private static double millisSince(Instant start, Instant end) {
+        return Duration.between(start, end).toMillis();
     }
 }

@@ -47,6 +47,7 @@ class MoveEstimateTest {
                         1,
                         OptionalLong.empty(),
                         bytes,
+                        Optional.of(Instant.EPOCH.plus(MINUTE)),
                         0,
                         Verified.of(""),
                         OptionalDouble.empty(),
@@ -82,6 +83,18 @@ class MoveEstimateTest {
                 .contains(MINUTE.multipliedBy(3));
         assertThat(status(MovePhase.FOLLOWING, ShardPhase.COPIED, waiting, 0).timeLeft(later))
                 .isEmpty();
+    }
+
+    /** Rows are written 1,000 at a time, so that nothing seems to happen for a while. */
+    @Test
+    void aCopyIsTakenToGoOnBetweenTwoReports() {
+        MoveStatus quarter = status(MovePhase.COPYING, ShardPhase.WAITING, ShardPhase.WAITING, SIZE / 4);
+        Instant reported = Instant.EPOCH.plus(MINUTE);
+
+        assertThat(quarter.timeLeft(reported.plusSeconds(10))).contains(Duration.ofSeconds(170));
+        // It has stopped: 0.35 of it, at most, after 10 minutes.
+        assertThat(quarter.timeLeft(reported.plusSeconds(540)).orElseThrow().toSeconds())
+                .isEqualTo(600 * 65 / 35);
     }
 
     @Test
