@@ -6,6 +6,7 @@ package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -68,8 +69,19 @@ class AdoptCommandTest {
                   FROM generate_series(1, 1000) n;
                 INSERT INTO old.likes SELECT n % 100 + 1, n / 10, '2026-01-01 00:00Z'::timestamptz + n * interval '1 ms' FROM generate_series(1, 500) n
                 """);
-        deploy(PHOTO);
+        deploy(photo());
         postgres.save("adoptable");
+    }
+
+    /** Without the foreign key for a role that cannot silence it. */
+    private String photo() throws SQLException {
+        return silencesForeignKeys() ? PHOTO : PHOTO.replace(" REFERENCES photo (id)", "");
+    }
+
+    private boolean silencesForeignKeys() throws SQLException {
+        return installation
+                .query(0, "SELECT has_parameter_privilege('session_replication_role', 'SET')")
+                .equals("t");
     }
 
     private void deploy(String tables, String... options) throws IOException {
@@ -128,6 +140,19 @@ class AdoptCommandTest {
 
         assertThat(shards(checks)).isEqualTo(String.join(",", Collections.nCopies(8, "CHECK (true)")));
         assertThat(installation.launch("schema", "check").exitCode()).isZero();
+    }
+
+    /** Skipped unless the tests' role is a model of Cloud SQL's. */
+    @Test
+    void foreignKeysAreRefusedToARoleThatCannotSilenceThem() throws SQLException {
+        assumeFalse(silencesForeignKeys());
+        onAllShards("ALTER TABLE %1$s.likes ADD FOREIGN KEY (photo_id) REFERENCES %1$s.photo (id)");
+
+        Result refused = adopt("old.photo", "--key=uid");
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(4);
+        assertThat(refused.err()).contains("this role may not set session_replication_role on db1");
+        assertThat(shardRows("photo")).isZero();
     }
 
     @Test
@@ -417,7 +442,7 @@ class AdoptCommandTest {
                     server,
                     "DROP DOMAIN IF EXISTS label; DROP TYPE IF EXISTS feeling; CREATE DOMAIN label AS text NOT NULL CHECK (VALUE <> ''); CREATE TYPE feeling AS ENUM ('sad', 'glad')");
         }
-        deploy(PHOTO + """
+        deploy(photo() + """
 
                 --changeset ann:odd
                 CREATE TABLE "odd" ("Key" text, "n$note$" integer, d public.label, m public.feeling, f float8, t timestamptz, b bytea, a text[],
