@@ -79,8 +79,9 @@ class AdoptCommandTest {
     }
 
     private boolean silencesForeignKeys() throws SQLException {
+        String privilege = "SELECT has_parameter_privilege('%s', 'session_replication_role', 'SET')";
         return installation
-                .query(0, "SELECT has_parameter_privilege('session_replication_role', 'SET')")
+                .query(0, privilege.formatted(postgres.database(0).user()))
                 .equals("t");
     }
 
