@@ -135,6 +135,23 @@ class FailoverSlotsIT {
                         query(standby, slots + " AND synced AND NOT temporary").equals(query(failing, slots)));
     }
 
+    /** Whoever follows a server has told it that it has everything. */
+    private void awaitConfirmed(String publisher, String stream) {
+        String confirmed =
+                "SELECT confirmed_flush_lsn = pg_current_wal_insert_lsn() FROM pg_replication_slots WHERE slot_name LIKE '%%%s'"
+                        .formatted(stream);
+        await().atMost(SOON).until(() -> query(server(publisher), confirmed).equals("t"));
+    }
+
+    private static MoveListener tellingOf(List<String> problems) {
+        return new MoveListener() {
+            @Override
+            public void streamFails(String problem) {
+                problems.add(problem);
+            }
+        };
+    }
+
     private void failOver() {
         failing.crash();
         standby.promote();
@@ -234,12 +251,7 @@ class FailoverSlotsIT {
     void aCommandWaitsForAStandbyThatIsDownAsLongAsItsPatience(String its) throws Exception {
         create(its, true);
         List<String> told = new CopyOnWriteArrayList<>();
-        MoveListener listener = new MoveListener() {
-            @Override
-            public void streamFails(String problem) {
-                told.add(problem);
-            }
-        };
+        MoveListener listener = tellingOf(told);
         ShardSet shard = ShardSet.of(1);
         Mover mover = notes.mover(listener);
         long id = mover.follow(mover.begin("db1", "db2", shard, "a test").id()).id();
@@ -329,11 +341,7 @@ class FailoverSlotsIT {
         execute(server("db1"), "INSERT INTO shard_0001.note (text) SELECT 'late ' || n FROM generate_series(1, 10) n");
         String late = "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'late %'";
         await().atMost(SOON).until(() -> query(server("db2"), late).equals("10"));
-        await().atMost(SOON)
-                .until(() -> query(
-                                server("db1"),
-                                "SELECT confirmed_flush_lsn = pg_current_wal_insert_lsn() FROM pg_replication_slots WHERE slot_name LIKE '%forward'")
-                        .equals("t"));
+        awaitConfirmed("db1", "forward");
         failOver();
 
         if (its.equals("db1")) {
@@ -363,12 +371,7 @@ class FailoverSlotsIT {
     void anOldCopyMayLackRowsAfterAFailoverButNotHaveOthers(boolean hasOthers) throws Exception {
         create("db1", false);
         List<String> told = new CopyOnWriteArrayList<>();
-        Mover mover = notes.mover(new MoveListener() {
-            @Override
-            public void streamFails(String problem) {
-                told.add(problem);
-            }
-        });
+        Mover mover = notes.mover(tellingOf(told));
         long id = mover.follow(
                         mover.begin("db1", "db2", ShardSet.of(1), "a test").id())
                 .id();
@@ -380,11 +383,7 @@ class FailoverSlotsIT {
         if (hasOthers) {
             execute(server("db2"), "DELETE FROM shard_0001.note WHERE text = 'old 7'");
         }
-        await().atMost(SOON)
-                .until(() -> query(
-                                server("db2"),
-                                "SELECT confirmed_flush_lsn = pg_current_wal_insert_lsn() FROM pg_replication_slots WHERE slot_name LIKE '%reverse'")
-                        .equals("t"));
+        awaitConfirmed("db2", "reverse");
         failOver();
 
         if (hasOthers) {
@@ -402,7 +401,7 @@ class FailoverSlotsIT {
         assertThat(told)
                 .anyMatch(
                         problem -> problem.equals(
-                                "db1 has failed over, and its copies of shards 1 lack rows that db2 has, which are kept there"));
+                                "db1 has failed over or was restored, and its copies of shards 1 lack rows that db2 has, which are kept there"));
         assertThat(query(server("db2"), "SELECT count(*) FROM shard_0001.note WHERE text LIKE 'late %'"))
                 .isEqualTo("10");
     }

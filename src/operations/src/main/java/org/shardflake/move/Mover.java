@@ -10,7 +10,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.function.Function;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
@@ -432,7 +434,7 @@ public final class Mover {
                             .formatted(session.taken().source()));
             Map<Integer, List<TableDifference>> suspects;
             try (LastComparison comparison = new LastComparison(session, settings, listener)) {
-                suspects = notOfAFailover(session, comparison.run(shards));
+                suspects = withoutRowsThatTheSourceLost(session, comparison.run(shards));
             }
             if (suspects.isEmpty()) {
                 listener.reached(MoveStep.COMPARED_AGAIN);
@@ -441,7 +443,7 @@ public final class Mover {
             new Settlement(session, settings.patience(), listener).run();
             session.lease().problem("");
             Map<Integer, List<TableDifference>> differences =
-                    notOfAFailover(session, verify(session, ShardSet.of(suspects.keySet())));
+                    withoutRowsThatTheSourceLost(session, verify(session, ShardSet.of(suspects.keySet())));
             if (!differences.isEmpty()) {
                 throw new CopiesDifferException(
                         "copies of shards %s differ, so the source's are not removed"
@@ -457,28 +459,32 @@ public final class Mover {
     }
 
     /**
-     * Without rows that only the target has, if the source has failed over: a standby that was behind has lost what its primary had confirmed,
-     * so nobody sends it again. With the source's copy, nothing of such a row is removed.
+     * Leaves out rows that only the target has, if the source has failed over or was restored: it lacks for good what it had confirmed before, since
+     * nobody sends that again. Nothing of such a row is removed with the source's copy.
      */
-    private Map<Integer, List<TableDifference>> notOfAFailover(
+    private Map<Integer, List<TableDifference>> withoutRowsThatTheSourceLost(
             MoveSession session, Map<Integer, List<TableDifference>> differences) throws SQLException {
         if (differences.isEmpty() || session.forward().isUnbroken()) {
             return differences;
         }
         Map<Integer, List<TableDifference>> left = new TreeMap<>();
+        Set<Integer> behind = new TreeSet<>();
         differences.forEach((shard, all) -> {
             List<TableDifference> its =
                     all.stream().flatMap(found -> found.ofFollower().stream()).toList();
+            if (!its.equals(all)) {
+                behind.add(shard);
+            }
             if (!its.isEmpty()) {
                 left.put(shard, its);
             }
         });
-        if (!left.equals(differences)) {
+        if (!behind.isEmpty()) {
             listener.streamFails(
-                    "%s has failed over, and its copies of shards %s lack rows that %s has, which are kept there"
+                    "%s has failed over or was restored, and its copies of shards %s lack rows that %s has, which are kept there"
                             .formatted(
                                     session.source().name(),
-                                    ShardSet.of(differences.keySet()),
+                                    ShardSet.of(behind),
                                     session.target().name()));
         }
         return left;
