@@ -27,7 +27,7 @@ import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 
-/** The load of shards as an operator sees it: 4 shards on db1, of which 1 and 2 are written all the time, 1 twice as much. */
+/** The load of shards as an operator sees it: 4 shards on db1, of which 1 and 2 are written all the time, 1 three times as much. */
 class LoadCommandsTest {
 
     @RegisterExtension
@@ -56,7 +56,7 @@ class LoadCommandsTest {
         try (Connection connection = shards.database("db1").connect()) {
             while (!ends.get()) {
                 Sql.execute(connection, """
-                        INSERT INTO shard_0001.account (uid) SELECT 1 FROM generate_series(1, 20);
+                        INSERT INTO shard_0001.account (uid) SELECT 1 FROM generate_series(1, 30);
                         INSERT INTO shard_0002.account (uid) SELECT 2 FROM generate_series(1, 10);
                         SELECT pg_stat_force_next_flush();
                         """);
@@ -77,8 +77,8 @@ class LoadCommandsTest {
                 [0-9,.]+ rows/s written, [0-9,.]+ inserted, 0 read
 
                 SERVER +SHARD +WRITTEN/S +INSERTED/S +READ/S +BYTES +SHARE
-                db1 +1 +[0-9,.]+ +[0-9,.]+ +0 +[0-9.]+ [KM]iB +6[0-9].[0-9] %
-                db1 +2 +[0-9,.]+ +[0-9,.]+ +0 +[0-9.]+ [KM]iB +3[0-9].[0-9] %
+                db1 +1 +[0-9,.]+ +[0-9,.]+ +0 +[0-9.]+ [KM]iB +7[0-9].[0-9] %
+                db1 +2 +[0-9,.]+ +[0-9,.]+ +0 +[0-9.]+ [KM]iB +2[0-9].[0-9] %
                 """);
     }
 
@@ -131,16 +131,17 @@ class LoadCommandsTest {
                 .containsPattern("\"rates\":\\{\"db1\":\\{\"written\":[0-9.]+,.*\"db2\":null}");
     }
 
+    /** A sample does not read both counters at the same moment: a busy server may commit some transactions in between, which are little of 2 s. */
     @Test
     void aPlanByRateMovesWhatIsWritten() {
         Path file = directory.resolve("by-rate.yaml");
-        Cli.Result plan = launch("rebalance", "plan", "--by=rate", "--over=500ms", "--file=" + file);
+        Cli.Result plan = launch("rebalance", "plan", "--by=rate", "--over=2s", "--file=" + file);
         assertThat(plan.exitCode()).as(plan.toString()).isZero();
         assertThat(plan.err()).isEmpty();
         assertThat(plan.out())
                 .contains("WRITTEN/S")
-                .containsPattern("db1 +4 +3 .* 200 % +(67|133) %\n")
-                .containsPattern("db2 +0 +1 .* 0 % +(67|133) %\n")
+                .containsPattern("db1 +4 +3 .* 200 % +(50|150) %\n")
+                .containsPattern("db2 +0 +1 .* 0 % +(50|150) %\n")
                 .containsPattern("moves 1 shard \\([0-9.]+ [KM]iB to copy\\) of the shard map");
 
         endWriting();
