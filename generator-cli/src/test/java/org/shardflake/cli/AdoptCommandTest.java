@@ -24,6 +24,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -595,6 +596,7 @@ class AdoptCommandTest {
     }
 
     @Test
+    @Tag("full")
     void keysMayBeOfTypesThatAreTheShardsOwn() throws SQLException, IOException {
         Files.writeString(directory.resolve("key.sql"), """
                 --liquibase formatted sql

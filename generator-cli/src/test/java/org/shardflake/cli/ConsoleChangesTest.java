@@ -26,6 +26,7 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -299,6 +300,7 @@ class ConsoleChangesTest {
 
     /** The first waits for a lock, so that it still runs when the second comes. */
     @Test
+    @Tag("full")
     void oneChangeRunsAtATime() throws Exception {
         launch("move", "start", "--shards=2-3", "--to=db2");
         JsonNode first = tryOut("shardflake move cutover 1");
@@ -321,6 +323,7 @@ class ConsoleChangesTest {
 
     /** It waits for a lock; the page asks again with the number that it is given, until the answer is there. */
     @Test
+    @Tag("full")
     void aTrialMayTakeLongerThanAnAnswer() throws Exception {
         launch("move", "start", "--shards=2-3", "--to=db2");
         String offer = offer("shardflake move cutover 1");
@@ -341,6 +344,7 @@ class ConsoleChangesTest {
 
     /** As Ctrl-C does where a command runs in a terminal. */
     @Test
+    @Tag("full")
     void aChangeEndsWithTheConsole() throws Exception {
         launch("move", "start", "--shards=2-3", "--to=db2");
         JsonNode shown = tryOut("shardflake move cutover 1");

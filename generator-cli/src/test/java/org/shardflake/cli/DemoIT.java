@@ -6,6 +6,7 @@ package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.shardflake.cli.error.ExitCodes;
 
@@ -29,6 +30,7 @@ class DemoIT {
     }
 
     @Test
+    @Tag("full")
     void jsonIsOneObject() {
         Cli.Result demo = Cli.launch("demo", "--shards", "2", "--rows", "10", "-o", "json");
 

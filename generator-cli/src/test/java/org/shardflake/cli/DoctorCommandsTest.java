@@ -249,6 +249,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void whatIsLeftOfAMoveThatTheCatalogNeverHadIsKept() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
@@ -298,6 +299,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aMoveThatWasInterruptedAtACutover() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
@@ -314,6 +316,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aMoveThatWasInterruptedAfterTheMapWasChanged() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
@@ -327,6 +330,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aMovingShardThatTakesWritesOnBothServers() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
@@ -340,6 +344,7 @@ class DoctorCommandsTest {
 
     /** The catalog says db1 again, and db2 has the newer rows: nothing is closed, opened or removed by itself. */
     @Test
+    @Tag("full")
     void aCatalogThatWasRestoredToATimeBeforeAMove() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
@@ -391,6 +396,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aMoveThatWasInterruptedBeforeItsTargetHadTheLibrary() throws SQLException {
         shards.mover(MoveSettings.DEFAULT, MoveListener.NONE).begin("db1", "db2", ShardSet.of(3), "");
         shards.executeAsUser("db2", "DROP SCHEMA shardflake CASCADE");
@@ -404,6 +410,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aSubscriptionWithoutItsSlot() throws Exception {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();

@@ -64,6 +64,7 @@ class HungServerIT {
     }
 
     @Test
+    @Tag("full")
     void doctorFindsIt() {
         cluster.server(1).freeze();
 

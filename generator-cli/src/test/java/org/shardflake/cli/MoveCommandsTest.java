@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -110,6 +111,7 @@ class MoveCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aShardThatWasDroppedOnTheTargetCanBeMovedAgain() throws SQLException {
         assertThat(launch("move", "start", "--shards=3", "--to=db2").exitCode()).isZero();
         shards.execute("db2", "DROP SCHEMA shard_0003 CASCADE");
@@ -128,6 +130,7 @@ class MoveCommandsTest {
 
     /** As a lagging standby or a restored catalog has it: the shard has been cut over, and the catalog does not know. */
     @Test
+    @Tag("full")
     void aCatalogOlderThanACutoverClosesNoShard() throws SQLException {
         assertThat(launch("move", "start", "--shards=3", "--to=db2").exitCode()).isZero();
         assertThat(launch("move", "cutover").exitCode()).isZero();

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -241,6 +242,7 @@ class RebalanceCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aRunThatIsLeftRunningStopsAtAMoveOfSomebodyElse() throws Exception {
         CompletableFuture<Cli.Result> running = CompletableFuture.supplyAsync(() -> run("--auto"));
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);

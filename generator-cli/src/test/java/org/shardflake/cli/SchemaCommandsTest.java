@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -314,6 +315,7 @@ class SchemaCommandsTest {
                 "CREATE POLICY own ON shard_0006.photo USING (uid = 1)        | policy photo.own is not in the other shards: PERMISSIVE FOR ALL TO public USING ((uid = 1))",
                 "DROP SCHEMA shard_0006 CASCADE                               | schema is missing",
             })
+    @Tag("full")
     void findsWhatDiffers(String drift, String named) throws IOException, SQLException {
         deploy(PHOTO);
         assertThat(installation.launch("schema", "status", "--drift").out()).endsWith("all shards have one schema\n");
@@ -373,6 +375,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aShardWhoseSchemaIsGoneIsNotCreatedEmptyOrWithoutTables() throws IOException, SQLException {
         deploy(PHOTO);
         installation.execute(0, "DROP SCHEMA shard_0002 CASCADE");
@@ -448,6 +451,7 @@ class SchemaCommandsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "--dry-run"})
+    @Tag("full")
     void aDeploymentThatIsRefusedForAnEditedChangesetLeavesLibraryAndHistoryAsTheyWere(String option)
             throws IOException, SQLException {
         deploy(PHOTO);

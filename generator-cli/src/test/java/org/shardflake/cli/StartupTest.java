@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -45,6 +46,7 @@ class StartupTest {
         "local start --help",
         "--version"
     })
+    @Tag("full")
     void loadsNoHeavyLibrary(String command) throws Exception {
         assertThat(classesLoadedBy(command))
                 .contains("org.shardflake.cli.Shardflake")

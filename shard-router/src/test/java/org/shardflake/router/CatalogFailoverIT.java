@@ -105,6 +105,7 @@ class CatalogFailoverIT {
     }
 
     @Test
+    @Tag("full")
     void hearsOfChangesFromTheServerThatTookOver() {
         try (ShardRouter router = router().pollInterval(Duration.ofHours(1)).build()) {
             await().atMost(SOON).until(() -> listeners(primary) == 1);

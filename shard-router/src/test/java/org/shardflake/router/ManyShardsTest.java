@@ -37,6 +37,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -267,6 +268,7 @@ class ManyShardsTest {
     }
 
     @Test
+    @Tag("full")
     void handsOverNoRowTwiceWhenConnectionsAreLost() {
         List<String> titles = new ArrayList<>();
 

@@ -32,6 +32,7 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -277,6 +278,7 @@ class ShardRouterIT {
     }
 
     @Test
+    @Tag("full")
     void failsOnlyForTheShardsOfAServerThatIsDown() throws Exception {
         assumeThat(shards.database(2).server().canRestart()).isTrue();
         try (ShardRouter router =
@@ -341,6 +343,7 @@ class ShardRouterIT {
     }
 
     @Test
+    @Tag("full")
     void isNotifiedAgainAfterItsListeningConnectionWasCut() throws SQLException {
         try (ShardRouter router = router().pollInterval(Duration.ofHours(1)).build()) {
             await().atMost(SOON).until(() -> listeners() == 1);
@@ -487,6 +490,7 @@ class ShardRouterIT {
     }
 
     @Test
+    @Tag("full")
     void goesOnAskingAfterAMapThatCannotBeRead() throws SQLException {
         try (ShardRouter router = router().pollInterval(Duration.ofMillis(200)).build()) {
             // The catalog's checks are not as strict as a URL's reader.

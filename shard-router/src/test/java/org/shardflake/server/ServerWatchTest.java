@@ -18,6 +18,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
@@ -99,6 +100,7 @@ class ServerWatchTest {
     }
 
     @Test
+    @Tag("full")
     void theLimitForConnectingIsNoneForStatements() throws SQLException {
         try (Connection connection = ServerUrl.parse(server.uri("postgres") + "?connect_timeout=1")
                         .connect("test");

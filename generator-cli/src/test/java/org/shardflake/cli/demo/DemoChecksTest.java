@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.Sharding;
@@ -58,6 +59,7 @@ class DemoChecksTest {
     }
 
     @Test
+    @Tag("full")
     void findsAMissingRow() throws SQLException {
         execute("DELETE FROM shard_0001.\"like\" WHERE id = (SELECT max(id) FROM shard_0001.\"like\")", 1);
         execute("DELETE FROM shard_0000.\"like\" WHERE id = (SELECT max(id) FROM shard_0000.\"like\")", 0);
@@ -80,6 +82,7 @@ class DemoChecksTest {
     }
 
     @Test
+    @Tag("full")
     void findsAUidOfAnotherShard() throws SQLException {
         execute("INSERT INTO shard_0000.photo (uid, title) VALUES (5, 'strayed')", 0);
 
@@ -100,6 +103,7 @@ class DemoChecksTest {
     }
 
     @Test
+    @Tag("full")
     void findsAnIdBelowTheOneBefore() throws SQLException {
         execute("INSERT INTO shard_0000.photo (uid, title) VALUES (0, 'first')", 0);
         execute(
@@ -114,6 +118,7 @@ class DemoChecksTest {
     }
 
     @Test
+    @Tag("full")
     void findsATimeThatIsWrong() throws SQLException {
         execute(
                 "INSERT INTO shard_0000.photo (uid, title, created_at) VALUES (0, 'old', now() - interval '1 hour')",

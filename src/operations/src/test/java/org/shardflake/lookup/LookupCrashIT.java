@@ -82,6 +82,7 @@ class LookupCrashIT {
     }
 
     @Test
+    @Tag("full")
     void noValueHasTwoOwnersForAMoment() throws Exception {
         fight(8, 25, 60, 2);
     }

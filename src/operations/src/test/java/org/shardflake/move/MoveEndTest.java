@@ -112,6 +112,7 @@ class MoveEndTest {
 
     /** What {@code pg_restore --disable-triggers} does. */
     @Test
+    @Tag("full")
     void rowsWrittenWhileTriggersWereDisabledAreNotLostAtComplete() throws SQLException {
         long id = cutOver();
         shards.execute("db1", """
@@ -129,6 +130,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void aTableThatOnlyTheSourceHasIsNotLostAtComplete() throws SQLException {
         long id = cutOver();
         shards.execute("db1", RESCUED);
@@ -180,6 +182,7 @@ class MoveEndTest {
 
     @ParameterizedTest
     @ValueSource(strings = {OPENED, RESCUED})
+    @Tag("full")
     void rowsWrittenByForceAfterTheLastComparisonAreNotLost(String write) throws SQLException {
         long id = cutOver();
 
@@ -192,6 +195,7 @@ class MoveEndTest {
 
     /** When there is no way back any more. */
     @Test
+    @Tag("full")
     void rowsWrittenByForceJustBeforeACopyGoesAreNotLost() throws SQLException {
         long id = cutOver();
 
@@ -313,6 +317,7 @@ class MoveEndTest {
 
     /** The next command had given up the cutover in the catalog, but not opened the shard. */
     @Test
+    @Tag("full")
     void aTargetThatIsGoneForGoodIsLetGoOfThoughOpeningTheShardWasInterrupted() throws SQLException {
         PostgresServer target = shards.database("db2").server();
         Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
@@ -332,6 +337,7 @@ class MoveEndTest {
 
     /** The catalog was restored to before the cutover. */
     @Test
+    @Tag("full")
     void aTargetThatIsGoneForGoodIsNotLetGoOfByACatalogThatForgotTheCutover() throws SQLException {
         PostgresServer target = shards.database("db2").server();
         Move move = mover.create("db1", "db2", ShardSet.of(3), "a test");
@@ -493,6 +499,7 @@ class MoveEndTest {
 
     /** A subscription that begins after the cutover. */
     @Test
+    @Tag("full")
     void rowsOfASubscriptionIntoTheSourceAreNotLostAtComplete() throws Exception {
         long id = cutOver();
         shards.subscribe("db1", 3);
@@ -503,6 +510,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void aFailureWithoutAStateIsNotHiddenByAnother() throws SQLException {
         long id =
                 mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();
@@ -527,6 +535,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void settlesWhatWasClosedForTheEnd() throws SQLException {
         long id = cutOver();
         Mover dying = shards.mover(MoveSettings.DEFAULT, new MoveListener() {

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class MoveLimitsTest {
@@ -60,6 +61,7 @@ class MoveLimitsTest {
     }
 
     @Test
+    @Tag("full")
     void theTurnIsAwaitedBehindManyThatHaveItShortly() {
         MoveLimits limits = new MoveLimits(0, 0);
         AtomicInteger now = new AtomicInteger();

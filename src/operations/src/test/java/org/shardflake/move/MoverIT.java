@@ -39,7 +39,7 @@ class MoverIT {
 
     @Test
     void cutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
-        cutOverAndBack(ShardSet.range(0, 9), 20);
+        cutOverAndBack(ShardSet.range(0, 4), 10);
     }
 
     @Test

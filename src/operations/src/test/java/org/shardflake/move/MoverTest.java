@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -102,6 +103,7 @@ class MoverTest {
     }
 
     @Test
+    @Tag("full")
     void aShardThatWasCopiedBeforeAnInterruptionIsNotCopiedAgainUnlessItHasChanged() throws SQLException {
         ShardSet moving = ShardSet.range(0, 4);
         Move move = mover.create("db1", "db2", moving, "");
@@ -153,6 +155,7 @@ class MoverTest {
 
     /** As after a failover of the source: what is over stays over, and the rest stays where it is. */
     @Test
+    @Tag("full")
     void aMoveWhoseSlotIsLostCanBeEndedWhereItIs() throws SQLException, InterruptedException {
         ShardSet moving = ShardSet.of(2, 3);
         Move move = mover.follow(mover.create("db1", "db2", moving, "").id());
@@ -182,6 +185,7 @@ class MoverTest {
     }
 
     @Test
+    @Tag("full")
     void idsThatAnAttemptLeftStoppedGoOnWithTheNextCommand() throws SQLException {
         Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
         shards.execute("db1", "SELECT shardflake.fence_ids(3, true)");
@@ -204,6 +208,7 @@ class MoverTest {
     }
 
     @Test
+    @Tag("full")
     void deploysTheFunctionLibraryWhereThatWasInterruptedAtItsBeginning() throws SQLException {
         Move move = followOntoLibrary(
                 "CREATE TABLE public.databasechangelog (LIKE shardflake.databasechangelog); DROP SCHEMA shardflake CASCADE; CREATE SCHEMA shardflake; ALTER TABLE public.databasechangelog SET SCHEMA shardflake");
@@ -376,6 +381,7 @@ class MoverTest {
 
     /** One that was thought dead, with its connection to the catalog cut in the middle of a cutover, comes back. */
     @Test
+    @Tag("full")
     void whoeverComesBackFromTheDeadChangesNothing() throws Exception {
         Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
         CountDownLatch fenced = new CountDownLatch(1);

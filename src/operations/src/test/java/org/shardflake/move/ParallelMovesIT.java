@@ -109,6 +109,7 @@ class ParallelMovesIT {
     }
 
     @Test
+    @Tag("full")
     void aServerIsDrainedOntoOthersAtOnceAndShardsGoRoundInACircle() throws Exception {
         try (ShardRouter router = shards.router().build()) {
             AccountLoad load = AccountLoad.start(router, ShardSet.range(0, SHARDS - 1), 6, 25);

@@ -114,6 +114,7 @@ class AutoRebalanceTest {
     }
 
     @Test
+    @Tag("full")
     void aRoundMovesWhatIsWrittenAndTheNextOneLeavesItThere() throws Exception {
         try (AutoRebalance engine = engine(20, this::carryOut)) {
             engine.round();
@@ -197,6 +198,7 @@ class AutoRebalanceTest {
     }
 
     @Test
+    @Tag("full")
     void aChangeOfTheMapDuringARoundStopsIt() throws Exception {
         AutoRebalance.Carrier another = moves -> {
             carryOut(moves);
@@ -222,6 +224,7 @@ class AutoRebalanceTest {
     }
 
     @Test
+    @Tag("full")
     void countersThatAreResetStopIt() throws Exception {
         AtomicBoolean ends = new AtomicBoolean();
         CompletableFuture<Void> resetting =

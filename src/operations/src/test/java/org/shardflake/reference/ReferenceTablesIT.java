@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -276,6 +277,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void aSlotOfAServerThatHasLeftTheMapIsFoundAndDropped() throws Exception {
         fixture.installation().add(fixture.server(3), "a test");
         String its = fixture.list("db4", SUBSCRIPTIONS).get(0);
@@ -378,6 +380,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void aCopyThatWentAstrayIsFoundAndRepaired() throws Exception {
         insert("G1", "G2");
         countries("db1", 3, 'G');
@@ -410,6 +413,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void aShardIsNotCutOverWhileARowIsBeingDeleted() throws Exception {
         Mover impatient = fixture.mover(new MoveSettings(
                 1,
@@ -523,6 +527,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void whatCannotBeDoneIsRefusedAndChangesNothing() throws Exception {
         refuses("names schema public", "CREATE TABLE public.x (id bigint PRIMARY KEY)");
         refuses("names schema shard_0001", "INSERT INTO shard_0001.customer (uid) VALUES (1)");

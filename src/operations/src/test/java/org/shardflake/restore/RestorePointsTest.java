@@ -23,6 +23,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.assertj.core.api.ThrowableAssertAlternative;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -166,6 +167,7 @@ class RestorePointsTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"completing", "cancelling"})
+    @Tag("full")
     void theEndOfAMoveIsWaitedFor(String phase) throws SQLException {
         Move move = follow();
         shards.executeInCatalog("UPDATE shardflake_catalog.move SET phase = '%s'".formatted(phase));
@@ -176,6 +178,7 @@ class RestorePointsTest {
 
     /** The map says so already, and the target is not open yet. */
     @Test
+    @Tag("full")
     void aShardThatIsClosedWhereTheMapHasItIsWaitedFor() throws SQLException {
         follow();
         shards.execute("db1", "SELECT shardflake.fence_shard(1)");
@@ -236,6 +239,7 @@ class RestorePointsTest {
     /** Stopped after the point of db1 was recorded, and before db2 and the catalog have one. */
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 2})
+    @Tag("full")
     void aServerThatFailsBetweenThePointsOfTheServersMakesItIncompleteAndTheNextIsMade(int failing) throws Exception {
         PostgresServer server = postgres.database(failing).server();
         assumeTrue(server.canRestart(), "the server cannot be killed");
