@@ -208,6 +208,7 @@ class AdoptCommandTest {
     }
 
     @Test
+    @Tag("full")
     void aTableOfManyKeyColumnsAndJson() throws SQLException {
         Result adopted = adopt("old.likes", "--key=uid", "--batch=7", "--finish", "--yes", "-o", "json");
 
@@ -359,6 +360,7 @@ class AdoptCommandTest {
 
     /** As the row that has what another one had: in a journal of many batches the change of the other may be far behind. */
     @Test
+    @Tag("full")
     void aValueThatWentFromRowToRowIsNoClash() throws SQLException {
         adopt("old.photo", "--key=uid");
         installation.execute(OLD, "UPDATE old.photo SET slug = 'taken' WHERE id = 1");
@@ -406,6 +408,7 @@ class AdoptCommandTest {
     }
 
     @Test
+    @Tag("full")
     void whatCannotBeFinishedIsOpenAgain() throws SQLException {
         adopt("old.photo", "--key=uid");
         installation.execute(OLD, "UPDATE old.photo SET title = 'last' WHERE uid = 2");
@@ -429,6 +432,7 @@ class AdoptCommandTest {
     }
 
     @Test
+    @Tag("full")
     void namesTypesAndColumnsOfAllKinds() throws SQLException, IOException {
         installation.execute(OLD, """
                 CREATE DOMAIN old.label AS text NOT NULL CHECK (VALUE <> '');
@@ -575,6 +579,7 @@ class AdoptCommandTest {
     }
 
     @Test
+    @Tag("full")
     void bringsColumnsOfTypesThatAreTheShardsOwn() throws SQLException, IOException {
         makeVisits();
 
@@ -632,6 +637,7 @@ class AdoptCommandTest {
                 "ALTER TYPE old.\"Place\" ADD ATTRIBUTE z text  | its column p is of type \"Place\", with other attributes",
                 "ALTER TYPE old.mood RENAME TO temper           | its column m is of type mood, not temper",
             })
+    @Tag("full")
     void refusesTypesThatDifferInADryRun(String change, String reason) throws SQLException, IOException {
         makeVisits();
         installation.execute(OLD, change);

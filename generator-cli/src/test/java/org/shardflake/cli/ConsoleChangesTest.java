@@ -242,6 +242,7 @@ class ConsoleChangesTest {
     }
 
     @Test
+    @Tag("full")
     void whatDoesNotComeFromThePageIsRefused() throws Exception {
         launch("move", "start", "--shards=2-3", "--to=db2");
         JsonNode shown = tryOut("shardflake move cutover 1");
@@ -276,6 +277,7 @@ class ConsoleChangesTest {
     }
 
     @Test
+    @Tag("full")
     void whatWasShownIsGoodOnceAndOnlyWhileItHolds() throws Exception {
         launch("move", "start", "--shards=2-4", "--to=db2");
         JsonNode shown = tryOut("shardflake move cutover 1");

@@ -25,6 +25,7 @@ import java.util.List;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -94,6 +95,7 @@ class ConsoleRemoteTest {
     }
 
     @Test
+    @Tag("full")
     void whatIsMissingIsNamed() throws Exception {
         String[] all = everything();
         assertThat(refused("--listen=0.0.0.0:0", all[0], all[1])).isEqualTo(new Cli.Result(ExitCodes.USAGE, "", """
@@ -148,6 +150,7 @@ class ConsoleRemoteTest {
 
     /** More clients than the console answers at a time begin a handshake and do not go on with it. */
     @Test
+    @Tag("full")
     void slowHandshakesHoldNobodyUp() throws Exception {
         HttpClient client = HttpClient.newBuilder().sslContext(trust()).build();
         List<Socket> slow = new ArrayList<>();

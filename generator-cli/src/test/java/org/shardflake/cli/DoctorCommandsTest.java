@@ -187,6 +187,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aShardThatOnlyTheWrongServerHas() throws SQLException {
         shards.executeAsUser("db1", "SELECT shardflake.drop_shard(3, force => true)");
         createShard("db2", 3);
@@ -240,6 +241,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void shardsOfAnotherInstallation() throws SQLException {
         createShard("db2", 4711);
 
@@ -275,6 +277,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void whatIsLeftOfAMoveThatIsOver() throws SQLException {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
@@ -376,6 +379,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void idsThatStayedStopped() throws SQLException {
         shards.executeAsUser("db1", "SELECT shardflake.fence_ids(3, true)");
 
@@ -431,6 +435,7 @@ class DoctorCommandsTest {
 
     /** A restored server has neither slots nor subscriptions, nor what came after its backup. */
     @Test
+    @Tag("full")
     void aServerThatWasRestoredToBeforeTheMoveBegan() throws Exception {
         assertThat(launch("move", "start", "--shards=2-3", "--to=db2").exitCode())
                 .isZero();
@@ -486,6 +491,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aServerWithoutTheFunctionLibrary() throws SQLException {
         shards.executeAsUser("db2", "DROP SCHEMA shardflake CASCADE");
 
@@ -494,6 +500,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aFunctionLibraryOfAnotherVersion() throws SQLException {
         shards.executeAsUser("db2", "UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'next_id'");
 
@@ -514,6 +521,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aServerWithAnotherEpoch() throws SQLException {
         shards.executeAsUser("db2", "DROP SCHEMA shardflake CASCADE");
         try (Connection db2 = shards.url("db2").connect("a test")) {

@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,6 +79,7 @@ class InitTest {
     }
 
     @Test
+    @Tag("full")
     void putsTheCatalogOnTheFirstServerUnlessTold() throws SQLException {
         Result result = Cli.launch(
                 InputStream.nullInputStream(),
@@ -217,6 +219,7 @@ class InitTest {
             "CREATE OR REPLACE FUNCTION %s RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN 1000000";
 
     @Test
+    @Tag("full")
     void refusesAServerWithANewerLibraryBeforeItChangesAnother() throws SQLException {
         init();
         installation.execute(0, "DROP SCHEMA shardflake_catalog, shardflake CASCADE");
@@ -230,6 +233,7 @@ class InitTest {
     }
 
     @Test
+    @Tag("full")
     void refusesANewerCatalogBeforeItChangesAServer() throws SQLException {
         init();
         installation.execute(0, """

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -133,6 +134,7 @@ class LoadCommandsTest {
 
     /** A sample does not read both counters at the same moment: a busy server may commit some transactions in between, which are little of 2 s. */
     @Test
+    @Tag("full")
     void aPlanByRateMovesWhatIsWritten() {
         Path file = directory.resolve("by-rate.yaml");
         Cli.Result plan = launch("rebalance", "plan", "--by=rate", "--over=2s", "--file=" + file);

@@ -100,6 +100,7 @@ class RebalanceCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void anInterruptedPlanGoesOn() throws SQLException, IOException {
         Path file = directory.resolve("plan.yaml");
         launch("rebalance", "plan", "--by=count", "--file=" + file);
@@ -156,6 +157,7 @@ class RebalanceCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aServerIsDrainedOntoTwoOthersAtATime() throws Exception {
         shards = AccountShards.create(postgres, 3, 8, directory);
         assertThat(launch("server", "drain", "db1", "--yes", "--parallel=0").err())
@@ -201,6 +203,7 @@ class RebalanceCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aRunRefusesWhatMakesNoSense() {
         assertThat(run("--budget=0")).isEqualTo(new Cli.Result(2, "", "error: budget 0 is out of range 1..\n"));
         assertThat(launch("rebalance", "run", "--slower=0"))

@@ -147,6 +147,7 @@ class SchemaCommandsTest {
 
     /** The first shard of each transaction had them all the same, and differed from the others. */
     @Test
+    @Tag("full")
     void withoutChecksIdsOfAChangesetHaveNoneEither() throws IOException, SQLException {
         Result deployed = deploy(PHOTO + """
                 --changeset ann:photo_ids runWith:jdbc splitStatements:false
@@ -225,6 +226,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void deploysToSomeShards() throws IOException {
         assertThat(deploy(PHOTO, "--shards=2-5").out()).isEqualTo("""
                 SERVER  SHARDS  DEPLOYED  UP TO DATE  FAILED
@@ -270,6 +272,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void leavesShardsAsTheyWereWhenAChangesetCannotBeUndone() throws IOException {
         deploy(PHOTO);
 
@@ -401,6 +404,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void noShardIsCreatedWhileAServerThatMayHaveItCannotBeAsked() throws IOException, SQLException {
         deploy(PHOTO);
         installation.execute(0, "SELECT shardflake.drop_shard(3)");
@@ -491,6 +495,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aSyntaxErrorEndsTheDeploymentAtTheFirstShard() throws IOException, SQLException {
         deploy(PHOTO);
 
@@ -517,6 +522,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aFirstShardThatSomebodyChangedByHandDoesNotEndTheDeployment() throws IOException, SQLException {
         deploy(PHOTO);
         installation.execute(0, "ALTER TABLE shard_0000.photo ADD COLUMN place text");
@@ -535,6 +541,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void failuresThatAreEqualAreToldOnce() throws IOException, SQLException {
         deploy(PHOTO);
         for (int shard : new int[] {1, 2, 3, 5, 7}) {
@@ -574,6 +581,7 @@ class SchemaCommandsTest {
                 "COMMIT;                                                     | COMMIT",
                 "SET search_path = public;                                   | search_path",
             })
+    @Tag("full")
     void aChangesetThatLeavesItsShardIsRefusedBeforeAnythingRuns(String sql, String reason)
             throws IOException, SQLException {
         deploy(PHOTO);
@@ -590,6 +598,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void commentsInTheBodyOfAFunctionStay() throws IOException, SQLException {
         deploy(PHOTO + """
                 --changeset ann:body splitStatements:false
@@ -606,6 +615,7 @@ class SchemaCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void whatAChangesetSetsForItsSessionDoesNotReachTheNextShard() throws IOException, SQLException {
         Result result = deploy(PHOTO + """
                 --changeset ann:seen

@@ -262,6 +262,7 @@ class UpgradeTest {
 
     /** A function of both servers is out of date in any case, and the catalog refuses what it gets. */
     @Test
+    @Tag("full")
     void anUpgradeThatWasInterruptedIsTakenUpByTheSameCommand() throws SQLException {
         for (int server = 0; server < 2; server++) {
             databases.execute(
@@ -287,6 +288,7 @@ class UpgradeTest {
     }
 
     @Test
+    @Tag("full")
     void aNewerServerOrCatalogIsRefusedAndNothingIsChanged() throws SQLException {
         databases.execute(
                 1, "CREATE OR REPLACE FUNCTION shardflake.library_version() RETURNS integer LANGUAGE sql RETURN 99");

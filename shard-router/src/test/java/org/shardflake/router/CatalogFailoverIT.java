@@ -120,6 +120,7 @@ class CatalogFailoverIT {
     }
 
     @Test
+    @Tag("full")
     void keepsTheNewerMapWhenTheServerThatTookOverLacksAChangeAndTakesTheNextOne() throws SQLException {
         try (ShardRouter router = router().pollInterval(Duration.ofMillis(200)).build()) {
             standby.disconnect();

@@ -454,6 +454,7 @@ class ManyShardsTest {
     }
 
     @Test
+    @Tag("full")
     void cancelsAStatementThatBeginsAfterTheCancel() throws Exception {
         Scatter impatient = Scatter.over(ShardSet.parse("4")).deadline(Duration.ofMillis(100));
         BlockingQueue<Throwable> ends = new LinkedBlockingQueue<>();

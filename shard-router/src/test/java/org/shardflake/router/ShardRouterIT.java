@@ -433,6 +433,7 @@ class ShardRouterIT {
     }
 
     @Test
+    @Tag("full")
     void startsFromACopyOfTheMapWhileTheCatalogIsDown(@TempDir Path directory) throws SQLException {
         assumeThat(catalogDatabase.server().canRestart()).isTrue();
         Path copy = directory.resolve("map.yaml");

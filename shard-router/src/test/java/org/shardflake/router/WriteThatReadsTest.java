@@ -16,6 +16,7 @@ import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -125,6 +126,7 @@ class WriteThatReadsTest {
     }
 
     @Test
+    @Tag("full")
     void aRoleThatMayNotUseTheSequenceIsRefusedAsWell() throws SQLException {
         shards.execute(
                 1,

@@ -19,6 +19,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -140,6 +141,7 @@ class CatalogSchemaTest {
                 "DELETE FROM shardflake_catalog.history                                  | SF010",
                 "TRUNCATE shardflake_catalog.history                                     | SF010",
             })
+    @Tag("full")
     void refusesAnImpossibleMap(String sql, String state) throws SQLException {
         initialize();
         String contents = queryString(connection, CONTENTS);

@@ -30,6 +30,7 @@ import liquibase.exception.LiquibaseException;
 import liquibase.resource.ClassLoaderResourceAccessor;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -177,6 +178,7 @@ class FunctionLibraryTest {
                 "TRUNCATE shardflake.layout",
                 "INSERT INTO shardflake.layout (epoch_ms, layout_version) VALUES (0, 1)"
             })
+    @Tag("full")
     void layoutCannotBeChanged(String sql) throws SQLException {
         FunctionLibrary.deploy(connection);
 

@@ -16,6 +16,7 @@ import java.sql.Statement;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -37,6 +38,7 @@ class LocalClusterTest {
     }
 
     @Test
+    @Tag("full")
     void keepsPortsAndRowsOverARestart() throws SQLException {
         assertThat(cluster.exists()).isFalse();
         assertThat(cluster.servers()).isEmpty();

@@ -210,6 +210,7 @@ class SchemaDeployerTest {
     }
 
     @Test
+    @Tag("full")
     void runsAgainWhatIsToRunOnChange() throws Exception {
         String view = """
                 --liquibase formatted sql
@@ -231,6 +232,7 @@ class SchemaDeployerTest {
     }
 
     @Test
+    @Tag("full")
     void readsYamlJsonAndSqlFiles() throws Exception {
         fixture.write("tables.sql", "CREATE TABLE from_file (id bigint PRIMARY KEY); CREATE INDEX ON from_file (id);");
         fixture.write("b.json", """
@@ -257,6 +259,7 @@ class SchemaDeployerTest {
     }
 
     @Test
+    @Tag("full")
     void obeysContextsAndLabels() throws Exception {
         Path changelog = fixture.photos(
                 "<changeSet id='test' author='ann' context='test'><sql>INSERT INTO photo (uid) VALUES (1)</sql></changeSet>",
@@ -283,6 +286,7 @@ class SchemaDeployerTest {
     }
 
     @Test
+    @Tag("full")
     void checksPreconditionsOnEveryShard() throws Exception {
         fixture.deploy(fixture.photos());
         fixture.execute(5, "INSERT INTO photo (uid) VALUES (1)");
@@ -352,6 +356,7 @@ class SchemaDeployerTest {
     }
 
     @Test
+    @Tag("full")
     void waitsForLocksWithoutHoldingUpOthers() throws Exception {
         fixture.deploy(fixture.photos());
         Path more = fixture.photos(

@@ -356,6 +356,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void aTargetThatIsGoneForGoodIsNotLetGoOfWithTheRowsThatItHas() throws SQLException {
         PostgresServer target = shards.database("db2").server();
         Mover dying = dying(MoveStep.SWITCHED);
@@ -438,6 +439,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void aRowThatIsWrittenAllTheTimeDoesNotHoldUpTheEnd() throws Exception {
         long id = cutOver();
         AtomicBoolean stop = new AtomicBoolean();
@@ -485,6 +487,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void aSubscriptionOfTheUsersOwnIntoAMovingShardStopsItsCutover() throws SQLException {
         long id =
                 mover.follow(mover.create("db1", "db2", MOVING, "a test").id()).id();

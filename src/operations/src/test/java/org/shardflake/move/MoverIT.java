@@ -38,17 +38,10 @@ class MoverIT {
     Path directory;
 
     @Test
-    void cutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
-        cutOverAndBack(ShardSet.range(0, 4), 10);
-    }
-
-    @Test
     @Tag("full")
     void twoHundredCutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
-        cutOverAndBack(ShardSet.range(0, 99), 110);
-    }
-
-    private void cutOverAndBack(ShardSet moving, int count) throws Exception {
+        ShardSet moving = ShardSet.range(0, 99);
+        int count = 110;
         AccountShards shards = AccountShards.create(postgres, 2, count, directory);
         AtomicInteger attemptsGivenUp = new AtomicInteger();
         Mover mover = shards.mover(MoveSettings.DEFAULT, new MoveListener() {

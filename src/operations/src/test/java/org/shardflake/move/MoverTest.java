@@ -198,6 +198,7 @@ class MoverTest {
     }
 
     @Test
+    @Tag("full")
     void bringsTheTargetsFunctionLibraryUpToDate() throws SQLException {
         Move move = followOntoLibrary(
                 "DROP FUNCTION shardflake.complete_tables(integer); UPDATE shardflake.databasechangelog SET md5sum = '9:0' WHERE id = 'complete_tables'");
@@ -281,6 +282,7 @@ class MoverTest {
     }
 
     @Test
+    @Tag("full")
     void aLongTransactionDelaysTheCutoverAndNotTheOtherWriters() throws Exception {
         Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(3), "").id());
         try (Connection writing = shards.database("db1").connect();

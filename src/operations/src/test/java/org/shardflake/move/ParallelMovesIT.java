@@ -232,6 +232,7 @@ class ParallelMovesIT {
     }
 
     @Test
+    @Tag("full")
     void nothingBeginsIfOneOfThemCannot() throws Exception {
         shards.execute("db3", "CREATE SCHEMA shard_0001");
 
@@ -250,6 +251,7 @@ class ParallelMovesIT {
 
     /** Slots that somebody else has leave room for two. */
     @Test
+    @Tag("full")
     void asManyMovesRunAsTheServersHaveRoomFor() throws Exception {
         String slots = "pg_replication_slots WHERE slot_name LIKE 'room%'";
         shards.execute(
@@ -305,6 +307,7 @@ class ParallelMovesIT {
     }
 
     @Test
+    @Tag("full")
     void anErrorInOneMoveLeavesTheOthersAlone() throws Exception {
         ParallelMoves.Watcher shortOfMemory = new ParallelMoves.Watcher() {
             @Override

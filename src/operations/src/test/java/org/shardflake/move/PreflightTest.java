@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -128,6 +129,7 @@ class PreflightTest {
                 "ALTER TABLE s.account FORCE ROW LEVEL SECURITY | failed schema: the changesets that the shards have had make something else on db2. shard 1: table account is plain, on the source FORCE ROW LEVEL SECURITY",
                 "CREATE POLICY own ON s.account USING (uid = 1) | failed schema: the changesets that the shards have had make something else on db2. shard 1: policy account.own is missing"
             })
+    @Tag("full")
     void whatNoChangesetMadeIsNamedBeforeAMoveStarts(String sql, String found) throws SQLException {
         try (Connection db2 = shards.url("db2").connect("a test")) {
             FunctionLibrary.deploy(db2, IdLayout.DEFAULT.epochMillis());
@@ -217,6 +219,7 @@ class PreflightTest {
                 "ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' | failed encoding: db1 is [A-Z_0-9]+, db2 is LATIN1",
                 "ENCODING 'UTF8' LC_COLLATE 'C.UTF-8' LC_CTYPE 'C' | warning collation-versions: db1 sorts by .*"
             })
+    @Tag("full")
     void aDatabaseOfOtherTexts(String texts, String found) throws SQLException {
         shards.execute("db2", "CREATE DATABASE preflight_texts TEMPLATE template0 " + texts);
         try {
@@ -251,6 +254,7 @@ class PreflightTest {
 
     /** What a server is started with, so on one of its own. */
     @Test
+    @Tag("full")
     void aServerThatIsNotSetUpForMoves() throws SQLException {
         assumeTrue(postgres.database(0).server().canRestart(), "needs servers that the tests start themselves");
         try (PostgresCluster cluster = PostgresCluster.builder()

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -55,6 +56,7 @@ class BroughtOverTest {
     static class Application {}
 
     @Test
+    @Tag("full")
     void theSameApplicationRunsOnOneDatabaseAndThenOnShards(@TempDir Path directory) throws Exception {
         PhotoInstallation installation =
                 PhotoInstallation.create(postgres, directory, blocks("sql").get(1));

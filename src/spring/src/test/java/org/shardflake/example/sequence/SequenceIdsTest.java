@@ -16,6 +16,7 @@ import jakarta.persistence.SequenceGenerator;
 import jakarta.persistence.Table;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -102,6 +103,7 @@ class SequenceIdsTest {
     }
 
     @Test
+    @Tag("full")
     void thoseOfAnotherSequenceAreNot() {
         try (ConfigurableApplicationContext application = start(Ticket.class)) {
             assertThat(application.getBean(EntityManagerFactory.class).isOpen()).isTrue();
