@@ -244,6 +244,7 @@ class AdoptCommandTest {
 
     /** Nothing may be lost, whatever is written and wherever the run stops. */
     @Test
+    @Tag("full")
     void underLoadAndWithRunsThatFail() throws Exception {
         AtomicBoolean stop = new AtomicBoolean();
         ExecutorService threads = Executors.newFixedThreadPool(4);

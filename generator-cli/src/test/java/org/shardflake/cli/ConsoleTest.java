@@ -30,6 +30,7 @@ import java.util.function.Predicate;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -251,6 +252,7 @@ class ConsoleTest {
 
     /** A move from beginning to end, and then a shard that somebody closed. */
     @Test
+    @Tag("full")
     void newsComeWhileTheyHappen() throws Exception {
         try (News news = new News()) {
             news.await("shards", facts -> facts.get("states").asText().equals("oooooooo"));

@@ -231,6 +231,7 @@ class RebalanceCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aRunMakesOneRound() throws SQLException {
         Cli.Result run = run("-o=json");
         assertThat(run.exitCode()).as(run.toString()).isZero();

@@ -54,6 +54,7 @@ class StartupTest {
     }
 
     @Test
+    @Tag("full")
     void decodingOurOwnIdsLoadsNoOtherScheme() throws Exception {
         assertThat(classesLoadedBy("id decode 5")).noneMatch(name -> name.startsWith("org.shardflake.scheme."));
         assertThat(classesLoadedBy("id decode 5 --scheme serial")).contains("org.shardflake.scheme.SerialScheme");

@@ -58,6 +58,7 @@ class ServerWatchTest {
     }
 
     @Test
+    @Tag("full")
     void aWriteToWhoeverStoppedReadingEnds() throws Exception {
         // Nobody accepts: the kernel does, and takes what fits into its buffers.
         try (ServerSocket silent = new ServerSocket(0);

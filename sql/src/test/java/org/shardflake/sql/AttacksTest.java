@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -142,6 +143,7 @@ class AttacksTest {
 
     /** P6: advisory locks are anybody's. */
     @Test
+    @Tag("full")
     void aStrangersLockDelaysAnIdByASecondAndIsNamed() throws SQLException {
         try (Connection superuser = postgres.database(0).connect();
                 Connection stranger = postgres.database(0).connectAs("flake_nobody", "secret")) {

@@ -19,6 +19,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -92,6 +93,7 @@ class ClockIT {
     }
 
     @Test
+    @Tag("full")
     void isWithinFourMillisecondsOfTheClock() throws SQLException {
         long start = clock();
         queryLong(connection, NEXT_ID);

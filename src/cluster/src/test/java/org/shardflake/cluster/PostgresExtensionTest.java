@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
@@ -47,6 +48,7 @@ class PostgresExtensionTest {
     }
 
     @Test
+    @Tag("full")
     void dropsDatabasesInUseAfterTheClass() {
         run(LeavesThingsBehind.class, LooksAround.class);
 

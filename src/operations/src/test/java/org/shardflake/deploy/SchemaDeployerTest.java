@@ -329,6 +329,7 @@ class SchemaDeployerTest {
     }
 
     @Test
+    @Tag("full")
     void buildsIndexesConcurrentlyAndClearsUpAfterOneThatFailed() throws Exception {
         fixture.deploy(fixture.photos());
         fixture.execute(7, "INSERT INTO photo (uid, title) VALUES (1, 'twice'), (2, 'twice')");

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -124,6 +125,7 @@ class LoadSamplerTest {
     }
 
     @Test
+    @Tag("full")
     void aShardThatMovedHasNoRateOfItsCopying() throws Exception {
         fill(1, 5000);
         LoadSample before = sampler.sample(map());

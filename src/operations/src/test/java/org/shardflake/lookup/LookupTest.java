@@ -24,6 +24,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -357,6 +358,7 @@ class LookupTest {
     }
 
     @Test
+    @Tag("full")
     void rowsFromBeforeAreFoundAfterABackfill() throws Exception {
         LookupTables lookups = fixture.lookups();
         for (int i = 0; i < 30; i++) {

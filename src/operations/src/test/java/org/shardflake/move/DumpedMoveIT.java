@@ -22,6 +22,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -60,6 +61,7 @@ class DumpedMoveIT {
     }
 
     @Test
+    @Tag("full")
     void ownersPrivilegesAndCommentsDoNotRevertWhenAShardIsMoved() throws Exception {
         Path pgDump = pgDump(shards.database("db1").server().majorVersion());
         shards.execute("db1", """

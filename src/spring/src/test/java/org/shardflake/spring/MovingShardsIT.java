@@ -107,6 +107,7 @@ class MovingShardsIT {
     }
 
     @Test
+    @Tag("full")
     void nobodyNoticesAMoveUnderJpa() throws Exception {
         nobodyNotices(1, MovingJpaPhotos.Application.class, installation.argumentsForJpa());
     }
