@@ -106,6 +106,7 @@ class DoctorCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void theCopiesThatASplitLeaves() throws SQLException {
         createShard("db2", 3);
         assertThat(launch("reconcile").exitCode()).isZero();

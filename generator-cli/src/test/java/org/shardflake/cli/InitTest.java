@@ -118,6 +118,7 @@ class InitTest {
     }
 
     @Test
+    @Tag("full")
     void goesOnWhereItStopped() throws SQLException {
         init();
         installation.execute(0, "DROP SCHEMA shardflake_catalog CASCADE");

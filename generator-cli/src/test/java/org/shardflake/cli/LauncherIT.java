@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
@@ -147,6 +148,7 @@ class LauncherIT {
     }
 
     @Test
+    @Tag("full")
     void buildsOnceWhenUsedTwiceAtOnce() throws Exception {
         makeCheckout("sleep 1; cp '%s' generator-cli/target/shardflake.jar".formatted(jar()));
         Files.delete(home.resolve("target/shardflake.jar"));

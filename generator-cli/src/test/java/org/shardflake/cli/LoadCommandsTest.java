@@ -98,6 +98,7 @@ class LoadCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void topShowsTheOthersIfAServerIsGone() throws Exception {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         mover.carryOut(mover.begin("db1", "db2", ShardSet.of(3), "a test"), false);

@@ -200,6 +200,7 @@ class MoveCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void aShardIsInOneMoveAtATimeAndItsPlacementIsTheMoves() throws SQLException {
         launch("move", "start", "--shards=3", "--to=db2");
 

@@ -20,6 +20,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -156,6 +157,7 @@ class StandbyCommandsTest {
     }
 
     @Test
+    @Tag("full")
     void reconcileDoesNotTakeAMoveForAnOrphanBecauseTheStandbyOfTheCatalogLags() throws SQLException {
         standby1.awaitReplay();
         standby1.pauseReplay();

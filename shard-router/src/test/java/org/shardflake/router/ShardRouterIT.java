@@ -201,6 +201,7 @@ class ShardRouterIT {
     }
 
     @Test
+    @Tag("full")
     void movesShardsUnderLoadWithoutAFailureOrAWriteInTheWrongPlace() throws Exception {
         movesUnderLoad(10);
     }
@@ -253,6 +254,7 @@ class ShardRouterIT {
     }
 
     @Test
+    @Tag("full")
     void goesOnWhileTheCatalogIsDownAndHearsOfChangesOnceItIsBack() throws Exception {
         assumeThat(catalogDatabase.server().canRestart()).isTrue();
         try (ShardRouter router = router().build()) {

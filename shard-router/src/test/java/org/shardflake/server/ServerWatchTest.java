@@ -86,6 +86,7 @@ class ServerWatchTest {
     }
 
     @Test
+    @Tag("full")
     void connectingToAFrozenServerEnds() {
         server.freeze();
         try {

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.IdLayout;
@@ -71,6 +72,7 @@ class MapPictureTest {
 
     /** What the page's script makes of it, in a browser. */
     @Test
+    @Tag("full")
     void thePageInABrowser() throws Exception {
         Optional<String> browser = Stream.of("chromium", "chromium-browser", "google-chrome")
                 .filter(MapPictureTest::isOnThePath)

@@ -162,6 +162,7 @@ class MoveEndTest {
     }
 
     @Test
+    @Tag("full")
     void nobodyWritesToTheSourceAfterTheLastComparison() throws SQLException {
         long id = cutOver();
 

@@ -83,6 +83,7 @@ class MoveLimitsTest {
 
     /** One that hangs on a server holds up no others for long. */
     @Test
+    @Tag("full")
     void aTurnThatNeverEndsIsNotAwaited() throws Exception {
         MoveLimits limits = new MoveLimits(0, 0);
         try (MoveLimits.Turn hanging = limits.awaitTurn()) {

@@ -203,7 +203,17 @@ class SplitterIT {
     }
 
     @Test
+    void aServerIsSplitUnderLoadWithADeathOnTheWay() throws Exception {
+        split(List.of(SplitStep.PROMOTED));
+    }
+
+    @Test
+    @Tag("full")
     void aServerIsSplitUnderLoadWithDeathsOnTheWay() throws Exception {
+        split(List.of(SplitStep.CUT_OFF, SplitStep.PROMOTED, SplitStep.CLOSED));
+    }
+
+    private static void split(List<SplitStep> deaths) throws Exception {
         Half half = new Half();
         execute(
                 cluster.server(0),
@@ -216,7 +226,7 @@ class SplitterIT {
             execute(half.standby, "postgres", "SELECT pg_create_physical_replication_slot('its_own')");
             refused(half, half.standby.uri(DATABASE), "standby-has-standbys");
             execute(half.standby, "postgres", "SELECT pg_drop_replication_slot('its_own')");
-            for (SplitStep step : List.of(SplitStep.CUT_OFF, SplitStep.PROMOTED, SplitStep.CLOSED)) {
+            for (SplitStep step : deaths) {
                 assertThatThrownBy(() -> half.split(killed(step), false)).isInstanceOf(Killed.class);
             }
             half.split(SplitListener.NONE, false);

@@ -465,6 +465,7 @@ class ReferenceTablesIT {
     }
 
     @Test
+    @Tag("full")
     void aTableOfEachShardBecomesAReferenceTable() throws Exception {
         String shards = """
                 --changeset ann:colour
