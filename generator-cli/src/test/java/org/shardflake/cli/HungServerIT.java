@@ -32,6 +32,7 @@ import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 
 /** The catalog and db1 on one server, and db2 on another that is frozen: connections stay open, nothing answers. */
+@Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
 class HungServerIT {
 
@@ -64,7 +65,6 @@ class HungServerIT {
     }
 
     @Test
-    @Tag("full")
     void doctorFindsIt() {
         cluster.server(1).freeze();
 
@@ -76,7 +76,6 @@ class HungServerIT {
     }
 
     @Test
-    @Tag("full")
     void aCommandThatIsNotLetInEnds() {
         cluster.server(0).freeze();
 
@@ -87,7 +86,6 @@ class HungServerIT {
     }
 
     @Test
-    @Tag("full")
     void aStatementUnderWayEnds() throws Exception {
         Path changelog = changelog("SELECT pg_sleep(3600)");
         CompletableFuture<Result> deploying = CompletableFuture.supplyAsync(() ->
@@ -104,7 +102,6 @@ class HungServerIT {
     }
 
     @Test
-    @Tag("full")
     void aStatementThatTakesLongerThanTheLimitIsLeftAlone() throws IOException {
         Path changelog = changelog("SELECT pg_sleep(75)");
 

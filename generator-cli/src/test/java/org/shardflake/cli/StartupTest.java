@@ -18,6 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** A short command must not pay for what only the others need. */
+@Tag("full")
 class StartupTest {
 
     private static final Pattern LOADED = Pattern.compile("\\[class,load] (\\S+)");
@@ -46,7 +47,6 @@ class StartupTest {
         "local start --help",
         "--version"
     })
-    @Tag("full")
     void loadsNoHeavyLibrary(String command) throws Exception {
         assertThat(classesLoadedBy(command))
                 .contains("org.shardflake.cli.Shardflake")
@@ -54,7 +54,6 @@ class StartupTest {
     }
 
     @Test
-    @Tag("full")
     void decodingOurOwnIdsLoadsNoOtherScheme() throws Exception {
         assertThat(classesLoadedBy("id decode 5")).noneMatch(name -> name.startsWith("org.shardflake.scheme."));
         assertThat(classesLoadedBy("id decode 5 --scheme serial")).contains("org.shardflake.scheme.SerialScheme");

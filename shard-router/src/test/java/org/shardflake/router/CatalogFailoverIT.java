@@ -33,6 +33,7 @@ import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 
 /** A catalog with a standby, which its URL lists first. */
+@Tag("full")
 class CatalogFailoverIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
@@ -87,7 +88,6 @@ class CatalogFailoverIT {
     }
 
     @Test
-    @Tag("full")
     void startsFromAStandbyWhileThePrimaryIsDownAndSaysThatItMayBeBehind() {
         primary.crash();
         try (ShardRouter router = router().pollInterval(Duration.ofMillis(200)).build()) {
@@ -105,7 +105,6 @@ class CatalogFailoverIT {
     }
 
     @Test
-    @Tag("full")
     void hearsOfChangesFromTheServerThatTookOver() {
         try (ShardRouter router = router().pollInterval(Duration.ofHours(1)).build()) {
             await().atMost(SOON).until(() -> listeners(primary) == 1);
@@ -120,7 +119,6 @@ class CatalogFailoverIT {
     }
 
     @Test
-    @Tag("full")
     void keepsTheNewerMapWhenTheServerThatTookOverLacksAChangeAndTakesTheNextOne() throws SQLException {
         try (ShardRouter router = router().pollInterval(Duration.ofMillis(200)).build()) {
             standby.disconnect();
@@ -145,7 +143,6 @@ class CatalogFailoverIT {
     }
 
     @Test
-    @Tag("full")
     void aChangeIsRefusedByAStandby() {
         assertThat(catchThrowable(() -> place(standby.uri("postgres"), 1, "db2")))
                 .hasMessageContaining("is a standby (in recovery)");

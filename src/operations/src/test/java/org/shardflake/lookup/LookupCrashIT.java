@@ -49,6 +49,7 @@ import org.shardflake.server.ServerUrl;
  * Threads fight for values while they die at every step, their sessions are ended, and shards move. No value has two owners at any time,
  * no search finds what nobody holds, and in the end none is blocked and both sides agree.
  */
+@Tag("full")
 class LookupCrashIT {
 
     private static final int ROWS_OF_A_THREAD = 4;
@@ -82,13 +83,11 @@ class LookupCrashIT {
     }
 
     @Test
-    @Tag("full")
     void noValueHasTwoOwnersForAMoment() throws Exception {
         fight(8, 25, 60, 2);
     }
 
     @Test
-    @Tag("full")
     void noValueHasTwoOwners() throws Exception {
         fight(32, 1000, 100, 100);
         fight(32, 20, 40, 100); // Nearly everybody wants what another has.

@@ -31,6 +31,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.ShardSchemaCopy;
 
 /** A shard with one of everything before and after a move, as pg_dump sees it, where one is installed that can read the server. */
+@Tag("full")
 class DumpedMoveIT {
 
     @RegisterExtension
@@ -61,7 +62,6 @@ class DumpedMoveIT {
     }
 
     @Test
-    @Tag("full")
     void ownersPrivilegesAndCommentsDoNotRevertWhenAShardIsMoved() throws Exception {
         Path pgDump = pgDump(shards.database("db1").server().majorVersion());
         shards.execute("db1", """

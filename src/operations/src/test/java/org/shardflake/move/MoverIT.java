@@ -17,6 +17,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.router.ShardRouter;
 
 /** Moves under load: no write lost, none doubled, no error, and what the writers notice of it. */
+@Tag("full")
 class MoverIT {
 
     private static final int THREADS = 16;
@@ -38,7 +39,6 @@ class MoverIT {
     Path directory;
 
     @Test
-    @Tag("full")
     void twoHundredCutoversUnderLoadLoseNothingAndFailNothing() throws Exception {
         ShardSet moving = ShardSet.range(0, 99);
         int count = 110;
@@ -87,7 +87,6 @@ class MoverIT {
 
     /** 100 writes a second are 360,000 in an hour; here they come at once, between two cutovers under load. */
     @Test
-    @Tag("full")
     void anHoursWorthOfWritesOnTheTargetComesBack() throws Exception {
         AccountShards shards = AccountShards.create(postgres, 2, 110, directory);
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);

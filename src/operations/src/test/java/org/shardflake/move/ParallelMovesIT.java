@@ -31,6 +31,7 @@ import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.router.ShardRouter;
 
 /** Several moves at once, under load: no write lost, none doubled, no error; killed, and with a target that fails. */
+@Tag("full")
 class ParallelMovesIT {
 
     private static final int TARGETS = 3;
@@ -109,7 +110,6 @@ class ParallelMovesIT {
     }
 
     @Test
-    @Tag("full")
     void aServerIsDrainedOntoOthersAtOnceAndShardsGoRoundInACircle() throws Exception {
         try (ShardRouter router = shards.router().build()) {
             AccountLoad load = AccountLoad.start(router, ShardSet.range(0, SHARDS - 1), 6, 25);
@@ -151,7 +151,6 @@ class ParallelMovesIT {
     }
 
     @Test
-    @Tag("full")
     void aPlanThatWasKilledGoesOnWithAllItsMoves() throws Exception {
         plan.survives(() -> {
             plan.kill(MoveStep.SWITCHED, 3);
@@ -162,7 +161,6 @@ class ParallelMovesIT {
     }
 
     @Test
-    @Tag("full")
     void oneMoveFailsAndTheOthersGoOnToTheirEnds() throws Exception {
         PostgresServer failing = shards.database("db3").server();
         MoveSettings impatient = new MoveSettings(
@@ -232,7 +230,6 @@ class ParallelMovesIT {
     }
 
     @Test
-    @Tag("full")
     void nothingBeginsIfOneOfThemCannot() throws Exception {
         shards.execute("db3", "CREATE SCHEMA shard_0001");
 
@@ -251,7 +248,6 @@ class ParallelMovesIT {
 
     /** Slots that somebody else has leave room for two. */
     @Test
-    @Tag("full")
     void asManyMovesRunAsTheServersHaveRoomFor() throws Exception {
         String slots = "pg_replication_slots WHERE slot_name LIKE 'room%'";
         shards.execute(
@@ -279,7 +275,6 @@ class ParallelMovesIT {
 
     /** The rest of the plan needs the slot that the interrupted move has, and gets it when that is done. */
     @Test
-    @Tag("full")
     void aPlanGoesOnThoughItsInterruptedMoveHasTheLastSlot() throws Exception {
         Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         RebalancePlan.Move first = plan.plan().moves().get(0);
@@ -307,7 +302,6 @@ class ParallelMovesIT {
     }
 
     @Test
-    @Tag("full")
     void anErrorInOneMoveLeavesTheOthersAlone() throws Exception {
         ParallelMoves.Watcher shortOfMemory = new ParallelMoves.Watcher() {
             @Override
@@ -330,7 +324,6 @@ class ParallelMovesIT {
 
     /** As by commands that know nothing of each other. */
     @Test
-    @Tag("full")
     void movesBegunByHandRunSideBySide() throws Exception {
         List<CompletableFuture<Move>> all = new ArrayList<>();
         for (int target = 2; target <= TARGETS + 1; target++) {
