@@ -36,6 +36,7 @@ final class MoveProgress implements MoveListener {
     private Map<Integer, Long> counted = new HashMap<>();
     private @Nullable Progress copying;
     private String interruption = "";
+    private boolean hasCompared;
     private int attemptsFailed;
 
     /** Of a move by itself. */
@@ -118,7 +119,9 @@ final class MoveProgress implements MoveListener {
                 err.println(which() + "copied; catching up with what was written since");
             }
             case REHEARSED -> err.println(which() + "both servers follow each other");
-            case REVERSE_STOPPED -> err.println(which() + "comparing the copies once more before they are removed");
+            case REVERSE_STOPPED ->
+                err.printf(
+                        "%scomparing the copies%s before they are removed%n", which(), hasCompared ? " once more" : "");
             case FORWARD_DROPPED ->
                 err.println(which() + "replication removed; removing copies that are no longer wanted");
             default -> {
@@ -175,6 +178,7 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void compared(int shard, List<TableDifference> differences) {
         part.compared(shard);
+        hasCompared = true;
         differences.forEach(difference -> err.printf("shard %d differs: %s%n", shard, difference));
     }
 

@@ -22,6 +22,7 @@ import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveException;
 import org.shardflake.move.MoveServer;
+import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
@@ -44,8 +45,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Splits a server by its physical standby, which has all rows already: promotes it, adds it to the shard map,"
                     + " and moves shards to it without copying a row.",
-            "Shards are cut over and compared as by move run. The server takes writes all the time. If interrupted, run the command again"
-                    + " to continue: the server's name is enough then."
+            "Shards are cut over as by move run, but compared afterwards, before anything is removed. The server takes writes all the time."
+                    + " If interrupted, run the command again to continue: the server's name is enough then."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -55,7 +56,7 @@ import picocli.CommandLine.Spec;
             "2:the command line is wrong, there is no such server, or it was not confirmed",
             "3:some shards are cut over, but patience ran out for the next one, or a copy is left; run the command again",
             "4:a check failed, or the standby cannot be used any more; no shard has left its server",
-            "5:copies differ; no more shards were cut over, and nothing was removed"
+            "5:copies differ, and nothing was removed"
         },
         footer = {
             "",
@@ -176,12 +177,17 @@ final class ServerSplitCommand implements Callable<Integer> {
                 "give --standby, --as and --shards"));
     }
 
+    /** The copies are those of a standby, so comparing each at its cutover would only delay the others. */
+    private MoveSettings settings() {
+        return moves.settings(pause, false);
+    }
+
     private Splitter splitter() {
         return new Splitter(
                 moves.url(),
                 server -> new MoveServer(
                         server, moves.parse(moves.map().server(server).url())),
-                moves.settings(pause, true),
+                settings(),
                 new Steps(spec.commandLine().getErr()));
     }
 
@@ -207,7 +213,7 @@ final class ServerSplitCommand implements Callable<Integer> {
         Splitter splitter = splitter();
         long id = splitter.promote(request);
         MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
-        Mover mover = moves.mover(moves.settings(pause, true), progress);
+        Mover mover = moves.mover(settings(), progress);
         Optional<Move> move =
                 mover.moves().stream().filter(some -> some.id() == id).findFirst();
         if (move.isPresent()) {

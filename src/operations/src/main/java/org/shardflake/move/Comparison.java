@@ -8,6 +8,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
@@ -21,13 +23,13 @@ final class Comparison implements AutoCloseable {
     private final MoveShard shard;
     private final List<String> tables;
     private final MoveSide source;
-    private final ComparisonSessions sessions;
+    private final Optional<ComparisonSessions> sessions;
     private boolean inUse = true;
 
     /**
-     * @param sessions on the source first
+     * @param sessions on the source first; empty if nothing is to be compared
      */
-    Comparison(MoveSide source, MoveShard shard, List<String> tables, ComparisonSessions sessions) {
+    Comparison(MoveSide source, MoveShard shard, List<String> tables, Optional<ComparisonSessions> sessions) {
         this.source = source;
         this.shard = shard;
         this.tables = tables;
@@ -40,7 +42,11 @@ final class Comparison implements AutoCloseable {
 
     /** Compares the rows of a server as of the moment {@link #await} returns, or shortly before. */
     Future<?> seeSoon(MoveSide side) {
-        Connection connection = side == source ? sessions.first() : sessions.second();
+        if (sessions.isEmpty()) {
+            return CompletableFuture.completedFuture(true);
+        }
+        Connection connection =
+                side == source ? sessions.get().first() : sessions.get().second();
         return InParallel.start(() -> {
             Sql.call(connection, "SELECT 1");
             return true;
@@ -51,7 +57,7 @@ final class Comparison implements AutoCloseable {
         InParallel.await(seen);
     }
 
-    List<TableDifference> compare() throws SQLException {
+    List<TableDifference> compare(ComparisonSessions sessions) throws SQLException {
         boolean leaderIsSource = shard.server().equals(source.name());
         Connection leader = leaderIsSource ? sessions.first() : sessions.second();
         Connection follower = leaderIsSource ? sessions.second() : sessions.first();
@@ -63,8 +69,8 @@ final class Comparison implements AutoCloseable {
         return differences;
     }
 
-    /** Makes {@link #close} leave the sessions open for the comparison. */
-    ComparisonSessions handOver() {
+    /** Makes {@link #close} leave the sessions open for {@link #compare}. */
+    Optional<ComparisonSessions> handOver() {
         inUse = false;
         return sessions;
     }
@@ -73,7 +79,7 @@ final class Comparison implements AutoCloseable {
     @Override
     public void close() {
         if (inUse) {
-            sessions.close();
+            sessions.ifPresent(ComparisonSessions::close);
         }
     }
 }

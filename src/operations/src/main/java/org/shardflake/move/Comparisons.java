@@ -8,6 +8,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
@@ -55,7 +56,8 @@ final class Comparisons implements AutoCloseable {
             throw new MoveException("interrupted between two cutovers", e);
         }
         room.release();
-        return new Comparison(session.source(), shard, tables, sessions(session));
+        return new Comparison(
+                session.source(), shard, tables, wanted ? Optional.of(sessions(session)) : Optional.empty());
     }
 
     /** Reuses the sessions of a finished comparison, if any: a session is slower the first time. */
@@ -74,10 +76,10 @@ final class Comparisons implements AutoCloseable {
     }
 
     void compare(Comparison comparison) {
-        if (!wanted) {
-            return;
-        }
-        ComparisonSessions sessions = comparison.handOver();
+        comparison.handOver().ifPresent(sessions -> start(comparison, sessions));
+    }
+
+    private void start(Comparison comparison, ComparisonSessions sessions) {
         room.acquireUninterruptibly();
         running.add(thread.submit(() -> {
             try {
@@ -91,7 +93,7 @@ final class Comparisons implements AutoCloseable {
 
     private void compare(Comparison comparison, ComparisonSessions sessions) throws SQLException {
         try {
-            List<TableDifference> differences = comparison.compare();
+            List<TableDifference> differences = comparison.compare(sessions);
             if (!differences.isEmpty()) {
                 different.put(comparison.shard(), differences);
             }

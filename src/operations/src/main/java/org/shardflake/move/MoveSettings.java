@@ -16,7 +16,7 @@ import java.time.Duration;
  * @param pause the longest write pause of a cutover attempt; an attempt that would take longer gives up
  * @param lockTimeout how long the fence waits, with writers queued behind it, for transactions that have written
  * @param patience how long to retry cutover attempts and servers that do not answer
- * @param verify whether to compare copies as of the cutover
+ * @param verify whether to compare copies as of the cutover; {@code complete} compares them in any case
  */
 public record MoveSettings(
         int jobs,

@@ -233,8 +233,8 @@ public final class Mover {
                     listener.undecided(number, comparison.undecided());
                     continue;
                 }
-                if (shard.phase() != ShardPhase.SWITCHED) {
-                    // The result at the cutover decides for good whether the source's copy may be removed.
+                if (shard.phase() != ShardPhase.SWITCHED || shard.verified() == Verified.NOT_COMPARED) {
+                    // The first result since the cutover decides for good whether the source's copy may be removed.
                     session.lease().verified(number, differences.isEmpty() ? Verified.ONLINE : Verified.DIFFERENT);
                 }
                 listener.compared(number, differences);
@@ -269,8 +269,21 @@ public final class Mover {
         }
         if (!keep) {
             complete(move.id());
+        } else if (!settings.verify()) {
+            compareNow(move);
         }
         return now;
+    }
+
+    /** Otherwise, {@link #complete} compares. */
+    private void compareNow(Move move) {
+        Map<Integer, List<TableDifference>> differences = verify(move.id(), move.shardSet());
+        if (!differences.isEmpty()) {
+            throw new CopiesDifferException(
+                    "all shards are cut over, but copies of shards %s differ: look at the differences, and go back with move reverse"
+                            .formatted(ShardSet.of(differences.keySet())),
+                    differences);
+        }
     }
 
     /** Cuts shards over back to the source, with everything written on the target. */
@@ -524,7 +537,7 @@ public final class Mover {
      * move.
      *
      * @throws CopiesDifferException if copies to be removed differ from the shards where that means a loss
-     * @throws MoveRefusedException if shards are on the wrong server for this, or a copy was not compared at its cutover
+     * @throws MoveRefusedException if shards are on the wrong server for this, or a copy was not compared since its cutover
      */
     public void cancel(long id, End end) {
         try {
@@ -603,7 +616,7 @@ public final class Mover {
                 }
             }
             case KEPT_UNCOMPARED -> {
-                requireComparedAtCutover(session.move());
+                requireComparedSinceCutover(session.move());
                 if (session.reverse().hasSubscription()) {
                     session.reverse().stop();
                 }
@@ -612,14 +625,15 @@ public final class Mover {
         }
     }
 
-    private static void requireComparedAtCutover(Move move) {
+    private static void requireComparedSinceCutover(Move move) {
         ShardSet doubtful = ShardSet.of(move.shards().stream()
-                .filter(shard -> shard.phase() == ShardPhase.SWITCHED && shard.verified() != Verified.AT_CUTOVER)
+                .filter(shard -> shard.phase() == ShardPhase.SWITCHED
+                        && (shard.verified() == Verified.NOT_COMPARED || shard.verified() == Verified.DIFFERENT))
                 .map(MoveShard::shard)
                 .toList());
         if (!doubtful.isEmpty()) {
             throw new MoveRefusedException(
-                    "copies of shards %s were not compared at their cutover, or differed, so the source's must not go: see move status %d, and bring them back with move reverse"
+                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %d, and bring them back with move reverse"
                             .formatted(doubtful, move.id()));
         }
     }

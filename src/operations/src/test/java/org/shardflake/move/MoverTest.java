@@ -381,6 +381,50 @@ class MoverTest {
                 .isOne();
     }
 
+    @Test
+    void whatIsNotComparedAtTheCutoverIsComparedAfterwards() throws Exception {
+        Mover later = shards.mover(
+                new MoveSettings(
+                        2,
+                        0,
+                        0,
+                        MoveSettings.DEFAULT.maxLag(),
+                        MoveSettings.DEFAULT.pause(),
+                        MoveSettings.DEFAULT.lockTimeout(),
+                        MoveSettings.DEFAULT.patience(),
+                        false),
+                MoveListener.NONE);
+        Move move = later.follow(
+                later.create("db1", "db2", ShardSet.parse("3-4"), "").id());
+        later.cutOver(move.id(), ShardSet.of(3));
+        assertThat(later.move(move.id()).shard(3).verified()).isEqualTo(Verified.NOT_COMPARED);
+        assertThatThrownBy(() -> later.cancel(move.id(), Mover.End.KEPT_UNCOMPARED))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining("copies of shards 3 were not compared since their cutover");
+        later.carryOut(move, true);
+        assertThat(later.move(move.id()).shards())
+                .allSatisfy(shard -> assertThat(shard.verified()).isEqualTo(Verified.ONLINE));
+        later.cancel(move.id(), Mover.End.KEPT_UNCOMPARED);
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0004.account"))
+                .isEqualTo(1000);
+        assertThat(shards.number("db1", "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0004'"))
+                .isZero();
+
+        Move wrong = later.follow(later.create("db1", "db2", ShardSet.of(5), "").id());
+        shards.execute(
+                "db2", "SET session_replication_role = replica; DELETE FROM shard_0005.entry WHERE amount = 700");
+        assertThatThrownBy(() -> later.carryOut(wrong, true))
+                .isInstanceOf(CopiesDifferException.class)
+                .hasMessageContaining("all shards are cut over, but copies of shards 5 differ");
+        assertThat(later.move(wrong.id()).shard(5).verified()).isEqualTo(Verified.DIFFERENT);
+        assertThatThrownBy(() -> later.complete(wrong.id()))
+                .hasMessageContaining("copies of shards 5 differ, so the source's are not removed");
+        later.reverse(wrong.id(), ShardSet.of(5));
+        later.cancel(wrong.id(), Mover.End.BACK);
+        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0005.entry WHERE amount = 700"))
+                .isOne();
+    }
+
     /** One that was thought dead, with its connection to the catalog cut in the middle of a cutover, comes back. */
     @Test
     @Tag("full")

@@ -107,6 +107,19 @@ class SplitterIT {
                     TestDatabase.existing(cluster.server(1), DATABASE));
         }
 
+        /** Settings that do not compare at the cutovers, but afterwards. */
+        static MoveSettings uncompared(Duration patience) {
+            return new MoveSettings(
+                    2,
+                    0,
+                    0,
+                    MoveSettings.DEFAULT.maxLag(),
+                    MoveSettings.DEFAULT.pause(),
+                    MoveSettings.DEFAULT.lockTimeout(),
+                    patience,
+                    false);
+        }
+
         SplitRequest request() {
             return request(standby.uri(DATABASE));
         }
@@ -120,8 +133,9 @@ class SplitterIT {
                     both.catalogUrl(), name -> new MoveServer(name, both.url(name)), MoveSettings.DEFAULT, listener);
         }
 
+        /** As the command makes it. */
         Mover mover() {
-            return both.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+            return both.mover(uncompared(MoveSettings.DEFAULT.patience()), MoveListener.NONE);
         }
 
         /** What the command does. */
@@ -457,15 +471,7 @@ class SplitterIT {
         execute(cluster.server(0), "postgres", "ALTER SYSTEM RESET synchronous_standby_names");
         execute(cluster.server(0), "postgres", "SELECT pg_reload_conf()");
         half.standby.pauseReplay();
-        MoveSettings hasty = new MoveSettings(
-                2,
-                0,
-                0,
-                MoveSettings.DEFAULT.maxLag(),
-                MoveSettings.DEFAULT.pause(),
-                MoveSettings.DEFAULT.lockTimeout(),
-                Duration.ofSeconds(1),
-                true);
+        MoveSettings hasty = Half.uncompared(Duration.ofSeconds(1));
         assertThatThrownBy(() -> new Splitter(
                                 known.catalogUrl(),
                                 name -> new MoveServer(name, known.url(name)),
