@@ -116,7 +116,8 @@ final class MoveProgress implements MoveListener {
             }
             case SUBSCRIBED -> {
                 endCopying();
-                err.println(which() + "copied; catching up with what was written since");
+                err.printf(
+                        "%s%scatching up with what was written since%n", which(), counted.isEmpty() ? "" : "copied; ");
             }
             case REHEARSED -> err.println(which() + "both servers follow each other");
             case REVERSE_STOPPED ->

@@ -4,8 +4,16 @@
  */
 package org.shardflake.benchmarks;
 
+import java.io.File;
+import java.io.IOException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.shardflake.benchmarks.deploys.DeployComparison;
 import org.shardflake.benchmarks.ids.IdComparison;
 import org.shardflake.benchmarks.moves.DrainComparison;
@@ -40,6 +48,25 @@ public final class Benchmark {
         if (program == null) {
             throw new IllegalArgumentException("no benchmark %s, there are %s".formatted(name, ALL.keySet()));
         }
-        program.run();
+        if (Benchmark.class.getClassLoader() instanceof URLClassLoader ofMaven) {
+            runAlone(name, ofMaven);
+        } else {
+            program.run();
+        }
+    }
+
+    /** Maven's Java has neither the compiler nor the garbage collector of an application; see {@code .mvn/jvm.config}. */
+    private static void runAlone(String name, URLClassLoader classes) throws IOException, InterruptedException {
+        List<String> command =
+                new ArrayList<>(List.of(ProcessHandle.current().info().command().orElseThrow()));
+        System.getProperties().stringPropertyNames().stream()
+                .filter(key -> key.matches("(deploys|drains|ids|moves|poolers|router|postgres|report|shardflake)\\..+"))
+                .forEach(key -> command.add("-D%s=%s".formatted(key, System.getProperty(key))));
+        String classPath =
+                Arrays.stream(classes.getURLs()).map(URL::getPath).collect(Collectors.joining(File.pathSeparator));
+        command.addAll(List.of("-cp", classPath, Benchmark.class.getName(), name));
+        if (new ProcessBuilder(command).inheritIO().start().waitFor() != 0) {
+            throw new IllegalStateException(name + " has failed, as it says above");
+        }
     }
 }

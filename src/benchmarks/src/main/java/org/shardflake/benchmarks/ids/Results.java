@@ -93,7 +93,7 @@ final class Results {
                             "time per id, beside Instagram's published function",
                             0.45,
                             results.microsPerId.ratio(ours, Candidates.INSTAGRAM)),
-                    atMost("time per id, beside uuidv7()", 1.2, results.microsPerId.ratio(ours, Candidates.UUIDV7)),
+                    atMost("time per id, beside uuidv7()", 1.1, results.microsPerId.ratio(ours, Candidates.UUIDV7)),
                     atLeast(
                             "single-row inserts over 1 connection, beside bigserial",
                             0.90,

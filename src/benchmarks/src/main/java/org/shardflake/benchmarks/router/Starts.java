@@ -6,8 +6,6 @@ package org.shardflake.benchmarks.router;
 
 import java.io.File;
 import java.io.IOException;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.shardflake.Server;
 import org.shardflake.benchmarks.report.Rounds;
 
@@ -87,14 +84,8 @@ final class Starts {
 
     /** What the candidate needs of this program's own: Java looks for each class in one archive after the other. */
     private static String classPath(Candidate candidate) {
-        return ownClassPath().filter(candidate::needs).collect(Collectors.joining(File.pathSeparator));
-    }
-
-    private static Stream<String> ownClassPath() {
-        // Maven has loaded this class by a class loader of its own.
-        if (Starts.class.getClassLoader() instanceof URLClassLoader loader) {
-            return Arrays.stream(loader.getURLs()).map(URL::getPath);
-        }
-        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1));
+        return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
+                .filter(candidate::needs)
+                .collect(Collectors.joining(File.pathSeparator));
     }
 }
