@@ -36,7 +36,6 @@ final class MoveProgress implements MoveListener {
     private Map<Integer, Long> counted = new HashMap<>();
     private @Nullable Progress copying;
     private String interruption = "";
-    private boolean hasCompared;
     private int attemptsFailed;
 
     /** Of a move by itself. */
@@ -120,9 +119,7 @@ final class MoveProgress implements MoveListener {
                         "%s%scatching up with what was written since%n", which(), counted.isEmpty() ? "" : "copied; ");
             }
             case REHEARSED -> err.println(which() + "both servers follow each other");
-            case REVERSE_STOPPED ->
-                err.printf(
-                        "%scomparing the copies%s before they are removed%n", which(), hasCompared ? " once more" : "");
+            case REVERSE_STOPPED -> err.println(which() + "comparing the copies before they are removed");
             case FORWARD_DROPPED ->
                 err.println(which() + "replication removed; removing copies that are no longer wanted");
             default -> {
@@ -179,7 +176,6 @@ final class MoveProgress implements MoveListener {
     @Override
     public synchronized void compared(int shard, List<TableDifference> differences) {
         part.compared(shard);
-        hasCompared = true;
         differences.forEach(difference -> err.printf("shard %d differs: %s%n", shard, difference));
     }
 
