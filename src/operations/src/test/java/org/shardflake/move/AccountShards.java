@@ -202,6 +202,13 @@ public final class AccountShards {
         return servers.get(position(server));
     }
 
+    /** Settings that do not compare at the cutovers, but afterwards. */
+    static MoveSettings uncompared(Duration patience) {
+        MoveSettings usual = MoveSettings.DEFAULT;
+        return new MoveSettings(
+                usual.jobs(), 0, 0, usual.maxLag(), usual.pause(), usual.lockTimeout(), patience, false);
+    }
+
     public Mover mover(MoveSettings settings, MoveListener listener) {
         return new Mover(catalogUrl(), name -> new MoveServer(name, url(name)), settings, listener);
     }

@@ -383,17 +383,7 @@ class MoverTest {
 
     @Test
     void whatIsNotComparedAtTheCutoverIsComparedAfterwards() throws Exception {
-        Mover later = shards.mover(
-                new MoveSettings(
-                        2,
-                        0,
-                        0,
-                        MoveSettings.DEFAULT.maxLag(),
-                        MoveSettings.DEFAULT.pause(),
-                        MoveSettings.DEFAULT.lockTimeout(),
-                        MoveSettings.DEFAULT.patience(),
-                        false),
-                MoveListener.NONE);
+        Mover later = shards.mover(AccountShards.uncompared(MoveSettings.DEFAULT.patience()), MoveListener.NONE);
         Move move = later.follow(
                 later.create("db1", "db2", ShardSet.parse("3-4"), "").id());
         later.cutOver(move.id(), ShardSet.of(3));

@@ -107,19 +107,6 @@ class SplitterIT {
                     TestDatabase.existing(cluster.server(1), DATABASE));
         }
 
-        /** Settings that do not compare at the cutovers, but afterwards. */
-        static MoveSettings uncompared(Duration patience) {
-            return new MoveSettings(
-                    2,
-                    0,
-                    0,
-                    MoveSettings.DEFAULT.maxLag(),
-                    MoveSettings.DEFAULT.pause(),
-                    MoveSettings.DEFAULT.lockTimeout(),
-                    patience,
-                    false);
-        }
-
         SplitRequest request() {
             return request(standby.uri(DATABASE));
         }
@@ -135,7 +122,7 @@ class SplitterIT {
 
         /** As the command makes it. */
         Mover mover() {
-            return both.mover(uncompared(MoveSettings.DEFAULT.patience()), MoveListener.NONE);
+            return both.mover(AccountShards.uncompared(MoveSettings.DEFAULT.patience()), MoveListener.NONE);
         }
 
         /** What the command does. */
@@ -471,7 +458,7 @@ class SplitterIT {
         execute(cluster.server(0), "postgres", "ALTER SYSTEM RESET synchronous_standby_names");
         execute(cluster.server(0), "postgres", "SELECT pg_reload_conf()");
         half.standby.pauseReplay();
-        MoveSettings hasty = Half.uncompared(Duration.ofSeconds(1));
+        MoveSettings hasty = AccountShards.uncompared(Duration.ofSeconds(1));
         assertThatThrownBy(() -> new Splitter(
                                 known.catalogUrl(),
                                 name -> new MoveServer(name, known.url(name)),
