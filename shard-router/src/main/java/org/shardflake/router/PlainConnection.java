@@ -16,6 +16,7 @@ import java.sql.SQLException;
 import java.sql.SQLTransientException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,24 +53,28 @@ final class PlainConnection extends ForwardingConnection {
 
     /** What executes a statement. */
     @FunctionalInterface
-    private interface Execution {
-        @Nullable
-        Object run() throws Throwable;
+    interface Execution<T> {
+        T run() throws SQLException;
     }
 
-    private @Nullable Object execute(Execution execution) throws Throwable {
-        if (!autoCommit) {
-            isUsed = true;
-            return execution.run();
-        }
-        start = System.nanoTime();
+    /** Runs what may end a transaction, if it is all of one, or meet a fence. */
+    <T> T execute(Execution<T> execution) throws SQLException {
         boolean committed = false;
+        if (autoCommit) {
+            start = System.nanoTime();
+        } else {
+            isUsed = true;
+        }
         try {
-            Object result = execution.run();
+            T result = execution.run();
             committed = true;
             return result;
+        } catch (SQLException e) {
+            throw repeatable(e);
         } finally {
-            ended(committed);
+            if (autoCommit) {
+                ended(committed);
+            }
         }
     }
 
@@ -80,7 +85,9 @@ final class PlainConnection extends ForwardingConnection {
     }
 
     private static SQLException repeatable(SQLException failure) {
-        return failure instanceof BatchUpdateException || SqlFailure.of(failure) != SqlFailure.FENCED
+        return failure instanceof BatchUpdateException
+                        || failure instanceof SQLTransientException
+                        || SqlFailure.of(failure) != SqlFailure.FENCED
                 ? failure
                 : new SQLTransientException(
                         failure.getMessage(), failure.getSQLState(), failure.getErrorCode(), failure);
@@ -146,107 +153,115 @@ final class PlainConnection extends ForwardingConnection {
 
     @Override
     public Statement createStatement() throws SQLException {
-        return plain(Statement.class, super.createStatement());
+        return new PlainStatement<>(super.createStatement(), this);
     }
 
     @Override
     public Statement createStatement(int type, int concurrency) throws SQLException {
-        return plain(Statement.class, super.createStatement(type, concurrency));
+        return new PlainStatement<>(super.createStatement(type, concurrency), this);
     }
 
     @Override
     public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
-        return plain(Statement.class, super.createStatement(type, concurrency, holdability));
+        return new PlainStatement<>(super.createStatement(type, concurrency, holdability), this);
     }
 
     @Override
     public CallableStatement prepareCall(String sql) throws SQLException {
-        return plain(CallableStatement.class, super.prepareCall(sql));
+        return plain(super.prepareCall(sql));
     }
 
     @Override
     public CallableStatement prepareCall(String sql, int type, int concurrency) throws SQLException {
-        return plain(CallableStatement.class, super.prepareCall(sql, type, concurrency));
+        return plain(super.prepareCall(sql, type, concurrency));
     }
 
     @Override
     public CallableStatement prepareCall(String sql, int type, int concurrency, int holdability) throws SQLException {
-        return plain(CallableStatement.class, super.prepareCall(sql, type, concurrency, holdability));
+        return plain(super.prepareCall(sql, type, concurrency, holdability));
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql) throws SQLException {
-        return plain(PreparedStatement.class, super.prepareStatement(sql));
+        return new PlainPreparedStatement(super.prepareStatement(sql), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
-        return plain(PreparedStatement.class, super.prepareStatement(sql, keys));
+        return new PlainPreparedStatement(super.prepareStatement(sql, keys), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
-        return plain(PreparedStatement.class, super.prepareStatement(sql, columns));
+        return new PlainPreparedStatement(super.prepareStatement(sql, columns), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
-        return plain(PreparedStatement.class, super.prepareStatement(sql, columns));
+        return new PlainPreparedStatement(super.prepareStatement(sql, columns), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
-        return plain(PreparedStatement.class, super.prepareStatement(sql, type, concurrency));
+        return new PlainPreparedStatement(super.prepareStatement(sql, type, concurrency), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
             throws SQLException {
-        return plain(PreparedStatement.class, super.prepareStatement(sql, type, concurrency, holdability));
+        return new PlainPreparedStatement(super.prepareStatement(sql, type, concurrency, holdability), this);
     }
 
-    private <S extends Statement> S plain(Class<S> type, S statement) {
-        return proxy(type, (proxy, method, arguments) -> switch (method.getName()) {
+    /** A proxy, since few functions are called so. */
+    private CallableStatement plain(CallableStatement statement) {
+        return proxy(CallableStatement.class, (proxy, method, arguments) -> switch (method.getName()) {
             case "getConnection" -> this;
             default -> {
                 Object result = method.getName().startsWith("execute")
-                        ? execute(() -> method.invoke(statement, arguments))
-                        : method.invoke(statement, arguments);
-                yield result instanceof ResultSet rows && asksAgain(rows) ? plain(rows, (Statement) proxy) : result;
+                        ? execute(() -> Optional.ofNullable(invoke(statement, method, arguments)))
+                                .orElse(null)
+                        : invoke(statement, method, arguments);
+                yield result instanceof ResultSet rows ? plain(rows, (Statement) proxy) : result;
             }
         });
     }
 
-    private static ResultSet plain(ResultSet rows, Statement statement) {
+    /** Rows that the server may yet refuse to give or to change. Others are all here, and reading them is not slowed down. */
+    static ResultSet plain(ResultSet rows, Statement statement) throws SQLException {
+        if (rows.getFetchSize() == 0 && rows.getConcurrency() != ResultSet.CONCUR_UPDATABLE) {
+            return rows;
+        }
         return proxy(ResultSet.class, (proxy, method, arguments) -> switch (method.getName()) {
             case "getStatement" -> statement;
-            default -> method.invoke(rows, arguments);
+            default -> invoke(rows, method, arguments);
         });
-    }
-
-    /** Whether the server is asked for more rows, or to change them. Others are all here, and reading them is not slowed down. */
-    private static boolean asksAgain(ResultSet rows) throws SQLException {
-        return rows.getFetchSize() > 0 || rows.getConcurrency() == ResultSet.CONCUR_UPDATABLE;
     }
 
     private static <T> T proxy(Class<T> type, InvocationHandler calls) {
         return type.cast(Proxy.newProxyInstance(
                 PlainConnection.class.getClassLoader(),
                 new Class<?>[] {type},
-                (proxy, method, arguments) -> call(proxy, method, arguments, calls)));
+                (proxy, method, arguments) -> switch (method.getName()) {
+                    case "equals" -> proxy == arguments[0];
+                    case "hashCode" -> System.identityHashCode(proxy);
+                    default -> calls.invoke(proxy, method, arguments);
+                }));
     }
 
-    private static @Nullable Object call(
-            Object proxy, Method method, @Nullable Object @Nullable [] arguments, InvocationHandler calls)
-            throws Throwable {
+    private static @Nullable Object invoke(Object target, Method method, @Nullable Object @Nullable [] arguments)
+            throws SQLException {
         try {
-            return switch (method.getName()) {
-                case "equals" -> arguments != null && proxy == arguments[0];
-                case "hashCode" -> System.identityHashCode(proxy);
-                default -> calls.invoke(proxy, method, arguments);
-            };
+            return method.invoke(target, arguments);
         } catch (InvocationTargetException e) {
-            throw e.getTargetException() instanceof SQLException failure ? repeatable(failure) : e.getTargetException();
+            if (e.getTargetException() instanceof SQLException failure) {
+                throw repeatable(failure);
+            }
+            if (e.getTargetException() instanceof RuntimeException failure) {
+                throw failure;
+            }
+            throw new IllegalStateException(e.getTargetException());
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
         }
     }
 }

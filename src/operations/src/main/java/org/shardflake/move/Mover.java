@@ -512,8 +512,8 @@ public final class Mover {
         /** Shards on the target stay there, the others on the source: the way out when the two can no longer follow each other. */
         KEPT(true),
         /**
-         * Shards stay where they are, and the source's copies may be removed whatever they contain, since the source can no longer
-         * follow.
+         * Shards stay where they are, and the source's copies are removed without the last comparison, since the source can no longer
+         * follow. A copy that was not compared since its cutover must not have anything that its shard lacks.
          */
         KEPT_UNCOMPARED(true);
 
@@ -616,26 +616,37 @@ public final class Mover {
                 }
             }
             case KEPT_UNCOMPARED -> {
-                requireComparedSinceCutover(session.move());
+                ShardSet uncompared = uncomparedSinceCutover(session);
                 if (session.reverse().hasSubscription()) {
                     session.reverse().stop();
                 }
-                Seal.putOn(session.source(), session.move().shardSet(ShardPhase.SWITCHED));
+                ShardSet copies = session.source().present(session.move().shardSet(ShardPhase.SWITCHED));
+                Seal.putOn(session.source(), copies);
+                NewerCopies.refuseOnSource(session, uncompared, listener);
             }
         }
     }
 
-    private static void requireComparedSinceCutover(Move move) {
-        ShardSet doubtful = ShardSet.of(move.shards().stream()
+    /**
+     * The shards on the target that were not found equal to their copies since their cutover.
+     *
+     * @throws MoveRefusedException if the source can still follow, so that they can be compared, or brought back
+     */
+    private static ShardSet uncomparedSinceCutover(MoveSession session) throws SQLException {
+        Move move = session.move();
+        ShardSet uncompared = ShardSet.of(move.shards().stream()
                 .filter(shard -> shard.phase() == ShardPhase.SWITCHED
                         && (shard.verified() == Verified.NOT_COMPARED || shard.verified() == Verified.DIFFERENT))
                 .map(MoveShard::shard)
                 .toList());
-        if (!doubtful.isEmpty()) {
+        if (!uncompared.isEmpty()
+                && session.reverse().isUnbroken()
+                && !session.reverse().hasLostSlot()) {
             throw new MoveRefusedException(
-                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %d, and bring them back with move reverse"
-                            .formatted(doubtful, move.id()));
+                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %d, compare them with move verify, or bring them back with move reverse"
+                            .formatted(uncompared, move.id()));
         }
+        return uncompared;
     }
 
     /** Brings the servers in line with the catalog after an interrupted move, so that its shards take writes where they are. */

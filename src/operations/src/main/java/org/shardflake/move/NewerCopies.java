@@ -56,6 +56,28 @@ final class NewerCopies {
         }
     }
 
+    /**
+     * Accepts sealed copies on the source without anything that the shards on the target lack, for shards that nobody has compared since
+     * their cutover, and whose copies can no longer follow.
+     *
+     * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
+     */
+    static void refuseOnSource(MoveSession session, ShardSet shards, MoveListener listener) throws SQLException {
+        if (shards.isEmpty()) {
+            return;
+        }
+        MoveSide source = session.source();
+        MoveSide target = session.target();
+        Map<Integer, List<TableDifference>> newer = find(target, source, shards);
+        newer.forEach(listener::compared);
+        if (!newer.isEmpty()) {
+            throw new CopiesDifferException(
+                    "copies of shards %1$s on %2$s were not compared since their cutover, cannot follow any more, and have rows that %3$s lacks or has with other values; nothing was removed. Write the rows that %3$s should have there by hand; then SELECT shardflake.drop_shard(..., force => true) on %2$s for each of these shards, and run the same command again"
+                            .formatted(ShardSet.of(newer.keySet()), source.name(), target.name()),
+                    newer);
+        }
+    }
+
     private static Map<Integer, List<TableDifference>> find(MoveSide owner, MoveSide other, ShardSet shards)
             throws SQLException {
         Map<Integer, List<String>> copies = other.tables(shards);

@@ -151,6 +151,14 @@ public final class Replication {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
     }
 
+    /** Whether a slot is there but of no use, since write-ahead log that it needed is gone. */
+    static boolean hasLostSlot(Connection connection, String name) throws SQLException {
+        return Sql.isTrue(
+                connection,
+                "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ? AND wal_status = 'lost')",
+                name);
+    }
+
     /**
      * Whether a slot came to this server in a failover, from a primary that kept it in step (PostgreSQL 17 and later). What the
      * subscriber has confirmed may be missing here then, and the other way round.

@@ -106,6 +106,11 @@ final class Stream {
         return hasSlot() && !hasFailedOver();
     }
 
+    /** Whether the slot is there but of no use, since the publisher has removed write-ahead log that it needed. */
+    boolean hasLostSlot() throws SQLException {
+        return Replication.hasLostSlot(publisher.control(), name);
+    }
+
     /** Whether the publisher has failed over to a standby that has kept the slot. */
     boolean hasFailedOver() throws SQLException {
         return Replication.hasFailedOver(publisher.control(), name);

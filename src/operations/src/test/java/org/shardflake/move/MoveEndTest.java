@@ -393,6 +393,34 @@ class MoveEndTest {
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 
+    @Test
+    void copiesThatCanNoLongerBeComparedGoIfTheyAreJustOlder() throws SQLException {
+        mover = shards.mover(AccountShards.uncompared(MoveSettings.DEFAULT.patience()), MoveListener.NONE);
+        long id = cutOver();
+        assertThatThrownBy(() -> mover.cancel(id, Mover.End.KEPT_UNCOMPARED))
+                .isInstanceOf(MoveRefusedException.class)
+                .hasMessageContaining("compare them with move verify");
+        try (Connection db2 = shards.database("db2").connect()) {
+            Replication.dropSlot(db2, "shardflake_" + mover.move(id).tag() + "_reverse");
+        }
+        shards.execute("db2", "INSERT INTO shard_0002.tag VALUES (501, 'newer')");
+        shards.execute("db2", "UPDATE shard_0003.tag SET name = 'newer' WHERE account_id = 7");
+
+        assertThatThrownBy(() -> mover.cancel(id, Mover.End.KEPT_UNCOMPARED))
+                .isInstanceOf(CopiesDifferException.class)
+                .hasMessageContaining("copies of shards 3 on db1 were not compared since their cutover")
+                .hasMessageContaining("drop_shard");
+        assertThat(copiesOnTheSource()).isEqualTo(5);
+
+        shards.execute("db1", "SELECT shardflake.drop_shard(3, force => true)");
+        mover.cancel(id, Mover.End.KEPT_UNCOMPARED);
+        assertThat(copiesOnTheSource()).isZero();
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0002.tag")).isEqualTo(501);
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0003.tag WHERE name = 'newer'"))
+                .isOne();
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
     /** What a source that was restored lacks, the target's copy may still have. */
     @Test
     void rowsThatARestoredSourceLacksAreNotLostAtCancel() throws SQLException {
