@@ -4,7 +4,6 @@
  */
 package org.shardflake.catalog;
 
-import java.sql.Array;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -12,6 +11,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.OffsetDateTime;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -106,54 +106,59 @@ final class CatalogTables {
 
     private static Map<String, Server> readServers(Statement statement) throws SQLException {
         Map<String, Server> servers = new LinkedHashMap<>();
-        // The labels as two arrays, which the driver can read; it cannot read JSON. An older catalog has no
-        // application_url.
+        Map<String, Map<String, String>> labels = new HashMap<>();
+        // A row for each label. An older catalog has no application_url.
         try (ResultSet row = statement.executeQuery("""
-                SELECT name, url, to_jsonb(server) ->> 'application_url',
-                       ARRAY(SELECT key FROM jsonb_each_text(labels) ORDER BY key),
-                       ARRAY(SELECT value FROM jsonb_each_text(labels) ORDER BY key)
-                  FROM shardflake_catalog.server ORDER BY name
+                SELECT name, url, to_jsonb(server) ->> 'application_url', label.key, label.value
+                  FROM shardflake_catalog.server LEFT JOIN LATERAL jsonb_each_text(labels) label ON true
+                 ORDER BY name, label.key
                 """)) {
             while (row.next()) {
-                servers.put(
-                        row.getString(1),
-                        new Server(
-                                row.getString(1),
-                                row.getString(2),
-                                Optional.ofNullable(row.getString(3)),
-                                labels(strings(row.getArray(4)), strings(row.getArray(5)))));
+                String name = row.getString(1);
+                labels.putIfAbsent(name, new HashMap<>());
+                Map<String, String> its = labels.get(name);
+                if (row.getString(4) != null) {
+                    its.put(row.getString(4), row.getString(5));
+                }
+                servers.put(name, new Server(name, row.getString(2), Optional.ofNullable(row.getString(3)), its));
             }
         }
         return servers;
     }
 
-    private static String[] strings(Array array) throws SQLException {
-        return (String[]) array.getArray();
-    }
-
-    private static Map<String, String> labels(String[] keys, String[] values) {
-        Map<String, String> labels = new LinkedHashMap<>();
-        for (int i = 0; i < keys.length; i++) {
-            labels.put(keys[i], values[i]);
-        }
-        return labels;
-    }
-
     private static ShardPlacement[] readPlacements(Statement statement, Map<String, Server> servers, Sharding sharding)
             throws SQLException {
         ShardPlacement[] placements = new ShardPlacement[sharding.shardCount()];
-        try (ResultSet row =
-                statement.executeQuery("SELECT shard, server, epoch FROM shardflake_catalog.shard ORDER BY shard")) {
+        // One row for each server, since a starting application takes longer to read thousands of rows than one text.
+        try (ResultSet row = statement.executeQuery(
+                "SELECT server, string_agg(shard || ':' || epoch || ';', '') FROM shardflake_catalog.shard GROUP BY server")) {
             while (row.next()) {
-                int shard = row.getInt(1);
-                Server server = servers.get(row.getString(2));
+                Server server = servers.get(row.getString(1));
                 if (server == null) {
                     throw new IllegalStateException("the catalog's foreign key from shard to server does not hold");
                 }
-                placements[shard] = new ShardPlacement(shard, server, row.getLong(3));
+                place(server, row.getString(2), placements);
             }
         }
         return placements;
+    }
+
+    /** @param epochs shards and their epochs: {@code 7:1;8:3;} */
+    private static void place(Server server, String epochs, ShardPlacement[] placements) {
+        int shard = 0;
+        long number = 0;
+        for (int i = 0; i < epochs.length(); i++) {
+            char c = epochs.charAt(i);
+            if (c == ':') {
+                shard = (int) number;
+                number = 0;
+            } else if (c == ';') {
+                placements[shard] = new ShardPlacement(shard, server, number);
+                number = 0;
+            } else {
+                number = 10 * number + c - '0';
+            }
+        }
     }
 
     static void insertMap(Connection connection, ShardMap map) throws SQLException {

@@ -214,7 +214,7 @@ final class CatalogMapSource implements MapSource {
             }
             MapRevision now = askRevision();
             long before = map.version();
-            if (now.version() >= before && !now.equals(revision)) {
+            if (now.version() >= before && !isSame(now, revision)) {
                 accept(catalog.load());
                 revision = now;
             }
@@ -234,6 +234,13 @@ final class CatalogMapSource implements MapSource {
             lastFailure = System.nanoTime();
             reportProblem(String.valueOf(e.getMessage()));
         }
+    }
+
+    /** Written out, since the first comparison of records takes Java milliseconds, and this one is made while the application starts. */
+    private static boolean isSame(MapRevision now, @Nullable MapRevision before) {
+        return before != null
+                && now.version() == before.version()
+                && now.changedAt().equals(before.changedAt());
     }
 
     /** Asks again on a new connection if the kept one fails, as it may have been cut since. */

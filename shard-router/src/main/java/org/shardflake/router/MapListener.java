@@ -32,6 +32,8 @@ final class MapListener implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
     private static final int CONNECT_TIMEOUT_SECONDS = 5;
     private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(1);
+    /** The map was read a moment ago, and a starting application has other uses for its processors. */
+    private static final Duration START_PAUSE = Duration.ofMillis(500);
     /** Limits one wait for a notification; after it, the connection is checked and the wait begins anew. */
     private static final int WAIT_MILLIS = 10_000;
 
@@ -88,6 +90,7 @@ final class MapListener implements AutoCloseable {
     }
 
     private void listen() {
+        pause(START_PAUSE);
         while (!closed) {
             try (Connection connection = connect()) {
                 listening = connection;
@@ -97,7 +100,7 @@ final class MapListener implements AutoCloseable {
                 return; // Polling is all there is.
             } catch (SQLException e) {
                 // The poller finds and reports a catalog that is down.
-                pause();
+                pause(RECONNECT_PAUSE);
             } finally {
                 listening = null;
             }
@@ -143,9 +146,9 @@ final class MapListener implements AutoCloseable {
         }
     }
 
-    private void pause() {
+    private void pause(Duration pause) {
         try {
-            Thread.sleep(RECONNECT_PAUSE.toMillis());
+            Thread.sleep(pause.toMillis());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             closed = true;

@@ -4,7 +4,6 @@
  */
 package org.shardflake.router;
 
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -25,15 +24,17 @@ final class Routes {
         this.map = map;
         this.poolByServer = poolByServer;
         this.poolByShard = new ServerPool[map.sharding().shardCount()];
-        Arrays.setAll(
-                poolByShard,
-                shard -> Objects.requireNonNull(
-                        poolByServer.get(map.server(shard).name())));
+        for (int shard = 0; shard < poolByShard.length; shard++) {
+            poolByShard[shard] =
+                    Objects.requireNonNull(poolByServer.get(map.server(shard).name()));
+        }
     }
 
     static Routes of(ShardMap map, Function<Server, ServerPool> newPool) {
         Map<String, ServerPool> pools = new LinkedHashMap<>();
-        map.servers().forEach(server -> pools.put(server.name(), newPool.apply(server)));
+        for (Server server : map.servers()) {
+            pools.put(server.name(), newPool.apply(server));
+        }
         return new Routes(map, pools);
     }
 

@@ -7,6 +7,7 @@ package org.shardflake.router;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import com.zaxxer.hikari.HikariPoolMXBean;
+import com.zaxxer.hikari.pool.HikariPool;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -166,32 +167,46 @@ final class ServerPool {
     private SessionPool make(boolean forReplicas, PGSimpleDataSource source, boolean isForUse) {
         FenceWatch watch = new FenceWatch(onFence);
         HikariConfig config = config(forReplicas, source, watch);
+        boolean isConnected = false;
         if (config.getDataSource() == source) {
             FirstLogin login = new FirstLogin(source);
             config.setDataSource(login);
-            if (isForUse) {
-                logIn(login, source);
-            }
+            isConnected = isForUse && logsIn(login, source);
         }
         return new SessionPool(
                 server.name(),
-                new HikariDataSource(config),
+                isConnected ? startConnected(config) : new HikariDataSource(config),
                 source,
                 watch,
                 server.applicationUrl().isPresent());
     }
 
-    /** Tries the first login before the pool, which would retry until its timeout. */
-    private void logIn(FirstLogin login, PGSimpleDataSource source) {
+    /** Starts a pool that takes its first connection at once, unless it is told otherwise, rather than by a thread. */
+    private static HikariDataSource startConnected(HikariConfig config) {
+        if (config.getInitializationFailTimeout() >= 0 || config.getMinimumIdle() == 0) {
+            return new HikariDataSource(config);
+        }
+        try {
+            config.setInitializationFailTimeout(0);
+            return new HikariDataSource(config);
+        } catch (HikariPool.PoolInitializationException e) {
+            config.setInitializationFailTimeout(-1); // The connection was lost again, and the server may be back soon.
+            return new HikariDataSource(config);
+        }
+    }
+
+    /** Tries the first login before the pool, which would retry until its timeout; false if the server cannot be reached. */
+    private boolean logsIn(FirstLogin login, PGSimpleDataSource source) {
         try {
             source.setLoginTimeout(
                     (int) Math.max(1, settings.connectionTimeout().toSeconds()));
             login.open();
+            return true;
         } catch (SQLException e) {
             if (SqlFailure.isLoginRefused(e)) {
                 throw new AuthenticationFailedException(server.name(), user(source), e);
             }
-            // The server may be back while the pool waits for it.
+            return false; // The server may be back while the pool waits for it.
         }
     }
 

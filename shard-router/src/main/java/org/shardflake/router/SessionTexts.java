@@ -9,8 +9,6 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * Tells SQL that leaves its session unchanged from SQL that may not.
@@ -98,7 +96,7 @@ final class SessionTexts {
     }
 
     private static Set<String> words(String... lines) {
-        return Stream.of(lines).flatMap(line -> Arrays.stream(line.split(" "))).collect(Collectors.toUnmodifiableSet());
+        return Set.copyOf(Arrays.asList(String.join(" ", lines).split(" ")));
     }
 
     /** What the statements of this text may change. */

@@ -5,10 +5,11 @@
 package org.shardflake;
 
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
@@ -74,9 +75,7 @@ public final class ShardMap {
             IdLayout layout,
             List<Server> servers,
             IntFunction<ShardPlacement> placement) {
-        List<Server> sorted =
-                servers.stream().sorted(Comparator.comparing(Server::name)).toList();
-        Map<String, Server> byName = byName(sorted);
+        SortedMap<String, Server> byName = byName(servers);
         int count = sharding.shardCount();
         Server[] serverOfShard = new Server[count];
         long[] epochOfShard = new long[count];
@@ -89,18 +88,18 @@ public final class ShardMap {
             serverOfShard[shard] = server;
             epochOfShard[shard] = placed.epoch();
         }
-        return new ShardMap(version, sharding, layout, sorted, serverOfShard, epochOfShard);
+        return new ShardMap(version, sharding, layout, List.copyOf(byName.values()), serverOfShard, epochOfShard);
     }
 
-    private static Map<String, Server> byName(List<Server> servers) {
-        Map<String, Server> byName = new HashMap<>();
+    private static SortedMap<String, Server> byName(List<Server> servers) {
+        SortedMap<String, Server> byName = new TreeMap<>();
         Map<String, Server> byUrl = new HashMap<>();
         for (Server server : servers) {
             if (byName.put(server.name(), server) != null) {
                 throw new IllegalArgumentException("server %s is there twice".formatted(server.name()));
             }
             requireOwn(server.url(), server, byUrl);
-            server.applicationUrl().ifPresent(url -> requireOwn(url, server, byUrl));
+            requireOwn(server.routerUrl(), server, byUrl);
         }
         return byName;
     }
