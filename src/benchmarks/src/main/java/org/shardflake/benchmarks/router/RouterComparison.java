@@ -127,7 +127,7 @@ public final class RouterComparison {
                     sizing.number("warmups", 2),
                     sizing.number("rounds", 5),
                     sizing.number("millis", 1000),
-                    sizing.number("starts", 5),
+                    sizing.number("starts", 15),
                     sizing.numbers("threads", List.of(1, 16)));
         }
 
