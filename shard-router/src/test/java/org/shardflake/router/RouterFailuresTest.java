@@ -209,6 +209,21 @@ class RouterFailuresTest {
         assertThat(lost).hasValue(1);
     }
 
+    @Test
+    void aPoolStartsThoughItsFirstConnectionCannotBeSetUp() throws SQLException {
+        for (int server = 0; server < 2; server++) {
+            shards.execute(server, "CREATE SEQUENCE set_ups; GRANT USAGE ON SEQUENCE set_ups TO PUBLIC");
+        }
+        try (ShardRouter other = shards.router()
+                .map(shards.map())
+                .customizePools((server, config) ->
+                        config.setConnectionInitSql("SELECT 1 / (pg_catalog.nextval('public.set_ups') - 1)"))
+                .build()) {
+            assertThat(other.<Long, SQLException>write(7, tx -> Photos.count(tx, 7)))
+                    .isZero();
+        }
+    }
+
     /** Ends the session of its first connection when that makes its first statement. */
     private static DataSource losing(PGSimpleDataSource source, AtomicInteger lost) {
         return new ForwardingDataSource(source) {
