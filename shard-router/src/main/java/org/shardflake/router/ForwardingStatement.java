@@ -290,6 +290,11 @@ abstract class ForwardingStatement<S extends Statement> implements Statement {
     }
 
     @Override
+    public String toString() {
+        return statement.toString();
+    }
+
+    @Override
     public <T> T unwrap(Class<T> type) throws SQLException {
         return statement.unwrap(type);
     }

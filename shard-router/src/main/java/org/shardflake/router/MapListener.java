@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Refreshes a map when the catalog notifies, at every poll interval, and when woken.
  *
- * <p>Two daemon threads: one blocks in LISTEN on a connection of its own, half a second after the start at the earliest, the other polls. A LISTEN connection that dies
- * silently therefore costs nothing but time.
+ * <p>Two daemon threads: one blocks in LISTEN on a connection of its own, the other polls. A LISTEN connection that dies
+ * silently therefore costs nothing but time. Listening begins half a second after the start.
  */
 final class MapListener implements AutoCloseable {
 

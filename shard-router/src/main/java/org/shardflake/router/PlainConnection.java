@@ -57,7 +57,7 @@ final class PlainConnection extends ForwardingConnection {
         T run() throws SQLException;
     }
 
-    /** Runs what may end a transaction, if it is all of one, or meet a fence. */
+    /** Executes a statement, which in auto-commit mode is a transaction of its own, and which may meet a fence. */
     <T> T execute(Execution<T> execution) throws SQLException {
         boolean committed = false;
         if (autoCommit) {
@@ -212,7 +212,7 @@ final class PlainConnection extends ForwardingConnection {
         return new PlainPreparedStatement(super.prepareStatement(sql, type, concurrency, holdability), this);
     }
 
-    /** A proxy, since few functions are called so. */
+    /** Still a proxy, since callable statements are rare. */
     private CallableStatement plain(CallableStatement statement) {
         return proxy(CallableStatement.class, (proxy, method, arguments) -> switch (method.getName()) {
             case "getConnection" -> this;
@@ -257,6 +257,9 @@ final class PlainConnection extends ForwardingConnection {
                 throw repeatable(failure);
             }
             if (e.getTargetException() instanceof RuntimeException failure) {
+                throw failure;
+            }
+            if (e.getTargetException() instanceof Error failure) {
                 throw failure;
             }
             throw new IllegalStateException(e.getTargetException());

@@ -181,16 +181,18 @@ final class ServerPool {
                 server.applicationUrl().isPresent());
     }
 
-    /** Starts a pool that takes its first connection at once, unless it is told otherwise, rather than by a thread. */
+    /** Starts a pool that takes its first connection in this thread rather than in the background, unless configured otherwise. */
     private static HikariDataSource startConnected(HikariConfig config) {
-        if (config.getInitializationFailTimeout() >= 0 || config.getMinimumIdle() == 0) {
+        if (config.getInitializationFailTimeout() >= 0
+                || config.getMinimumIdle() == 0
+                || config.getUsername() != null) {
             return new HikariDataSource(config);
         }
         try {
             config.setInitializationFailTimeout(0);
             return new HikariDataSource(config);
         } catch (HikariPool.PoolInitializationException e) {
-            config.setInitializationFailTimeout(-1); // The connection was lost again, and the server may be back soon.
+            config.setInitializationFailTimeout(-1); // It could not be set up, which may pass.
             return new HikariDataSource(config);
         }
     }

@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.PGProperty;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardMapFile;
@@ -167,10 +168,22 @@ public final class ShardRouterBuilder {
         return this;
     }
 
-    /** Changes a server's pool before it is made, for settings without a method here. */
+    /** Changes a server's pool before it is made, for settings without a method here; after whatever changed it by an earlier call. */
     public ShardRouterBuilder customizePools(BiConsumer<Server, HikariConfig> customizer) {
-        this.poolCustomizer = customizer;
+        this.poolCustomizer = poolCustomizer.andThen(customizer);
         return this;
+    }
+
+    /**
+     * Sets a property of PostgreSQL's JDBC driver for the pools' connections, such as {@code reWriteBatchedInserts}.
+     *
+     * @throws IllegalArgumentException if the driver has no property of this name
+     */
+    public ShardRouterBuilder driverProperty(String name, String value) {
+        if (PGProperty.forName(name) == null) {
+            throw new IllegalArgumentException("the driver has no property %s".formatted(name));
+        }
+        return customizePools((server, config) -> config.addDataSourceProperty(name, value));
     }
 
     /** Adds a listener to the router's events. */

@@ -49,8 +49,8 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Option(
             names = "--uncompared",
-            description = "Remove the copies without comparing them: with --keep-moved if the source can no longer"
-                    + " follow, otherwise if the source was restored or failed over since the move began.")
+            description = "Remove the copies without comparing them once more: with --keep-moved if the source can no"
+                    + " longer follow, otherwise if the source was restored or failed over since the move began.")
     private boolean uncompared;
 
     @Option(

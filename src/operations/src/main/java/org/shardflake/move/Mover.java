@@ -639,11 +639,9 @@ public final class Mover {
                         && (shard.verified() == Verified.NOT_COMPARED || shard.verified() == Verified.DIFFERENT))
                 .map(MoveShard::shard)
                 .toList());
-        if (!uncompared.isEmpty()
-                && session.reverse().isUnbroken()
-                && !session.reverse().hasLostSlot()) {
+        if (!uncompared.isEmpty() && session.reverse().canFollow()) {
             throw new MoveRefusedException(
-                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %d, compare them with move verify, or bring them back with move reverse"
+                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %d, compare the former with move verify, or bring them back with move reverse"
                             .formatted(uncompared, move.id()));
         }
         return uncompared;

@@ -57,8 +57,8 @@ final class NewerCopies {
     }
 
     /**
-     * Accepts sealed copies on the source without anything that the shards on the target lack, for shards that nobody has compared since
-     * their cutover, and whose copies can no longer follow.
+     * Accepts sealed copies on the source without anything that the shards on the target lack, for shards that were not found equal to them
+     * since their cutover and whose copies can no longer follow.
      *
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
      */
@@ -72,7 +72,7 @@ final class NewerCopies {
         newer.forEach(listener::compared);
         if (!newer.isEmpty()) {
             throw new CopiesDifferException(
-                    "copies of shards %1$s on %2$s were not compared since their cutover, cannot follow any more, and have rows that %3$s lacks or has with other values; nothing was removed. Write the rows that %3$s should have there by hand; then SELECT shardflake.drop_shard(..., force => true) on %2$s for each of these shards, and run the same command again"
+                    "copies of shards %1$s on %2$s were not found equal since their cutover, cannot follow any more, and have rows that %3$s lacks or has with other values; nothing was removed. Write the rows that %3$s should have there by hand; then SELECT shardflake.drop_shard(..., force => true) on %2$s for each of these shards, and run the same command again"
                             .formatted(ShardSet.of(newer.keySet()), source.name(), target.name()),
                     newer);
         }

@@ -151,11 +151,11 @@ public final class Replication {
         return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ?)", name);
     }
 
-    /** Whether a slot is there but of no use, since write-ahead log that it needed is gone. */
-    static boolean hasLostSlot(Connection connection, String name) throws SQLException {
+    /** Whether a slot is there, and the write-ahead log that it needs. */
+    static boolean keepsLog(Connection connection, String name) throws SQLException {
         return Sql.isTrue(
                 connection,
-                "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ? AND wal_status = 'lost')",
+                "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ? AND wal_status IS DISTINCT FROM 'lost')",
                 name);
     }
 

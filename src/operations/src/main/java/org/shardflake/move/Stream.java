@@ -106,9 +106,9 @@ final class Stream {
         return hasSlot() && !hasFailedOver();
     }
 
-    /** Whether the slot is there but of no use, since the publisher has removed write-ahead log that it needed. */
-    boolean hasLostSlot() throws SQLException {
-        return Replication.hasLostSlot(publisher.control(), name);
+    /** Whether both ends are there, and nothing keeps the subscriber for good from getting what the publisher has. */
+    boolean canFollow() throws SQLException {
+        return hasSubscription() && Replication.keepsLog(publisher.control(), name) && !isAhead();
     }
 
     /** Whether the publisher has failed over to a standby that has kept the slot. */

@@ -393,22 +393,56 @@ class MoveEndTest {
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
     }
 
-    @Test
-    void copiesThatCanNoLongerBeComparedGoIfTheyAreJustOlder() throws SQLException {
+    /** How a source loses what it follows by. */
+    private enum Loss {
+        SLOT,
+        LOG_OF_SLOT,
+        SUBSCRIPTION
+    }
+
+    private void lose(Loss loss, String stream) throws SQLException {
+        switch (loss) {
+            case SLOT -> {
+                try (Connection db2 = shards.database("db2").connect()) {
+                    Replication.dropSlot(db2, stream);
+                }
+            }
+            case LOG_OF_SLOT -> {
+                shards.execute("db1", "ALTER SUBSCRIPTION %s DISABLE".formatted(stream));
+                shards.await("db2", "SELECT count(*) FROM pg_replication_slots WHERE active", 0);
+                shards.execute("db2", "ALTER SYSTEM SET max_slot_wal_keep_size = '1MB'");
+                shards.execute("db2", "SELECT pg_reload_conf()");
+                for (int segment = 0; segment < 3; segment++) {
+                    shards.execute("db2", "SELECT pg_logical_emit_message(false, 'a test', 'x'), pg_switch_wal()");
+                }
+                shards.execute("db2", "CHECKPOINT");
+                shards.execute("db2", "ALTER SYSTEM RESET max_slot_wal_keep_size");
+                shards.execute("db2", "SELECT pg_reload_conf()");
+                shards.await("db2", "SELECT count(*) FROM pg_replication_slots WHERE wal_status = 'lost'", 1);
+            }
+            case SUBSCRIPTION -> {
+                try (Connection db1 = shards.database("db1").connect()) {
+                    Replication.dropSubscription(db1, stream, "");
+                }
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Loss.class)
+    void copiesThatCanNoLongerFollowGoIfTheirShardsHaveAllTheirRows(Loss loss) throws SQLException {
         mover = shards.mover(AccountShards.uncompared(MoveSettings.DEFAULT.patience()), MoveListener.NONE);
         long id = cutOver();
         assertThatThrownBy(() -> mover.cancel(id, Mover.End.KEPT_UNCOMPARED))
                 .isInstanceOf(MoveRefusedException.class)
-                .hasMessageContaining("compare them with move verify");
-        try (Connection db2 = shards.database("db2").connect()) {
-            Replication.dropSlot(db2, "shardflake_" + mover.move(id).tag() + "_reverse");
-        }
+                .hasMessageContaining("compare the former with move verify");
+        lose(loss, "shardflake_" + mover.move(id).tag() + "_reverse");
         shards.execute("db2", "INSERT INTO shard_0002.tag VALUES (501, 'newer')");
         shards.execute("db2", "UPDATE shard_0003.tag SET name = 'newer' WHERE account_id = 7");
 
         assertThatThrownBy(() -> mover.cancel(id, Mover.End.KEPT_UNCOMPARED))
                 .isInstanceOf(CopiesDifferException.class)
-                .hasMessageContaining("copies of shards 3 on db1 were not compared since their cutover")
+                .hasMessageContaining("copies of shards 3 on db1 were not found equal since their cutover")
                 .hasMessageContaining("drop_shard");
         assertThat(copiesOnTheSource()).isEqualTo(5);
 

@@ -43,6 +43,9 @@ final class RouterStart {
         set("shardflake.pool.connection-timeout", pool.connectionTimeout(), builder::connectionTimeout);
         set("shardflake.pool.statement-timeout", pool.statementTimeout(), builder::statementTimeout);
         set("shardflake.pool.cached-statements", pool.cachedStatements(), builder::cachedStatements);
+        pool.driver()
+                .forEach((name, value) ->
+                        set("shardflake.pool.driver." + name, value, wanted -> builder.driverProperty(name, wanted)));
         builder.retryPolicy(retryPolicy());
         customizers.accept(builder);
         return build();

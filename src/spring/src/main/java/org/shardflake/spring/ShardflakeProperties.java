@@ -6,6 +6,7 @@ package org.shardflake.spring;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -45,12 +46,14 @@ record ShardflakeProperties(
      * @param connectionTimeout How long to wait for a connection, 250ms or more; 5s unless set.
      * @param statementTimeout How long a statement may take before its server ends it, 0 for no limit; 60s unless set.
      * @param cachedStatements How many prepared statements to keep for a connection; 1000 unless set.
+     * @param driver Connection properties of PostgreSQL's JDBC driver, such as reWriteBatchedInserts.
      */
     record Pool(
             @Nullable Integer size,
             @Nullable Duration connectionTimeout,
             @Nullable Duration statementTimeout,
-            @Nullable Integer cachedStatements) {}
+            @Nullable Integer cachedStatements,
+            @DefaultValue Map<String, String> driver) {}
 
     /**
      * When work on a moving shard is run again.

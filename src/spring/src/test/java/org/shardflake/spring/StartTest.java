@@ -12,6 +12,9 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.util.Map;
 import java.util.Objects;
 import javax.sql.DataSource;
@@ -26,6 +29,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jooq.JooqRouter;
 import org.shardflake.router.PoolStatus;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.ShardTransaction;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -70,6 +74,7 @@ class StartTest {
                 installation.arguments(
                         "--shardflake.pool.size=3",
                         "--shardflake.pool.connection-timeout=2s",
+                        "--shardflake.pool.driver.ApplicationName=photos of a test",
                         "--shardflake.map-cache=" + cache,
                         "--shardflake.close-timeout=1s",
                         "--shardflake.jooq.schema=app"))) {
@@ -77,6 +82,8 @@ class StartTest {
 
             assertThat(router.pools()).extracting(PoolStatus::size).containsOnly(3);
             assertThat(cache).exists();
+            assertThat(router.<String, SQLException>read(1, StartTest::applicationName))
+                    .isEqualTo("photos of a test");
             assertThat(application.getBean(PlatformTransactionManager.class))
                     .isInstanceOf(JdbcTransactionManager.class)
                     .isInstanceOf(ShardTransactionManager.class);
@@ -102,6 +109,14 @@ class StartTest {
                     .isEqualTo(1);
         }
         assertThatThrownBy(() -> router.run(1, tx -> {})).hasMessage("the router is closed");
+    }
+
+    private static String applicationName(ShardTransaction tx) throws SQLException {
+        try (Statement statement = tx.connection().createStatement();
+                ResultSet row = statement.executeQuery("SHOW application_name")) {
+            row.next();
+            return row.getString(1);
+        }
     }
 
     @Test
@@ -140,6 +155,10 @@ class StartTest {
                 "shardflake.retry.max-tries cannot be used: maxTries is -1, allowed: 1 or more",
                 "Correct shardflake.retry.max-tries",
                 installation.arguments("--shardflake.retry.max-tries=-1"));
+        assertFails(
+                "shardflake.pool.driver.rewrite cannot be used: the driver has no property rewrite",
+                "Correct shardflake.pool.driver.rewrite",
+                installation.arguments("--shardflake.pool.driver.rewrite=true"));
         assertFails(
                 "shardflake.catalog cannot be used",
                 "Correct shardflake.catalog",

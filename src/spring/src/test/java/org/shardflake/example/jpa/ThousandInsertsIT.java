@@ -16,13 +16,11 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.spring.PhotoInstallation;
-import org.shardflake.spring.ShardRouterCustomizer;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.env.Environment;
 
 /**
  * Prints the times of 1,000 inserts with {@code @ShardflakeId} beside those of {@code IDENTITY}. To measure, let the JVM compile as that of an application
@@ -45,12 +43,6 @@ class ThousandInsertsIT {
         PhotoWork work() {
             return new PhotoWork();
         }
-
-        @Bean
-        ShardRouterCustomizer rewritingOfBatches(Environment environment) {
-            return builder -> builder.customizePools((server, config) ->
-                    config.addDataSourceProperty("reWriteBatchedInserts", environment.getProperty("rewrite", "false")));
-        }
     }
 
     @Test
@@ -59,7 +51,9 @@ class ThousandInsertsIT {
         for (String rewrite : List.of("false", "true")) {
             try (ConfigurableApplicationContext application = SpringApplication.run(
                     Application.class,
-                    installation.argumentsForJpa("--spring.main.web-application-type=none", "--rewrite=" + rewrite))) {
+                    installation.argumentsForJpa(
+                            "--spring.main.web-application-type=none",
+                            "--shardflake.pool.driver.reWriteBatchedInserts=" + rewrite))) {
                 printRatios(application.getBean(PhotoWork.class), "rewritten by the driver: " + rewrite);
             }
         }
