@@ -82,7 +82,7 @@ class StartTest {
 
             assertThat(router.pools()).extracting(PoolStatus::size).containsOnly(3);
             assertThat(cache).exists();
-            assertThat(router.<String, SQLException>read(1, StartTest::applicationName))
+            assertThat(router.<String, SQLException>read(0, StartTest::applicationName))
                     .isEqualTo("photos of a test");
             assertThat(application.getBean(PlatformTransactionManager.class))
                     .isInstanceOf(JdbcTransactionManager.class)
