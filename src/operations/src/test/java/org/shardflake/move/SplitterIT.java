@@ -437,6 +437,31 @@ class SplitterIT {
 
     @Test
     @Tag("full")
+    void aSplitThatWasNeverComparedEndsThoughTheWayBackIsLost() throws Exception {
+        Half half = new Half();
+        half.both.execute("db1", "INSERT INTO shard_0001.tag VALUES (8, 'before')");
+        half.standby.awaitReplay();
+        long id = half.splitter(SplitListener.NONE).promote(half.request());
+        half.mover().follow(id);
+        half.mover().cutOver(id, MOVING);
+        try (Connection db2 = half.standby.connect(DATABASE)) {
+            Replication.dropSlot(db2, "shardflake_" + half.mover().move(id).tag() + "_reverse");
+        }
+        half.both.execute("db2", "INSERT INTO shard_0001.tag VALUES (9, 'after')");
+
+        half.mover().cancel(id, Mover.End.KEPT_UNCOMPARED);
+        half.splitter(SplitListener.NONE).finish(id);
+
+        assertThat(half.both.number("db2", "SELECT count(*) FROM shard_0001.tag WHERE account_id IN (8, 9)"))
+                .isEqualTo(2);
+        assertThat(half.both.leftovers("db1") + half.both.leftovers("db2")).isZero();
+        assertThat(half.both.catalogNumber("SELECT count(*) FROM shardflake_catalog.split"))
+                .isZero();
+        half.undo();
+    }
+
+    @Test
+    @Tag("full")
     void whatIsNoStandbyOfItIsRefused() throws Exception {
         Half half = new Half();
         refused(half, shards.catalogDatabase().uri(), "is not a standby, but a primary");
