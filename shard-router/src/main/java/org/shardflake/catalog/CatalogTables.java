@@ -111,7 +111,7 @@ final class CatalogTables {
         try (ResultSet row = statement.executeQuery("""
                 SELECT name, url, to_jsonb(server) ->> 'application_url', label.key, label.value
                   FROM shardflake_catalog.server LEFT JOIN LATERAL jsonb_each_text(labels) label ON true
-                 ORDER BY name, label.key
+                 ORDER BY name
                 """)) {
             while (row.next()) {
                 String name = row.getString(1);

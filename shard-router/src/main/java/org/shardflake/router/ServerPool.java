@@ -168,7 +168,7 @@ final class ServerPool {
         FenceWatch watch = new FenceWatch(onFence);
         HikariConfig config = config(forReplicas, source, watch);
         boolean isConnected = false;
-        if (config.getDataSource() == source) {
+        if (config.getDataSource() == source && config.getUsername() == null) {
             FirstLogin login = new FirstLogin(source);
             config.setDataSource(login);
             isConnected = isForUse && logsIn(login, source);
@@ -183,9 +183,7 @@ final class ServerPool {
 
     /** Starts a pool that takes its first connection in this thread rather than in the background, unless configured otherwise. */
     private static HikariDataSource startConnected(HikariConfig config) {
-        if (config.getInitializationFailTimeout() >= 0
-                || config.getMinimumIdle() == 0
-                || config.getUsername() != null) {
+        if (config.getInitializationFailTimeout() >= 0 || config.getMinimumIdle() == 0) {
             return new HikariDataSource(config);
         }
         try {

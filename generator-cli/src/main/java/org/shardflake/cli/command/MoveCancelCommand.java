@@ -49,8 +49,10 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Option(
             names = "--uncompared",
-            description = "Remove the copies without comparing them once more: with --keep-moved if the source can no"
-                    + " longer follow, otherwise if the source was restored or failed over since the move began.")
+            description = "Remove the copies without comparing them: with --keep-moved if the source can no longer"
+                    + " follow, otherwise if the source was restored or failed over since the move began. With"
+                    + " --keep-moved, copies that were never found equal are still looked at, and kept if they have"
+                    + " rows that their shards lack.")
     private boolean uncompared;
 
     @Option(

@@ -36,8 +36,7 @@ final class NewerCopies {
         if (shards.isEmpty() || stream.isUnbroken()) {
             return;
         }
-        Map<Integer, List<TableDifference>> newer = find(stream.publisher(), stream.subscriber(), shards);
-        newer.forEach(listener::compared);
+        Map<Integer, List<TableDifference>> newer = find(stream, shards, listener);
         if (!newer.isEmpty()) {
             boolean anyMoved = !session.move().shardSet(ShardPhase.SWITCHED).isEmpty();
             throw new CopiesDifferException(
@@ -66,20 +65,23 @@ final class NewerCopies {
         if (shards.isEmpty()) {
             return;
         }
-        MoveSide source = session.source();
-        MoveSide target = session.target();
-        Map<Integer, List<TableDifference>> newer = find(target, source, shards);
-        newer.forEach(listener::compared);
+        Map<Integer, List<TableDifference>> newer = find(session.reverse(), shards, listener);
         if (!newer.isEmpty()) {
             throw new CopiesDifferException(
-                    "copies of shards %1$s on %2$s were not found equal since their cutover, cannot follow any more, and have rows that %3$s lacks or has with other values; nothing was removed. Write the rows that %3$s should have there by hand; then SELECT shardflake.drop_shard(..., force => true) on %2$s for each of these shards, and run the same command again"
-                            .formatted(ShardSet.of(newer.keySet()), source.name(), target.name()),
+                    "copies of shards %1$s on %2$s were not found equal since their cutover, cannot follow any more, and have rows that %3$s lacks or has with other values; nothing was removed. Write the rows that %3$s should have there by hand; then, on %2$s, SELECT shardflake.drop_shard(shard, force => true) FROM unnest('{%4$s}'::integer[]) shard, and run the same command again"
+                            .formatted(
+                                    ShardSet.of(newer.keySet()),
+                                    session.source().name(),
+                                    session.target().name(),
+                                    newer.keySet().stream().map(String::valueOf).collect(Collectors.joining(","))),
                     newer);
         }
     }
 
-    private static Map<Integer, List<TableDifference>> find(MoveSide owner, MoveSide other, ShardSet shards)
+    private static Map<Integer, List<TableDifference>> find(Stream stream, ShardSet shards, MoveListener listener)
             throws SQLException {
+        MoveSide owner = stream.publisher();
+        MoveSide other = stream.subscriber();
         Map<Integer, List<String>> copies = other.tables(shards);
         Map<Integer, List<String>> originals = owner.tables(shards);
         Map<Integer, List<TableDifference>> found = new TreeMap<>();
@@ -108,6 +110,7 @@ final class NewerCopies {
                 sessions.reset();
             }
         }
+        found.forEach(listener::compared);
         return found;
     }
 
