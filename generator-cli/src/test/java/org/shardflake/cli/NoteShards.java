@@ -90,6 +90,7 @@ record NoteShards(String catalog, Map<String, String> urls) {
                 name -> new MoveServer(name, ServerUrl.parse(url(name))),
                 new MoveSettings(
                         usual.jobs(),
+                        usual.partSize(),
                         usual.bytesPerSecond(),
                         usual.pausesPerMinute(),
                         usual.maxLag(),

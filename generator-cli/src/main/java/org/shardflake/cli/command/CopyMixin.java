@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.time.Duration;
 import org.shardflake.ShardSet;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
@@ -15,12 +16,23 @@ import picocli.CommandLine.Option;
 /** The copy options that all commands starting a move share. */
 class CopyMixin {
 
+    private static final long LEAST_PART = 1 << 20;
+
     @Option(
             names = "--jobs",
             paramLabel = "N",
             defaultValue = "2",
-            description = "How many shards to copy at a time (default: ${DEFAULT-VALUE}).")
+            description = "How many shards, or parts of one, to copy at a time (default: ${DEFAULT-VALUE}).")
     private int jobs;
+
+    @Option(
+            names = "--part-size",
+            paramLabel = "BYTES",
+            defaultValue = "1GB",
+            converter = BytesConverter.class,
+            description =
+                    "Copy a larger table in parts of up to this size, which are kept if the copy is interrupted (default: ${DEFAULT-VALUE}).")
+    private long partSize;
 
     @Option(
             names = "--rate",
@@ -43,7 +55,10 @@ class CopyMixin {
     private ReasonMixin reason;
 
     MoveSettings settings(MoveMixin moves, Duration pause, int pausesPerMinute) {
-        return moves.settings(jobs, rate, pausesPerMinute, maxLag, pause, true);
+        if (partSize < LEAST_PART) {
+            throw CliException.usage("--part-size is %d bytes; it has to be 1MB at least".formatted(partSize));
+        }
+        return moves.settings(jobs, partSize, rate, pausesPerMinute, maxLag, pause, true);
     }
 
     String reason() {

@@ -29,11 +29,17 @@ class MoveMixin extends CatalogMixin {
 
     /** The settings with the given patience. */
     MoveSettings settings(
-            int jobs, long bytesPerSecond, int pausesPerMinute, Duration maxLag, Duration pause, boolean verify) {
+            int jobs,
+            long partSize,
+            long bytesPerSecond,
+            int pausesPerMinute,
+            Duration maxLag,
+            Duration pause,
+            boolean verify) {
         try {
             Duration lockTimeout = pause.dividedBy(3);
             return new MoveSettings(
-                    jobs, bytesPerSecond, pausesPerMinute, maxLag, pause, lockTimeout, patience, verify);
+                    jobs, partSize, bytesPerSecond, pausesPerMinute, maxLag, pause, lockTimeout, patience, verify);
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
@@ -43,6 +49,7 @@ class MoveMixin extends CatalogMixin {
         MoveSettings defaults = MoveSettings.DEFAULT;
         return settings(
                 defaults.jobs(),
+                defaults.partSize(),
                 defaults.bytesPerSecond(),
                 defaults.pausesPerMinute(),
                 defaults.maxLag(),

@@ -39,7 +39,7 @@ public record Move(
                 .toList());
     }
 
-    /** Identifies its progress, except for single rows: an interrupted copy of a shard leaves nothing. */
+    /** Identifies its progress, except within shards. */
     String progress() {
         // A copy that begins again goes back from the second phase to the first.
         return phase.compareTo(MovePhase.COPYING) <= 0

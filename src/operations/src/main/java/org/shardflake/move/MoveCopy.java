@@ -7,7 +7,6 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
@@ -19,7 +18,7 @@ import java.util.concurrent.Future;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
-/** Copies all shards of a move as of one moment, several at a time, the largest first. */
+/** Copies all shards of a move as of one moment, several at a time, the largest first, and of those that are very large, several parts. */
 final class MoveCopy {
 
     private static final long NANOS_BETWEEN_REPORTS = 1_000_000_000L;
@@ -39,20 +38,24 @@ final class MoveCopy {
     private final MoveSettings settings;
     private final MoveLimits limits;
     private final MoveListener listener;
+    private final Runnable partCopied;
 
+    /** @param partCopied notes that a part was copied, which is kept whatever happens */
     MoveCopy(
             MoveSide source,
             MoveSide target,
             MoveLease lease,
             MoveSettings settings,
             MoveLimits limits,
-            MoveListener listener) {
+            MoveListener listener,
+            Runnable partCopied) {
         this.source = source;
         this.target = target;
         this.lease = lease;
         this.settings = settings;
         this.limits = limits;
         this.listener = listener;
+        this.partCopied = partCopied;
     }
 
     /**
@@ -62,23 +65,52 @@ final class MoveCopy {
      */
     void copy(ExportedSnapshot snapshot, ShardSet shards, ShardSet copied) throws SQLException {
         Map<Integer, List<String>> tables = source.tables(shards);
-        Queue<Sized> waiting = new ConcurrentLinkedQueue<>(
-                Sql.list(source.control(), BY_SIZE, row -> new Sized(row.getInt(1), row.getLong(2)), shards));
+        List<Sized> sized =
+                Sql.list(source.control(), BY_SIZE, row -> new Sized(row.getInt(1), row.getLong(2)), shards);
+        ShardSet lacking = LateBuilds.lacking(source.control(), target.control(), shards);
+        List<Work> large = new ArrayList<>();
+        Queue<Work> parts = new ConcurrentLinkedQueue<>();
+        Queue<Work> others = new ConcurrentLinkedQueue<>();
+        for (Sized next : sized) {
+            List<String> its = tables.getOrDefault(next.shard(), List.of());
+            Work whole =
+                    copier -> copier.copy(next, its, copied.contains(next.shard()), lacking.contains(next.shard()));
+            if (next.bytes() > settings.partSize()) {
+                large.add(copier -> copier.begin(next, its, parts, () -> others.add(whole)));
+            } else {
+                others.add(whole);
+            }
+        }
         Throttle throttle = new Throttle(limits, settings.maxLag(), target.control());
         List<Copier> copiers = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(settings.jobs());
         try {
-            for (int i = 0; i < Math.min(settings.jobs(), waiting.size()); i++) {
+            while (copiers.size() < (large.isEmpty() ? Math.min(settings.jobs(), sized.size()) : settings.jobs())) {
                 copiers.add(new Copier(snapshot, throttle));
             }
-            List<Future<?>> running = new ArrayList<>();
+            run(copiers, new ConcurrentLinkedQueue<>(large), threads);
+            parts.addAll(others);
+            run(copiers, parts, threads);
+        } finally {
+            threads.shutdownNow();
+            for (Copier copier : copiers) {
+                copier.close();
+            }
+        }
+    }
+
+    private static void run(List<Copier> copiers, Queue<Work> work, ExecutorService threads) throws SQLException {
+        List<Future<?>> running = new ArrayList<>();
+        try {
             for (Copier copier : copiers) {
                 running.add(threads.submit(() -> {
                     try {
-                        copier.run(waiting, tables, copied);
+                        for (Work next = work.poll(); next != null; next = work.poll()) {
+                            next.by(copier);
+                        }
                         return true;
                     } finally {
-                        waiting.clear(); // If one fails, the others start no further shard.
+                        work.clear(); // If one fails, the others start nothing further.
                     }
                 }));
             }
@@ -86,11 +118,7 @@ final class MoveCopy {
                 await(future);
             }
         } finally {
-            waiting.clear();
-            threads.shutdownNow();
-            for (Copier copier : copiers) {
-                copier.close();
-            }
+            work.clear();
         }
     }
 
@@ -112,46 +140,27 @@ final class MoveCopy {
         }
     }
 
-    /** Copies one shard after another. */
-    private final class Copier implements AutoCloseable {
+    /** A shard, or a part of one. */
+    @FunctionalInterface
+    private interface Work {
+        void by(Copier copier) throws SQLException;
+    }
 
-        private final ShardCopy copy;
-        private int shard;
+    /** How far a shard is, told by all who copy parts of it. */
+    private final class ShardProgress implements TableCopy.Progress {
+
+        private final int shard;
         private long bytes;
         private long rows;
         private long size;
         private long nextReport = System.nanoTime();
 
-        Copier(ExportedSnapshot snapshot, Throttle throttle) throws SQLException {
-            Connection reader = source.connect();
-            try {
-                snapshot.importInto(reader);
-                copy = new ShardCopy(reader, target.connect(), throttle, this::copied);
-            } catch (SQLException | RuntimeException e) {
-                Sql.close(reader);
-                throw e;
-            }
+        ShardProgress(int shard) {
+            this.shard = shard;
         }
 
-        void run(Queue<Sized> waiting, Map<Integer, List<String>> tables, ShardSet copied) throws SQLException {
-            for (Sized next = waiting.poll(); next != null; next = waiting.poll()) {
-                shard = next.shard();
-                bytes = 0;
-                rows = 0;
-                size = 0;
-                List<String> its = tables.getOrDefault(shard, Collections.emptyList());
-                if (copied.contains(shard) && copy.isThere(its)) {
-                    listener.copied(shard, next.bytes(), 0);
-                } else {
-                    copy.copy(shard, next.bytes(), its, target.checkClaim());
-                    lease.copied(shard, ShardPhase.COPIED, bytes, rows);
-                }
-                listener.shardCopied(shard);
-                listener.reached(MoveStep.SHARD_COPIED);
-            }
-        }
-
-        private void copied(long moreBytes, long moreRows, long moreSize) {
+        @Override
+        public synchronized void copied(long moreBytes, long moreRows, long moreSize) {
             bytes += moreBytes;
             rows += moreRows;
             size += moreSize;
@@ -166,9 +175,86 @@ final class MoveCopy {
             }
         }
 
+        synchronized void done() throws SQLException {
+            lease.copied(shard, ShardPhase.COPIED, bytes, rows);
+            tell(shard);
+        }
+    }
+
+    private void tell(int shard) {
+        listener.shardCopied(shard);
+        listener.reached(MoveStep.SHARD_COPIED);
+    }
+
+    /** Two connections, to copy one thing after another. */
+    private final class Copier implements AutoCloseable {
+
+        private final Connection from;
+        private final Connection to;
+        private final ShardCopy whole;
+        private final PartedCopy parted;
+
+        Copier(ExportedSnapshot snapshot, Throttle throttle) throws SQLException {
+            from = source.connect();
+            try {
+                snapshot.importInto(from);
+                to = target.connect();
+            } catch (SQLException | RuntimeException e) {
+                Sql.close(from);
+                throw e;
+            }
+            whole = new ShardCopy(from, to, throttle);
+            parted = new PartedCopy(from, to, throttle, target.checkClaim());
+        }
+
+        /** Adds the parts of a shard that are to be copied, or does otherwise if it has no parts. */
+        private void begin(Sized next, List<String> tables, Queue<Work> parts, Runnable otherwise) throws SQLException {
+            List<SplitTable> split = parted.split(tables, settings.partSize());
+            if (!parted.isParted(split)) {
+                otherwise.run();
+                return;
+            }
+            ShardProgress progress = new ShardProgress(next.shard());
+            PartedCopy.PartedShard shard = parted.begin(next.shard(), next.bytes(), split, progress);
+            for (PartedCopy.Part part : shard.parts()) {
+                parts.add(copier -> copier.copy(shard, part, progress));
+            }
+            if (shard.parts().isEmpty()) {
+                end(shard, progress);
+            }
+        }
+
+        private void copy(PartedCopy.PartedShard shard, PartedCopy.Part part, ShardProgress progress)
+                throws SQLException {
+            parted.copy(part, progress);
+            partCopied.run();
+            listener.reached(MoveStep.PART_COPIED);
+            if (shard.countDown()) {
+                end(shard, progress);
+            }
+        }
+
+        private void end(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {
+            parted.end(shard);
+            progress.done();
+        }
+
+        private void copy(Sized next, List<String> tables, boolean mayBeThere, boolean lacksIndexes)
+                throws SQLException {
+            if (mayBeThere && !lacksIndexes && whole.isThere(tables)) {
+                listener.copied(next.shard(), next.bytes(), 0);
+                tell(next.shard());
+            } else {
+                ShardProgress progress = new ShardProgress(next.shard());
+                whole.copy(next.shard(), next.bytes(), tables, lacksIndexes, target.checkClaim(), progress);
+                progress.done();
+            }
+        }
+
         @Override
         public void close() {
-            copy.close();
+            Sql.close(from);
+            Sql.close(to);
         }
     }
 }

@@ -23,7 +23,7 @@ public interface MoveListener {
      * More rows were copied.
      *
      * @param bytes of the size of the shard's tables on the source
-     * @param rows of a table that has all its rows now, otherwise 0
+     * @param rows of a table, or a part of one, that has all its rows now, otherwise 0
      */
     default void copied(int shard, long bytes, long rows) {}
 

@@ -6,17 +6,24 @@ package org.shardflake.move;
 
 import java.sql.SQLException;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /** A move in progress: the lease, both servers and both streams. For one thread. */
 final class MoveSession implements AutoCloseable {
 
-    /** The claim last used by a piece of work. */
+    /** The claim last used by a piece of work, and its progress within shards. */
     static final class Claims {
+        private final AtomicLong partsCopied = new AtomicLong();
         private OptionalLong last = OptionalLong.empty();
 
         OptionalLong last() {
             return last;
+        }
+
+        /** How many parts of shards the work has copied, which are kept whatever happens. */
+        long partsCopied() {
+            return partsCopied.get();
         }
 
         private void took(long claim) {
@@ -24,6 +31,7 @@ final class MoveSession implements AutoCloseable {
         }
     }
 
+    private final Claims claims;
     private final MoveLease lease;
     private final Move move;
     private final MoveSide source;
@@ -31,7 +39,8 @@ final class MoveSession implements AutoCloseable {
     private final Stream forward;
     private final Stream reverse;
 
-    private MoveSession(MoveLease lease, Move move, MoveSide source, MoveSide target) {
+    private MoveSession(MoveLease lease, Move move, MoveSide source, MoveSide target, Claims claims) {
+        this.claims = claims;
         this.lease = lease;
         this.move = move;
         this.source = source;
@@ -51,7 +60,7 @@ final class MoveSession implements AutoCloseable {
             Move move = lease.move();
             source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim());
             target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim());
-            MoveSession session = new MoveSession(lease, move, source, target);
+            MoveSession session = new MoveSession(lease, move, source, target, claims);
             session.requireApart();
             session.forward.logInAnew();
             session.reverse.logInAnew();
@@ -107,6 +116,11 @@ final class MoveSession implements AutoCloseable {
 
     Stream reverse() {
         return reverse;
+    }
+
+    /** Notes that a part of a shard was copied. Thread-safe. */
+    void partCopied() {
+        claims.partsCopied.incrementAndGet();
     }
 
     /** The stream that carries a shard's writes from its current server to the other. */

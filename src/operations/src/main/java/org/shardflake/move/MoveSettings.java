@@ -9,7 +9,8 @@ import java.time.Duration;
 /**
  * Settings of a move.
  *
- * @param jobs how many shards to copy at a time: 1 or more
+ * @param jobs how many shards, or parts of one, to copy at a time: 1 or more
+ * @param partSize the size in bytes from which a table is copied in parts, which are up to as large, and kept if the copy is interrupted
  * @param bytesPerSecond the maximum copy rate, of all moves that run at once, 0 for no limit
  * @param pausesPerMinute the most attempts at a cutover, in all moves that run at once, 0 for no limit
  * @param maxLag copying pauses while a standby of the target lags by more than this
@@ -20,6 +21,7 @@ import java.time.Duration;
  */
 public record MoveSettings(
         int jobs,
+        long partSize,
         long bytesPerSecond,
         int pausesPerMinute,
         Duration maxLag,
@@ -28,9 +30,10 @@ public record MoveSettings(
         Duration patience,
         boolean verify) {
 
-    /** 2 jobs, no limits, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
+    /** 2 jobs, parts of 1 GiB, no limits, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
     public static final MoveSettings DEFAULT = new MoveSettings(
             2,
+            1L << 30,
             0,
             0,
             Duration.ofSeconds(10),
@@ -40,10 +43,10 @@ public record MoveSettings(
             true);
 
     public MoveSettings {
-        if (jobs < 1 || bytesPerSecond < 0 || pausesPerMinute < 0) {
+        if (jobs < 1 || partSize < 1 || bytesPerSecond < 0 || pausesPerMinute < 0) {
             throw new IllegalArgumentException(
-                    "jobs are %d, bytes per second %d, and pauses per minute %d; allowed are 1 or more, and 0 or more of the others"
-                            .formatted(jobs, bytesPerSecond, pausesPerMinute));
+                    "jobs are %d, the size of a part %d, bytes per second %d, and pauses per minute %d; allowed are 1 or more of the first two, and 0 or more of the others"
+                            .formatted(jobs, partSize, bytesPerSecond, pausesPerMinute));
         }
         if (lockTimeout.compareTo(pause) >= 0 || lockTimeout.isNegative() || lockTimeout.isZero()) {
             throw new IllegalArgumentException("a lock timeout of %d ms does not leave time in a pause of %d ms"

@@ -19,6 +19,8 @@ public enum MoveStep {
     PUBLISHED,
     /** The slot on the source exists, and the snapshot to copy. */
     SLOT_CREATED,
+    /** A part of a large shard was copied. */
+    PART_COPIED,
     /** A shard was copied. */
     SHARD_COPIED,
     /** The slot on the target exists. */

@@ -701,7 +701,7 @@ public final class Mover {
         while (true) {
             try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
                 new Settlement(session, settings.patience(), listener).run();
-                String stands = session.move().progress();
+                String stands = session.move().progress() + ", parts " + claims.partsCopied();
                 if (!stands.equals(stood)) {
                     patience.restart();
                 }

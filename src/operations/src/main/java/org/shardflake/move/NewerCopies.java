@@ -23,14 +23,19 @@ final class NewerCopies {
     private NewerCopies() {}
 
     /**
-     * Accepts a stream that is unbroken, and copies without anything that the shards lack.
+     * Accepts a stream that is unbroken, copies without anything that the shards lack, and copies in parts that were not finished: the
+     * shards have never been there.
      *
      * @param stream the stream from the shards to their copies
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
      */
     static void refuse(MoveSession session, Stream stream, MoveListener listener) throws SQLException {
+        ShardSet unfinished = LateBuilds.lacking(
+                session.source().control(),
+                session.target().control(),
+                session.move().shardSet(ShardPhase.WAITING));
         ShardSet shards = ShardSet.of(session.move().shards().stream()
-                .filter(shard -> session.carrying(shard) == stream)
+                .filter(shard -> session.carrying(shard) == stream && !unfinished.contains(shard.shard()))
                 .map(MoveShard::shard)
                 .toList());
         if (shards.isEmpty() || stream.isUnbroken()) {

@@ -100,7 +100,7 @@ final class Preparation {
             ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
             schema.create(shards);
             listener.reached(MoveStep.SCHEMA_CREATED);
-            checkSchema(schema, shards);
+            refuse(differences(schema, shards));
         }
     }
 
@@ -159,8 +159,35 @@ final class Preparation {
                 session.lease().claim());
     }
 
-    static void checkSchema(ShardSchemaCopy schema, ShardSet shards) throws SQLException {
+    /** Also after an interrupted copy in parts, which leaves a shard without indexes: the differences are those after they are built. */
+    private Map<Integer, List<String>> differences(ShardSchemaCopy schema, ShardSet shards) throws SQLException {
         Map<Integer, List<String>> differences = schema.differences(shards);
+        Connection from = session.source().control();
+        Connection to = session.target().control();
+        ShardSet lacking = LateBuilds.lacking(from, to, ShardSet.of(differences.keySet()));
+        if (lacking.isEmpty()) {
+            return differences;
+        }
+        Map<Integer, List<String>> tables = session.target().tables(lacking);
+        to.setAutoCommit(false);
+        try {
+            for (int shard : lacking.stream().toArray()) {
+                PartedCopy.pretendEnd(from, to, shard, tables.getOrDefault(shard, List.of()));
+            }
+            return schema.differences(shards);
+        } catch (SQLException e) {
+            return differences; // What they lack cannot be built, so there is more to it.
+        } finally {
+            to.rollback();
+            to.setAutoCommit(true);
+        }
+    }
+
+    static void checkSchema(ShardSchemaCopy schema, ShardSet shards) throws SQLException {
+        refuse(schema.differences(shards));
+    }
+
+    private static void refuse(Map<Integer, List<String>> differences) {
         differences.forEach((shard, lines) -> {
             throw new MoveException(
                     "shard %d has another schema on the target: %s%s. Bring both to what your changelog says, and run the same command again"
@@ -205,7 +232,14 @@ final class Preparation {
             session.lease().enter(MovePhase.COPYING);
             listener.reached(MoveStep.SLOT_CREATED);
             awaitReferencedRows();
-            new MoveCopy(session.source(), session.target(), session.lease(), settings, limits, listener)
+            new MoveCopy(
+                            session.source(),
+                            session.target(),
+                            session.lease(),
+                            settings,
+                            limits,
+                            listener,
+                            session::partCopied)
                     .copy(snapshot, shards, copied);
         }
         // Not earlier: it would have retained all the write-ahead log of the copy. Not later: a target that fails over

@@ -8,7 +8,7 @@ import java.util.Locale;
 
 /** The phase of one shard in a move. */
 public enum ShardPhase {
-    /** Nothing is copied yet. */
+    /** Not all of it is copied yet. */
     WAITING,
     /** Also on the target, which follows. */
     COPIED,

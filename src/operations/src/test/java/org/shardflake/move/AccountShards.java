@@ -206,7 +206,30 @@ public final class AccountShards {
     static MoveSettings uncompared(Duration patience) {
         MoveSettings usual = MoveSettings.DEFAULT;
         return new MoveSettings(
-                usual.jobs(), 0, 0, usual.maxLag(), usual.pause(), usual.lockTimeout(), patience, false);
+                usual.jobs(),
+                usual.partSize(),
+                0,
+                0,
+                usual.maxLag(),
+                usual.pause(),
+                usual.lockTimeout(),
+                patience,
+                false);
+    }
+
+    /** The usual settings, with parts of another size. */
+    static MoveSettings inParts(long size) {
+        MoveSettings usual = MoveSettings.DEFAULT;
+        return new MoveSettings(
+                usual.jobs(),
+                size,
+                0,
+                0,
+                usual.maxLag(),
+                usual.pause(),
+                usual.lockTimeout(),
+                usual.patience(),
+                usual.verify());
     }
 
     public Mover mover(MoveSettings settings, MoveListener listener) {

@@ -41,6 +41,7 @@ class FullDiskIT {
 
     private static final MoveSettings SETTINGS = new MoveSettings(
             2,
+            1 << 30,
             0,
             0,
             Duration.ofSeconds(10),

@@ -54,11 +54,18 @@ class MoveCrashIT {
     @BeforeEach
     void create() throws Exception {
         shards = AccountShards.create(postgres, 2, SHARDS, directory);
+        for (int shard : MOVING.stream().toArray()) {
+            shards.execute( // enough for parts of a page
+                    "db1",
+                    "INSERT INTO shard_%04d.tag SELECT n, 'tag ' || n FROM generate_series(1, 2000) n"
+                            .formatted(shard));
+        }
     }
 
     @Test
     void aMoveSurvivesDeaths() throws Exception {
         underLoad(load -> {
+            survives(load, Victim.TARGET, MoveStep.PART_COPIED);
             survives(load, Victim.TARGET, MoveStep.FENCED);
             survives(load, Victim.CATALOG, MoveStep.SWITCHED);
         });
@@ -149,10 +156,11 @@ class MoveCrashIT {
         String target = source.equals("db1") ? "db2" : "db1";
         if (victim == Victim.TOOL) {
             killTool(source, target, step, cancel);
-            MoveProcess.run(shards.mover(MoveSettings.DEFAULT, MoveListener.NONE), source, target, MOVING, cancel);
+            MoveProcess.run(
+                    shards.mover(MoveProcess.settings(step), MoveListener.NONE), source, target, MOVING, cancel);
         } else {
             MoveProcess.run(
-                    shards.mover(MoveSettings.DEFAULT, killer(server(victim, source, target), step)),
+                    shards.mover(MoveProcess.settings(step), killer(server(victim, source, target), step)),
                     source,
                     target,
                     MOVING,

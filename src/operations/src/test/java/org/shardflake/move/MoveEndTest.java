@@ -60,7 +60,15 @@ class MoveEndTest {
     }
 
     private static final MoveSettings IMPATIENT = new MoveSettings(
-            2, 0, 0, Duration.ofSeconds(10), Duration.ofMillis(90), Duration.ofMillis(30), Duration.ofSeconds(2), true);
+            2,
+            1 << 30,
+            0,
+            0,
+            Duration.ofSeconds(10),
+            Duration.ofMillis(90),
+            Duration.ofMillis(30),
+            Duration.ofSeconds(2),
+            true);
 
     /** A table of the shard's owner, whoever that is. */
     private static final String RESCUED = """

@@ -30,7 +30,15 @@ class MoveEstimateTest {
 
     private static MoveSettings limited(long bytesPerSecond, int pausesPerMinute) {
         return new MoveSettings(
-                2, bytesPerSecond, pausesPerMinute, MINUTE, Duration.ofMillis(90), Duration.ofMillis(30), MINUTE, true);
+                2,
+                1 << 30,
+                bytesPerSecond,
+                pausesPerMinute,
+                MINUTE,
+                Duration.ofMillis(90),
+                Duration.ofMillis(30),
+                MINUTE,
+                true);
     }
 
     private static MoveStatus status(MovePhase phase, ShardPhase shards) {

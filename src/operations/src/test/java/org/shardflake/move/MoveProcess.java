@@ -27,7 +27,7 @@ final class MoveProcess {
         Mover mover = new Mover(
                 ServerUrl.parse(args[0]),
                 name -> new MoveServer(name, ServerUrl.parse(name.equals(source) ? args[2] : args[4])),
-                MoveSettings.DEFAULT,
+                settings(stop),
                 new MoveListener() {
                     @Override
                     public void reached(MoveStep step) {
@@ -43,6 +43,11 @@ final class MoveProcess {
             ENDED.countDown();
         }
         System.out.println("ended");
+    }
+
+    /** Settings with which a step is reached. */
+    static MoveSettings settings(MoveStep step) {
+        return step == MoveStep.PART_COPIED ? AccountShards.inParts(8192) : MoveSettings.DEFAULT;
     }
 
     /** What {@code move run} does, or a start and a cancel. */

@@ -27,6 +27,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.postgresql.PGConnection;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
@@ -110,7 +112,15 @@ class MoverTest {
         AtomicInteger copied = new AtomicInteger();
         MoveSettings usual = MoveSettings.DEFAULT;
         MoveSettings oneByOne = new MoveSettings(
-                1, 0, 0, usual.maxLag(), usual.pause(), usual.lockTimeout(), usual.patience(), usual.verify());
+                1,
+                usual.partSize(),
+                0,
+                0,
+                usual.maxLag(),
+                usual.pause(),
+                usual.lockTimeout(),
+                usual.patience(),
+                usual.verify());
         Mover interrupted = shards.mover(oneByOne, new MoveListener() {
             @Override
             public void reached(MoveStep step) {
@@ -141,6 +151,123 @@ class MoverTest {
                 .allSatisfy(shard -> assertThat(shard.rows()).isEqualTo(2000));
         assertThat(mover.verify(move.id(), moving)).isEmpty();
         mover.cancel(move.id(), Mover.End.BACK);
+    }
+
+    @Test
+    void aPartThatWasCopiedBeforeAnInterruptionIsNotCopiedAgain() throws SQLException {
+        ShardSet moving = ShardSet.of(5);
+        Move move = mover.create("db1", "db2", moving, "");
+        AtomicInteger copied = new AtomicInteger();
+        Mover interrupted = shards.mover(inParts(), new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.PART_COPIED && copied.incrementAndGet() == 8) {
+                    throw new IllegalStateException("stopped by the test");
+                }
+            }
+        });
+        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        String indexes = "SELECT count(*) FROM pg_indexes WHERE schemaname = 'shard_0005'";
+        assertThat(shards.number("db2", indexes)).isLessThan(shards.number("db1", indexes));
+        shards.execute("db2", "CREATE TABLE public.seen AS SELECT id, xmin::text AS version FROM shard_0005.account");
+
+        assertThat(shards.mover(inParts(), MoveListener.NONE).follow(move.id()).phase())
+                .isEqualTo(MovePhase.FOLLOWING);
+
+        assertThat(shards.number("db2", "SELECT count(*) FROM public.seen")).isBetween(100L, 999L);
+        assertThat(
+                        shards.number(
+                                "db2",
+                                "SELECT count(*) FROM public.seen s WHERE NOT EXISTS (SELECT FROM shard_0005.account a WHERE a.id = s.id AND a.xmin::text = s.version)"))
+                .isZero();
+        assertThat(shards.number("db2", indexes)).isEqualTo(shards.number("db1", indexes));
+        assertThat(mover.move(move.id()).shard(5).rows()).isEqualTo(2000);
+        assertThat(mover.verify(move.id(), moving)).isEmpty();
+        mover.cutOver(move.id(), moving);
+        mover.complete(move.id());
+    }
+
+    /** In the first phase there is no slot, and the schema is compared again. Larger parts: the shard has none any more. */
+    @ParameterizedTest
+    @CsvSource({"preparing, 8192", "preparing, 1073741824", "copying, 1073741824"})
+    void aCopyInPartsGoesOnHoweverItWasInterrupted(String phase, long partSize) throws SQLException {
+        ShardSet moving = ShardSet.of(5);
+        Move move = mover.create("db1", "db2", moving, "");
+        Mover interrupted = shards.mover(inParts(), new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.PART_COPIED) {
+                    throw new IllegalStateException("stopped by the test");
+                }
+            }
+        });
+        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        shards.executeInCatalog(
+                "UPDATE shardflake_catalog.move SET phase = '%s' WHERE id = %d".formatted(phase, move.id()));
+
+        Mover next = shards.mover(AccountShards.inParts(partSize), MoveListener.NONE);
+        assertThat(next.follow(move.id()).phase()).isEqualTo(MovePhase.FOLLOWING);
+
+        assertThat(mover.verify(move.id(), moving)).isEmpty();
+        mover.cutOver(move.id(), moving);
+        mover.complete(move.id());
+    }
+
+    /** As when the target has lost its last commits, which need not be on its disk. */
+    @Test
+    @Tag("full")
+    void aCopiedShardThatHasLostItsIndexesGetsThemBack() throws SQLException {
+        ShardSet moving = ShardSet.range(4, 5);
+        Move move = mover.create("db1", "db2", moving, "");
+        Mover interrupted = shards.mover(MoveSettings.DEFAULT, new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.REVERSE_SLOT_CREATED) {
+                    throw new IllegalStateException("stopped by the test");
+                }
+            }
+        });
+        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        assertThat(mover.move(move.id()).shardSet(ShardPhase.COPIED)).isEqualTo(moving);
+        shards.execute(
+                "db2",
+                "ALTER TABLE shard_0004.entry DROP CONSTRAINT entry_account_id_fkey; ALTER TABLE shard_0004.account DROP CONSTRAINT account_pkey; DROP INDEX shard_0004.account_uid");
+
+        assertThat(mover.follow(move.id()).phase()).isEqualTo(MovePhase.FOLLOWING);
+
+        assertThat(mover.verify(move.id(), moving)).isEmpty();
+        mover.cutOver(move.id(), moving);
+        mover.complete(move.id());
+    }
+
+    /** The target's half copy of a shard, which never was there, has rows that the source lacks after it was restored. */
+    @Test
+    @Tag("full")
+    void partsOfAShardDoNotHoldUpTheEndOfAMoveWhoseSourceHasLostItsSlot() throws SQLException {
+        ShardSet moving = ShardSet.of(5);
+        Move move = mover.create("db1", "db2", moving, "");
+        Mover interrupted = shards.mover(inParts(), new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.PART_COPIED) {
+                    throw new IllegalStateException("stopped by the test");
+                }
+            }
+        });
+        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        shards.execute("db1", "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots");
+        shards.execute("db1", "UPDATE shard_0005.account SET note = 'restored'");
+
+        mover.cancel(move.id(), Mover.End.BACK);
+
+        assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+        assertThat(shards.number("db2", "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0005'"))
+                .isZero();
+    }
+
+    /** Parts of a page. */
+    private static MoveSettings inParts() {
+        return AccountShards.inParts(8192);
     }
 
     /** What a table that is truncated gets anew. */

@@ -165,6 +165,7 @@ class ParallelMovesIT {
         PostgresServer failing = shards.database("db3").server();
         MoveSettings impatient = new MoveSettings(
                 2,
+                1 << 30,
                 0,
                 0,
                 Duration.ofSeconds(10),

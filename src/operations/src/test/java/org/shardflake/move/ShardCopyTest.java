@@ -24,9 +24,15 @@ import org.shardflake.jdbc.Sql;
 class ShardCopyTest {
 
     private static final long LARGE = 10 << 20;
+    private static final long PAGE = 8192;
 
-    private static final List<String> TABLES =
-            List.of("shard_0007.album", "shard_0007.node", "shard_0007.photo", "shard_0007.place");
+    private static final List<String> TABLES = List.of(
+            "shard_0007.album",
+            "shard_0007.node",
+            "shard_0007.photo",
+            "shard_0007.place",
+            "shard_0007.item",
+            "shard_0007.special");
 
     private static final String SCHEMA = """
             CREATE SCHEMA shard_0007;
@@ -46,6 +52,8 @@ class ShardCopyTest {
             ALTER TABLE photo CLUSTER ON photo_uid;
             CREATE TABLE node (id bigint PRIMARY KEY, up bigint REFERENCES node, name text NOT NULL);
             ALTER TABLE node ADD FOREIGN KEY (id) REFERENCES album NOT VALID;
+            CREATE TABLE item (id bigint PRIMARY KEY);
+            CREATE TABLE special (PRIMARY KEY (id)) INHERITS (item);
             CREATE VIEW named AS SELECT id, name, count(*) FROM album GROUP BY id;
             """;
 
@@ -82,6 +90,8 @@ class ShardCopyTest {
                     INSERT INTO place SELECT n, 'p' || n FROM generate_series(1, 10) n;
                     INSERT INTO album SELECT n, 'album ' || n % 7 FROM generate_series(1, 100) n;
                     INSERT INTO photo SELECT n, n % 5, 'photo ' || n, 1 + n % 100, 1 + n % 10 FROM generate_series(1, 2000) n;
+                    INSERT INTO item SELECT generate_series(1, 1000);
+                    INSERT INTO special SELECT generate_series(1001, 2000);
                     INSERT INTO node SELECT n, 1 + n / 2, 'node ' || n FROM generate_series(1, 100) n
                     """);
         }
@@ -101,16 +111,37 @@ class ShardCopyTest {
         copy(bytes, TABLES, (more, rows, size) -> {});
     }
 
-    private void copy(long bytes, List<String> tables, ShardCopy.Progress progress) throws SQLException {
-        Connection reader = from.connect();
-        reader.setAutoCommit(false);
-        try (Connection control = to.connect();
-                ShardCopy copy = new ShardCopy(
-                        reader,
-                        to.connect(),
-                        new Throttle(new MoveLimits(0, 0), Duration.ofSeconds(10), control),
-                        progress)) {
-            copy.copy(7, bytes, tables, "");
+    private void copy(long bytes, List<String> tables, TableCopy.Progress progress) throws SQLException {
+        try (Connection reader = from.connect();
+                Connection writer = to.connect();
+                Connection control = to.connect()) {
+            reader.setAutoCommit(false);
+            new ShardCopy(reader, writer, throttle(control)).copy(7, bytes, tables, false, "", progress);
+        }
+    }
+
+    private static Throttle throttle(Connection control) {
+        return new Throttle(new MoveLimits(0, 0), Duration.ofSeconds(10), control);
+    }
+
+    /** Copies in parts of a page, as far as wanted, and returns which were to be copied. */
+    private List<PartedCopy.Part> copyParts(int wanted) throws SQLException {
+        try (Connection reader = from.connect();
+                Connection writer = to.connect();
+                Connection control = to.connect()) {
+            reader.setAutoCommit(false);
+            PartedCopy copy = new PartedCopy(reader, writer, throttle(control), "");
+            List<SplitTable> tables = copy.split(TABLES, PAGE);
+            assertThat(copy.isParted(tables)).isTrue();
+            PartedCopy.PartedShard shard = copy.begin(7, LARGE, tables, (more, rows, size) -> {});
+            for (PartedCopy.Part part :
+                    shard.parts().subList(0, Math.min(wanted, shard.parts().size()))) {
+                copy.copy(part, (more, rows, size) -> {});
+            }
+            if (wanted >= shard.parts().size()) {
+                copy.end(shard);
+            }
+            return shard.parts();
         }
     }
 
@@ -207,5 +238,74 @@ class ShardCopyTest {
                 .withMessageContainingAll("shard 7", "photo_album_fkey", "(album)=(500)", "run the same command again");
         assertThat(definitions()).isEqualTo(before);
         assertThat(Sql.number(target, "SELECT count(*) FROM shard_0007.photo")).isZero();
+    }
+
+    @Test
+    void aShardThatWasCopiedInPartsHasTheSameIndexesAndConstraintsAfterwards() throws SQLException {
+        List<String> before = definitions();
+
+        List<PartedCopy.Part> parts = copyParts(Integer.MAX_VALUE);
+
+        assertThat(parts).hasSizeGreaterThan(10);
+        assertThat(definitions()).isEqualTo(before);
+        assertThat(rows(to)).isEqualTo(rows(from));
+        assertThat(Sql.number(
+                        target, "SELECT reltuples::bigint FROM pg_class WHERE oid = 'shard_0007.photo'::regclass"))
+                .isEqualTo(2000);
+        assertThat(copyParts(Integer.MAX_VALUE)).as("all are there").isEmpty();
+        assertThat(definitions()).isEqualTo(before);
+    }
+
+    @Test
+    void partsThatAreThereAreKeptUnlessTheyHaveChanged() throws SQLException {
+        List<String> before = definitions();
+        PartedCopy.Part first = copyParts(6).get(2);
+        assertThat(first.table().table().name()).isEqualTo("shard_0007.photo");
+        assertThat(definitions()).as("meanwhile").hasSizeLessThan(before.size());
+        Sql.execute(target, "CREATE TABLE shard_0007.seen AS SELECT id, xmin::text AS version FROM shard_0007.photo");
+        String kept =
+                "SELECT count(*) FROM shard_0007.seen JOIN shard_0007.photo USING (id) WHERE version = photo.xmin::text AND ";
+        String ofFirst = "id < " + first.table().bounds().get(0);
+        String ofOthers = "NOT " + ofFirst;
+        try (Connection source = from.connect()) {
+            Sql.execute(source, "UPDATE shard_0007.photo SET title = 'other' WHERE id = 1");
+        }
+
+        Sql.execute(target, "CREATE PUBLICATION everything FOR ALL TABLES"); // which needs a key for what is deleted
+
+        copyParts(Integer.MAX_VALUE);
+
+        Sql.execute(target, "DROP PUBLICATION everything");
+        assertThat(rows(to)).isEqualTo(rows(from));
+        assertThat(Sql.number(target, kept + ofFirst)).isZero();
+        assertThat(Sql.number(target, kept + ofOthers))
+                .isGreaterThan(100)
+                .isEqualTo(Sql.number(target, "SELECT count(*) FROM shard_0007.seen WHERE " + ofOthers));
+        Sql.execute(target, "DROP TABLE shard_0007.seen");
+        assertThat(definitions()).isEqualTo(before);
+    }
+
+    @Test
+    void aTableWhoseRowsAreNotInTheOrderOfTheKeyIsOnePart() throws SQLException {
+        try (Connection source = from.connect()) {
+            Sql.execute(source, "TRUNCATE shard_0007.photo");
+            Sql.execute(
+                    source,
+                    "INSERT INTO shard_0007.photo SELECT n * 7919 % 10007, n % 5, 'photo ' || n, 1 + n % 100, 1 + n % 10 FROM generate_series(1, 2000) n");
+            source.setAutoCommit(false);
+            TableCopy.Table table = new TableCopy(source, target, throttle(target)).table("shard_0007.photo");
+
+            assertThat(SplitTable.of(source, table, PAGE).parts()).isOne();
+            assertThat(SplitTable.of(source, table, PAGE).condition(0)).isEqualTo("true");
+        }
+    }
+
+    private static List<String> rows(TestDatabase database) throws SQLException {
+        try (Connection connection = database.connect()) {
+            return Sql.list(
+                    connection,
+                    "SELECT p::text FROM shard_0007.photo p UNION ALL SELECT a::text FROM shard_0007.album a UNION ALL SELECT n::text FROM shard_0007.node n UNION ALL SELECT i::text FROM ONLY shard_0007.item i UNION ALL SELECT s::text FROM shard_0007.special s ORDER BY 1",
+                    row -> row.getString(1));
+        }
     }
 }

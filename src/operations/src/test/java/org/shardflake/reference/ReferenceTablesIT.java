@@ -417,6 +417,7 @@ class ReferenceTablesIT {
     void aShardIsNotCutOverWhileARowIsBeingDeleted() throws Exception {
         Mover impatient = fixture.mover(new MoveSettings(
                 1,
+                1 << 30,
                 0,
                 0,
                 Duration.ofSeconds(10),

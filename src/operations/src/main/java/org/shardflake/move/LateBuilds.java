@@ -1,0 +1,182 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
+import org.shardflake.jdbc.Sql;
+
+/** What of a shard is taken away from the target for the time of a copy, and how it comes back. */
+final class LateBuilds {
+
+    private static final String FOREIGN_KEY_VIOLATION = "23503";
+
+    /**
+     * Objects that are faster to build after the rows: indexes, primary keys and unique constraints, and the foreign keys within the
+     * shard that need them. In dropping order; statements that drop, and statements that rebuild. Leaves out objects that something
+     * else depends on, and those with properties missing from their definition.
+     */
+    private static final String BUILT_LAST = """
+            WITH plain AS (
+                SELECT t.oid, format('%I.%I', n.nspname, t.relname) AS name
+                  FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid
+                 WHERE n.nspname = ? AND t.relkind = 'r' AND NOT t.relispartition),
+            foreign_key AS (
+                SELECT k.oid, t.name AS of_table, k.conname
+                  FROM plain t JOIN pg_constraint k ON k.conrelid = t.oid
+                 WHERE k.contype = 'f' AND k.confrelid IN (SELECT oid FROM plain)
+                   AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgconstraint = k.oid AND g.tgenabled <> 'O')
+                   AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid = k.oid)),
+            built AS (
+                SELECT t.name AS of_table, k.oid AS constraint_oid, k.conname, x.indexrelid, i.relname AS index_name
+                  FROM plain t JOIN pg_index x ON x.indrelid = t.oid JOIN pg_class i ON i.oid = x.indexrelid
+                  LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.contype IN ('p', 'u', 'x')
+                 WHERE NOT x.indisreplident AND NOT x.indisclustered AND x.indisvalid
+                   AND COALESCE(k.contype, 'u') IN ('p', 'u')
+                   AND i.reltablespace = 0 AND (k.oid IS NULL OR i.reloptions IS NULL)
+                   AND NOT EXISTS (SELECT FROM pg_depend d
+                                    WHERE (d.refclassid = 'pg_class'::regclass AND d.refobjid = x.indexrelid
+                                           OR d.refclassid = 'pg_constraint'::regclass AND d.refobjid = k.oid)
+                                      AND d.deptype <> 'i'
+                                      AND NOT (d.classid = 'pg_constraint'::regclass AND d.objid IN (SELECT oid FROM foreign_key)))
+                   AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid IN (x.indexrelid, k.oid))
+                   AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attstattarget >= 0))
+            SELECT concat_ws(' ', of_table, conname), format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname),
+                   format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(oid)), 1 AS turn
+              FROM foreign_key
+             UNION ALL
+            SELECT concat_ws(' ', of_table, index_name), CASE WHEN constraint_oid IS NULL THEN format('DROP INDEX %s', indexrelid::regclass)
+                        ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname) END,
+                   CASE WHEN constraint_oid IS NULL THEN pg_get_indexdef(indexrelid)
+                        ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(constraint_oid)) END, 2
+              FROM built
+             ORDER BY turn
+            """;
+
+    /**
+     * What would fire for rows that are copied: triggers, the fence among them, and foreign keys. Those to reference tables stay, since
+     * dropping them would lock tables that others read; the rows that they need are there already.
+     */
+    private static final String FIRING = """
+            WITH own AS (
+                SELECT t.oid, format('%I.%I', n.nspname, t.relname) AS name
+                  FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid WHERE n.nspname = ? AND t.relkind IN ('r', 'p'))
+            SELECT concat_ws(' ', t.name, k.conname), format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, k.conname),
+                   format('ALTER TABLE %s ADD CONSTRAINT %I %s', t.name, k.conname, pg_get_constraintdef(k.oid))
+                   || COALESCE((SELECT format('; COMMENT ON CONSTRAINT %I ON %s IS %L', k.conname, t.name, d.description)
+                                  FROM pg_description d WHERE d.objoid = k.oid AND d.classoid = 'pg_constraint'::regclass), ''), 1 AS turn
+              FROM own t JOIN pg_constraint k ON k.conrelid = t.oid WHERE k.contype = 'f' AND k.conparentid = 0 AND k.confrelid IN (SELECT oid FROM own)
+             UNION ALL
+            SELECT concat_ws(' ', t.name, g.tgname), format('ALTER TABLE %s DISABLE TRIGGER %I', t.name, g.tgname), format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, g.tgname), 2
+              FROM own t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled = 'O'
+             ORDER BY turn
+            """;
+
+    /** What names of indexes and constraints a server has. */
+    private static final String NAMES = """
+            SELECT right(n.nspname, 4)::integer, concat_ws(' ', format('%I.%I', n.nspname, t.relname), named.name)
+              FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid
+             CROSS JOIN LATERAL (
+                   SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = t.oid
+                    UNION SELECT k.conname FROM pg_constraint k WHERE k.conrelid = t.oid AND k.contype = 'f') named (name)
+             WHERE n.nspname = ANY (?) AND t.relkind = 'r'
+            """;
+
+    private LateBuilds() {}
+
+    /**
+     * Something that can be taken away.
+     *
+     * @param name its table and its name, the same on every server
+     * @param drop the statement that takes it away
+     * @param build the statement that brings it back
+     */
+    record Late(String name, String drop, String build) {
+
+        private static Late read(ResultSet row) throws SQLException {
+            return new Late(row.getString(1), row.getString(2), row.getString(3));
+        }
+    }
+
+    /** Indexes and foreign keys that a server has, in the order in which to drop them. */
+    static List<Late> indexes(Connection server, int shard) throws SQLException {
+        return Sql.list(server, BUILT_LAST, Late::read, Sharding.schema(shard));
+    }
+
+    /** The same, but only those that the source would bring back. */
+    static List<Late> indexesOfBoth(Connection source, Connection target, int shard) throws SQLException {
+        Set<String> ofSource = indexes(source, shard).stream().map(Late::name).collect(Collectors.toSet());
+        return indexes(target, shard).stream()
+                .filter(late -> ofSource.contains(late.name()))
+                .toList();
+    }
+
+    /** Triggers and foreign keys that a server has, in the order in which to disable or drop them. */
+    static List<Late> firing(Connection server, int shard) throws SQLException {
+        return Sql.list(server, FIRING, Late::read, Sharding.schema(shard));
+    }
+
+    /** The shards that lack an index or a foreign key which they have on the source, as an interrupted copy in parts leaves them. */
+    static ShardSet lacking(Connection source, Connection target, ShardSet shards) throws SQLException {
+        Map<Integer, Set<String>> there = names(target, shards);
+        List<Integer> lacking = new ArrayList<>();
+        names(source, shards).forEach((shard, names) -> {
+            if (!there.getOrDefault(shard, Set.of()).containsAll(names)) {
+                lacking.add(shard);
+            }
+        });
+        return ShardSet.of(lacking);
+    }
+
+    private static Map<Integer, Set<String>> names(Connection server, ShardSet shards) throws SQLException {
+        Map<Integer, Set<String>> names = new TreeMap<>();
+        Sql.list(
+                server,
+                NAMES,
+                row -> names.computeIfAbsent(row.getInt(1), shard -> new HashSet<>())
+                        .add(row.getString(2)),
+                shards);
+        return names;
+    }
+
+    /** Builds on the target what the source has and the target lacks. */
+    static void buildMissing(Connection source, Connection target, int shard) throws SQLException {
+        Set<String> there = names(target, ShardSet.of(shard)).getOrDefault(shard, Set.of());
+        Deque<String> builds = new ArrayDeque<>();
+        Sql.execute(source, "SET search_path = ''"); // so that definitions name schemas
+        for (Late late : indexes(source, shard)) {
+            if (!there.contains(late.name())) {
+                builds.push(late.build());
+            }
+        }
+        Sql.execute(source, "RESET search_path");
+        for (String build : builds) {
+            Sql.execute(target, build);
+        }
+    }
+
+    /** Says what to do if a row on the source breaks a foreign key, of which the target has told now. */
+    static void explainBroken(Exception failure, int shard) {
+        if (failure instanceof SQLException broken && FOREIGN_KEY_VIOLATION.equals(broken.getSQLState())) {
+            throw new MoveException(
+                    "shard %d cannot be copied, since rows on the source break a foreign key. Mend them there, and run the same command again. %s"
+                            .formatted(
+                                    shard, String.valueOf(broken.getMessage()).replaceAll("\\s*\n\\s*", ". ")),
+                    broken);
+        }
+    }
+}

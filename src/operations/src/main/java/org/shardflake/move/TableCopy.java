@@ -1,0 +1,221 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+import org.postgresql.copy.CopyManager;
+import org.postgresql.copy.CopyOut;
+import org.shardflake.jdbc.Sql;
+
+/** Copies rows of one table after the other over two connections. For one thread. */
+final class TableCopy {
+
+    /** In the binary format, values of user-defined types and arrays of them carry numbers that differ between servers. */
+    private static final String ONLY_BUILT_IN_TYPES = """
+            SELECT NOT EXISTS (
+                SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+                 WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped
+                   AND (t.typnamespace <> 'pg_catalog'::regnamespace OR t.typsend = 0 OR t.typreceive = 0
+                        OR t.oid = ANY ('{aclitem,aclitem[],regclass,regproc,regprocedure,regoper,regoperator,regtype,regrole,regnamespace,regconfig,regdictionary}'::regtype[])))
+            """;
+
+    /**
+     * Its columns but for generated ones, its size in bytes without and with TOAST, how many rows PostgreSQL takes it to have, if it knows,
+     * and the number of its indexes.
+     */
+    private static final String TABLE = """
+            SELECT COALESCE(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attname), ''),
+                   pg_table_size(c.oid) - COALESCE(pg_total_relation_size(NULLIF(c.reltoastrelid, 0)), 0), pg_table_size(c.oid), c.reltuples,
+                   (SELECT count(*) FROM pg_index x WHERE x.indrelid = c.oid)
+              FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+             WHERE c.oid = ?::regclass GROUP BY c.oid, c.reltuples
+            """;
+
+    /** The time of a byte in TOAST, whose index is kept while it is filled, relative to a byte beside it. As measured, like the others. */
+    private static final double TOASTED = 2.5;
+
+    /** The time of a row besides its bytes, in bytes that could be copied meanwhile. */
+    private static final long ROW = 100;
+
+    /** The time of an entry of an index that is built afterwards, likewise. */
+    private static final long ENTRY = 60;
+
+    private final Connection source;
+    private final Connection target;
+    private final Throttle throttle;
+
+    /** Receives the progress. */
+    @FunctionalInterface
+    interface Progress {
+        /**
+         * More was copied.
+         *
+         * @param bytes sent
+         * @param rows of a table or part that has all its rows now, otherwise 0
+         * @param size how much of the shard's size on the source that stands for
+         */
+        void copied(long bytes, long rows, long size);
+    }
+
+    /**
+     * Copies over these connections.
+     *
+     * @param source in a transaction that sees what to copy
+     */
+    TableCopy(Connection source, Connection target, Throttle throttle) {
+        this.source = source;
+        this.target = target;
+        this.throttle = throttle;
+    }
+
+    /** What the source says of a table. */
+    Table table(String name) throws SQLException {
+        return Sql.list(source, TABLE, row -> Table.read(name, row), name).get(0);
+    }
+
+    /**
+     * Copies all rows, frozen: the target's transaction has truncated the table.
+     *
+     * @param size by which its progress is counted: its part of the shard's, by the time that it takes
+     */
+    void copyFrozen(Table table, long size, Progress progress) throws SQLException {
+        copy(table, table.withColumns(), ", FREEZE", new Share(table.rows(), size), progress);
+    }
+
+    /**
+     * Copies some rows.
+     *
+     * @param condition SQL that tells which
+     */
+    void copyWhere(String condition, Table table, Share share, Progress progress) throws SQLException {
+        String rows = "(SELECT %s FROM ONLY %s WHERE %s)".formatted(table.columns(), table.name(), condition);
+        copy(table, rows, "", share, progress);
+    }
+
+    private void copy(Table table, String rows, String option, Share share, Progress progress) throws SQLException {
+        String format = Sql.isTrue(target, ONLY_BUILT_IN_TYPES, table.name()) ? "binary" : "text";
+        CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
+        CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
+        CopyOut out = from.copyOut("COPY %s TO STDOUT (FORMAT %s)".formatted(rows, format));
+        CopyIn in = null;
+        try {
+            in = to.copyIn("COPY %s FROM STDIN (FORMAT %s%s)".formatted(table.withColumns(), format, option));
+            Pump pump = new Pump(in, share, progress);
+            pump.forward(out);
+            pump.end();
+        } catch (SQLException | RuntimeException e) {
+            if (in != null && in.isActive()) {
+                in.cancelCopy();
+            }
+            if (out.isActive()) {
+                out.cancelCopy();
+            }
+            throw e;
+        }
+    }
+
+    /**
+     * How progress is counted.
+     *
+     * @param rows about how many will be copied; 0 if that is not known
+     * @param size of the shard's that they stand for
+     */
+    record Share(long rows, long size) {}
+
+    /**
+     * A table on the source.
+     *
+     * @param bytes without TOAST
+     * @param toast the bytes of its TOAST
+     * @param rows about how many it has; 0 if that is not known
+     */
+    record Table(String name, String columns, long bytes, long toast, long rows, long indexes) {
+
+        static Table read(String name, ResultSet row) throws SQLException {
+            return new Table(
+                    name,
+                    row.getString(1),
+                    row.getLong(2),
+                    row.getLong(3) - row.getLong(2),
+                    Math.max(0, (long) row.getDouble(4)),
+                    row.getLong(5));
+        }
+
+        /** The table with its columns, as COPY takes them. */
+        String withColumns() {
+            return "%s (%s)".formatted(name, columns);
+        }
+
+        /** The size on the source, with TOAST. */
+        long size() {
+            return bytes + toast;
+        }
+
+        /** The time that its rows take, in bytes of a table without TOAST. */
+        double work() {
+            return 1 + bytes + TOASTED * toast + ROW * rows;
+        }
+
+        double workOfIndexes() {
+            return ENTRY * rows * indexes;
+        }
+    }
+
+    /** Forwards rows in pieces: the driver sends each piece as a message of its own. */
+    private final class Pump {
+
+        private final CopyIn in;
+        private final Share share;
+        private final Progress progress;
+        private final byte[] buffer = new byte[64 * 1024];
+        private int filled;
+        private long rows;
+        private long counted;
+
+        Pump(CopyIn in, Share share, Progress progress) {
+            this.in = in;
+            this.share = share;
+            this.progress = progress;
+        }
+
+        void forward(CopyOut out) throws SQLException {
+            for (byte[] row = out.readFromCopy(); row != null; row = out.readFromCopy()) {
+                if (filled + row.length > buffer.length && filled > 0) {
+                    send(buffer, filled);
+                    filled = 0;
+                }
+                rows++;
+                if (row.length > buffer.length) {
+                    send(row, row.length);
+                } else {
+                    System.arraycopy(row, 0, buffer, filled, row.length);
+                    filled += row.length;
+                }
+            }
+            if (filled > 0) {
+                send(buffer, filled);
+            }
+        }
+
+        /** Reports rows by their part of all rows: what is sent of values that TOAST compresses is larger than the table. */
+        private void send(byte[] bytes, int length) throws SQLException {
+            in.writeToCopy(bytes, 0, length);
+            long part = share.rows() > 0 ? share.size() * rows / share.rows() : length;
+            long more = Math.min(part, share.size() - counted);
+            counted += more;
+            rows = 0;
+            progress.copied(length, 0, more);
+            throttle.copied(length);
+        }
+
+        void end() throws SQLException {
+            progress.copied(0, in.endCopy(), share.size() - counted);
+        }
+    }
+}
