@@ -31,7 +31,7 @@ class CopyMixin {
             defaultValue = "1GB",
             converter = BytesConverter.class,
             description =
-                    "Copy a larger table in parts of up to this size, which are kept if the copy is interrupted (default: ${DEFAULT-VALUE}).")
+                    "Copy a table of more than ten times this in parts of up to this size, which are kept if the copy is interrupted (default: ${DEFAULT-VALUE}).")
     private long partSize;
 
     @Option(

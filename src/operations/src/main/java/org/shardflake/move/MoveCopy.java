@@ -75,8 +75,8 @@ final class MoveCopy {
             List<String> its = tables.getOrDefault(next.shard(), List.of());
             Work whole =
                     copier -> copier.copy(next, its, copied.contains(next.shard()), lacking.contains(next.shard()));
-            if (next.bytes() > settings.partSize()) {
-                large.add(copier -> copier.begin(next, its, parts, () -> others.add(whole)));
+            if (SplitTable.isLarge(next.bytes(), settings.partSize())) {
+                large.add(copier -> copier.begin(next, its, parts, whole));
             } else {
                 others.add(whole);
             }
@@ -191,7 +191,7 @@ final class MoveCopy {
 
         private final Connection from;
         private final Connection to;
-        private final ShardCopy whole;
+        private final ShardCopy shards;
         private final PartedCopy parted;
 
         Copier(ExportedSnapshot snapshot, Throttle throttle) throws SQLException {
@@ -203,15 +203,15 @@ final class MoveCopy {
                 Sql.close(from);
                 throw e;
             }
-            whole = new ShardCopy(from, to, throttle);
+            shards = new ShardCopy(from, to, throttle);
             parted = new PartedCopy(from, to, throttle, target.checkClaim());
         }
 
-        /** Adds the parts of a shard that are to be copied, or does otherwise if it has no parts. */
-        private void begin(Sized next, List<String> tables, Queue<Work> parts, Runnable otherwise) throws SQLException {
+        /** Adds the parts of a shard that are to be copied, or the shard if it has none. */
+        private void begin(Sized next, List<String> tables, Queue<Work> parts, Work whole) throws SQLException {
             List<SplitTable> split = parted.split(tables, settings.partSize());
             if (!parted.isParted(split)) {
-                otherwise.run();
+                parts.add(whole);
                 return;
             }
             ShardProgress progress = new ShardProgress(next.shard());
@@ -241,12 +241,12 @@ final class MoveCopy {
 
         private void copy(Sized next, List<String> tables, boolean mayBeThere, boolean lacksIndexes)
                 throws SQLException {
-            if (mayBeThere && !lacksIndexes && whole.isThere(tables)) {
+            if (mayBeThere && !lacksIndexes && shards.isThere(tables)) {
                 listener.copied(next.shard(), next.bytes(), 0);
                 tell(next.shard());
             } else {
                 ShardProgress progress = new ShardProgress(next.shard());
-                whole.copy(next.shard(), next.bytes(), tables, lacksIndexes, target.checkClaim(), progress);
+                shards.copy(next.shard(), next.bytes(), tables, lacksIndexes, target.checkClaim(), progress);
                 progress.done();
             }
         }

@@ -7,11 +7,13 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
@@ -33,14 +35,23 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
 
     private static final String PAGES = "SELECT pg_relation_size(?::regclass) / current_setting('block_size')::integer";
 
+    /** A table of fewer parts is copied whole: that is faster by itself, and soon begun again. */
+    private static final int FEWEST_PARTS = 10;
+
     /** So many keys, from the beginning of a table to its end, tell in which order it has its rows. */
     private static final int SAMPLES = 64;
 
-    /** Of them, so many have to be greater than the one before. */
-    private static final double IN_ORDER = 0.9;
+    /** In the order of the key, so many of them at most may lie far before the one before, which half of random ones do. */
+    private static final double FAR_BACK = 0.25;
+
+    /** What is far, relative to the table. */
+    private static final double FAR = 0.05;
+
+    /** Or so far from their place in that order, relative to the table, which random ones are by a third. */
+    private static final double OUT_OF_PLACE = 0.2;
 
     /**
-     * Splits a table, if it is larger than a part and has its rows about in the order of the key, as with ids: ranges of keys would
+     * Splits a table, if it is so large that this is worth what it costs, and has its rows about in the order of the key, as with ids: a range of keys would
      * otherwise be read from everywhere.
      *
      * <p>Bounds are keys found at pages of fixed numbers, so a table has nearly the same ones later, also when it has grown.
@@ -49,12 +60,17 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
      * @param partSize the most bytes of a part, with TOAST, while keys are as dense everywhere
      */
     static SplitTable of(Connection source, TableCopy.Table table, long partSize) throws SQLException {
-        Optional<String> key = table.size() > partSize
+        Optional<String> key = isLarge(table.size(), partSize)
                 ? Sql.list(source, KEY, row -> row.getString(1), table.name()).stream()
                         .findFirst()
                 : Optional.empty();
         return new SplitTable(
                 table, key.orElse(""), key.isPresent() ? bounds(source, table, key.get(), partSize) : List.of());
+    }
+
+    /** Whether so many bytes may be a table, or have one, that is split. */
+    static boolean isLarge(long bytes, long partSize) {
+        return bytes / FEWEST_PARTS > partSize;
     }
 
     private static List<Long> bounds(Connection source, TableCopy.Table table, String key, long partSize)
@@ -71,12 +87,24 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
                 .toList();
     }
 
-    private static boolean isInOrder(List<Long> keys) {
-        int increasing = 0;
-        for (int i = 1; i < keys.size(); i++) {
-            increasing += keys.get(i) > keys.get(i - 1) ? 1 : 0;
+    /**
+     * Whether a range of keys is in a few places of the table. A copy in parts over several connections leaves rows of as many parts side
+     * by side: few such parts have few places to go back to, and of many ones each is not far from its place.
+     *
+     * @param keys in the order of the table
+     */
+    static boolean isInOrder(List<Long> keys) {
+        List<Integer> places = IntStream.range(0, keys.size())
+                .boxed()
+                .sorted(Comparator.comparing(keys::get))
+                .toList();
+        int farBack = 0;
+        long outOfPlace = 0;
+        for (int i = 0; i < places.size(); i++) {
+            farBack += i > 0 && places.get(i - 1) - places.get(i) > FAR * keys.size() ? 1 : 0;
+            outOfPlace += Math.abs(places.get(i) - i);
         }
-        return increasing >= IN_ORDER * (keys.size() - 1);
+        return farBack <= FAR_BACK * keys.size() || outOfPlace <= OUT_OF_PLACE * keys.size() * keys.size();
     }
 
     /** A key of each page that is so far from the one before; none of a page without rows. */

@@ -291,7 +291,7 @@ class ShardCopyTest {
             Sql.execute(source, "TRUNCATE shard_0007.photo");
             Sql.execute(
                     source,
-                    "INSERT INTO shard_0007.photo SELECT n * 7919 % 10007, n % 5, 'photo ' || n, 1 + n % 100, 1 + n % 10 FROM generate_series(1, 2000) n");
+                    "INSERT INTO shard_0007.photo SELECT n, n % 5, 'photo ' || n, 1 + n % 100, 1 + n % 10 FROM generate_series(1, 2000) n ORDER BY md5(n::text)");
             source.setAutoCommit(false);
             TableCopy.Table table = new TableCopy(source, target, throttle(target)).table("shard_0007.photo");
 
