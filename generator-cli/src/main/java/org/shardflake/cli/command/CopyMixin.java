@@ -31,7 +31,7 @@ class CopyMixin {
             defaultValue = "1GB",
             converter = BytesConverter.class,
             description =
-                    "Copy a table of more than ten times this in parts of up to this size, which are kept if the copy is interrupted (default: ${DEFAULT-VALUE}).")
+                    "Copy a table of more than ten times this in parts of about this size or less, which are kept if the copy is interrupted (default: ${DEFAULT-VALUE}).")
     private long partSize;
 
     @Option(
@@ -56,7 +56,7 @@ class CopyMixin {
 
     MoveSettings settings(MoveMixin moves, Duration pause, int pausesPerMinute) {
         if (partSize < LEAST_PART) {
-            throw CliException.usage("--part-size is %d bytes; it has to be 1MB at least".formatted(partSize));
+            throw CliException.usage("--part-size is %d bytes; it must be at least 1MB".formatted(partSize));
         }
         return moves.settings(jobs, partSize, rate, pausesPerMinute, maxLag, pause, true);
     }

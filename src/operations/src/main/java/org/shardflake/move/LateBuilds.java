@@ -86,12 +86,12 @@ final class LateBuilds {
              ORDER BY turn
             """;
 
-    /** What names of indexes and constraints a server has. */
+    /** Names of indexes and foreign keys of shards. */
     private static final String NAMES = """
             SELECT right(n.nspname, 4)::integer, concat_ws(' ', format('%I.%I', n.nspname, t.relname), named.name)
               FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid
              CROSS JOIN LATERAL (
-                   SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = t.oid
+                   SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = t.oid AND x.indisvalid
                     UNION SELECT k.conname FROM pg_constraint k WHERE k.conrelid = t.oid AND k.contype = 'f') named (name)
              WHERE n.nspname = ANY (?) AND t.relkind = 'r'
             """;

@@ -10,7 +10,7 @@ import java.time.Duration;
  * Settings of a move.
  *
  * @param jobs how many shards, or parts of one, to copy at a time: 1 or more
- * @param partSize in bytes: a table of more than ten times that is copied in parts of up to that, which are kept if the copy is interrupted
+ * @param partSize in bytes: a table of more than ten times that is copied in parts of about that or less, which are kept if the copy is interrupted
  * @param bytesPerSecond the maximum copy rate, of all moves that run at once, 0 for no limit
  * @param pausesPerMinute the most attempts at a cutover, in all moves that run at once, 0 for no limit
  * @param maxLag copying pauses while a standby of the target lags by more than this

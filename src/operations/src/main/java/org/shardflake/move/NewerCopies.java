@@ -23,24 +23,26 @@ final class NewerCopies {
     private NewerCopies() {}
 
     /**
-     * Accepts a stream that is unbroken, copies without anything that the shards lack, and copies in parts that were not finished: the
-     * shards have never been there.
+     * Accepts a stream that is unbroken, copies without anything that the shards lack, and copies in parts that were not finished, which
+     * are nobody's only copy.
      *
      * @param stream the stream from the shards to their copies
      * @throws CopiesDifferException if the copies have rows that the shards lack or have with other values
      */
     static void refuse(MoveSession session, Stream stream, MoveListener listener) throws SQLException {
+        List<Integer> carried = session.move().shards().stream()
+                .filter(shard -> session.carrying(shard) == stream)
+                .map(MoveShard::shard)
+                .toList();
+        if (carried.isEmpty() || stream.isUnbroken()) {
+            return;
+        }
         ShardSet unfinished = LateBuilds.lacking(
                 session.source().control(),
                 session.target().control(),
                 session.move().shardSet(ShardPhase.WAITING));
-        ShardSet shards = ShardSet.of(session.move().shards().stream()
-                .filter(shard -> session.carrying(shard) == stream && !unfinished.contains(shard.shard()))
-                .map(MoveShard::shard)
-                .toList());
-        if (shards.isEmpty() || stream.isUnbroken()) {
-            return;
-        }
+        ShardSet shards = ShardSet.of(
+                carried.stream().filter(shard -> !unfinished.contains(shard)).toList());
         Map<Integer, List<TableDifference>> newer = find(stream, shards, listener);
         if (!newer.isEmpty()) {
             boolean anyMoved = !session.move().shardSet(ShardPhase.SWITCHED).isEmpty();

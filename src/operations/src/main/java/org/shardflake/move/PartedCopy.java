@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
@@ -183,7 +184,7 @@ final class PartedCopy {
                 if (rows == null) {
                     parted.parts.add(new Part(split, part, new TableCopy.Share(table.rows() / split.parts(), size)));
                 } else {
-                    progress.copied(size, rows, size);
+                    progress.copied(0, rows, size);
                 }
             }
         });
@@ -208,8 +209,13 @@ final class PartedCopy {
         }
     }
 
+    /** Not what inherits from a table, whose parts may be kept. */
     private void truncate(Collection<SplitTable> tables) throws SQLException {
-        Sql.execute(target, "TRUNCATE " + names(tables));
+        Sql.execute(
+                target,
+                tables.stream()
+                        .map(split -> "ONLY " + split.table().name())
+                        .collect(Collectors.joining(", ", "TRUNCATE ", "")));
     }
 
     /** Without a key, rows of a table that somebody publishes could not be deleted. */
@@ -255,7 +261,9 @@ final class PartedCopy {
 
     /** Gives a shard the indexes that it will have at the end, without its rows; the caller rolls that back. */
     static void pretendEnd(Connection source, Connection target, int shard, List<String> tables) throws SQLException {
-        Sql.execute(target, AS_REPLICATION + "; TRUNCATE " + String.join(", ", tables));
+        Sql.execute(
+                target,
+                "SET LOCAL lock_timeout = '5s'; %s; TRUNCATE %s".formatted(AS_REPLICATION, String.join(", ", tables)));
         LateBuilds.buildMissing(source, target, shard);
     }
 }

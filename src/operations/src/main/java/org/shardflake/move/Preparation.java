@@ -176,6 +176,9 @@ final class Preparation {
             }
             return schema.differences(shards);
         } catch (SQLException e) {
+            if (Sql.isOutage(e) || Sql.isInTheWay(e)) {
+                throw e;
+            }
             return differences; // What they lack cannot be built, so there is more to it.
         } finally {
             to.rollback();

@@ -39,7 +39,7 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
     private static final int FEWEST_PARTS = 10;
 
     /** So many keys, from the beginning of a table to its end, tell in which order it has its rows. */
-    private static final int SAMPLES = 64;
+    private static final int SAMPLES = 256;
 
     /** In the order of the key, so many of them at most may lie far before the one before, which half of random ones do. */
     private static final double FAR_BACK = 0.25;
@@ -57,7 +57,7 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
      * <p>Bounds are keys found at pages of fixed numbers, so a table has nearly the same ones later, also when it has grown.
      *
      * @param source sees the rows
-     * @param partSize the most bytes of a part, with TOAST, while keys are as dense everywhere
+     * @param partSize about the most bytes of a part, with TOAST
      */
     static SplitTable of(Connection source, TableCopy.Table table, long partSize) throws SQLException {
         Optional<String> key = isLarge(table.size(), partSize)
@@ -101,7 +101,7 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
         int farBack = 0;
         long outOfPlace = 0;
         for (int i = 0; i < places.size(); i++) {
-            farBack += i > 0 && places.get(i - 1) - places.get(i) > FAR * keys.size() ? 1 : 0;
+            farBack += i > 0 && places.get(i - 1) - places.get(i) > Math.max(1, FAR * keys.size()) ? 1 : 0;
             outOfPlace += Math.abs(places.get(i) - i);
         }
         return farBack <= FAR_BACK * keys.size() || outOfPlace <= OUT_OF_PLACE * keys.size() * keys.size();

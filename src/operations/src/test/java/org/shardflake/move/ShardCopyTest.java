@@ -286,6 +286,35 @@ class ShardCopyTest {
     }
 
     @Test
+    void aChangedTableIsCopiedAgainWithoutThoseThatInheritFromIt() throws SQLException {
+        copyParts(Integer.MAX_VALUE);
+        try (Connection source = from.connect()) {
+            Sql.execute(source, "DELETE FROM ONLY shard_0007.item WHERE id < 1000");
+        }
+
+        assertThat(copyParts(Integer.MAX_VALUE))
+                .extracting(part -> part.table().table().name())
+                .containsExactly("shard_0007.item");
+
+        assertThat(rows(to)).isEqualTo(rows(from));
+    }
+
+    @Test
+    void aRoleThatMayNotActAsReplicationHasNoParts() throws SQLException {
+        try (Connection reader = from.connect()) {
+            reader.setAutoCommit(false);
+            PartedCopy copy = new PartedCopy(reader, target, throttle(target), "");
+            List<SplitTable> tables = copy.split(TABLES, PAGE);
+            assertThat(copy.isParted(tables)).isTrue();
+            Sql.execute(target, "CREATE ROLE plain_copier; SET ROLE plain_copier");
+
+            assertThat(copy.isParted(tables)).isFalse();
+
+            Sql.execute(target, "RESET ROLE; DROP ROLE plain_copier");
+        }
+    }
+
+    @Test
     void aTableWhoseRowsAreNotInTheOrderOfTheKeyIsOnePart() throws SQLException {
         try (Connection source = from.connect()) {
             Sql.execute(source, "TRUNCATE shard_0007.photo");
