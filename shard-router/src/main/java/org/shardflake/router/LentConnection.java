@@ -157,7 +157,7 @@ final class LentConnection extends ForwardingConnection {
             return null;
         }
         Optional<TableNames> read = TableNamesReader.read(sql);
-        return read.isEmpty() ? null : read.get().in(schema(), lender.names(shard, pooled, isFailed()));
+        return read.isEmpty() ? null : read.get().in(schema(), lender.names().of(shard, pooled, isFailed()));
     }
 
     /**
@@ -170,7 +170,7 @@ final class LentConnection extends ForwardingConnection {
         if (read.isEmpty()) {
             return null;
         }
-        ShardNames names = lender.names(one, pooled, isFailed());
+        ShardNames names = lender.names().of(one, pooled, isFailed());
         return read.get().in(Sharding.schema(one), names) == null
                 ? null
                 : schema -> Objects.requireNonNull(read.get().in(schema, names));

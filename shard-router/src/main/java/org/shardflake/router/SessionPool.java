@@ -12,12 +12,10 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.core.BaseConnection;
 import org.postgresql.core.TransactionState;
 import org.postgresql.ds.PGSimpleDataSource;
-import org.shardflake.Sharding;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,7 +23,7 @@ import org.slf4j.LoggerFactory;
 final class SessionPool {
 
     private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
-    /** The interval at which a server with an older function library, and the names in a shard, are looked at again. */
+    /** The interval at which a server with an older function library is looked at again. */
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
     /** Reads the state of a new session, in which the driver and the pool have already set something. */
@@ -47,7 +45,7 @@ final class SessionPool {
     private final FenceWatch watch;
     private final boolean isShared;
     private final OpenShards openShards = new OpenShards(System::nanoTime);
-    private final Map<Integer, Names> names = new ConcurrentHashMap<>();
+    private final KnownNames names = new KnownNames(System::nanoTime);
     private volatile @Nullable Session session;
 
     /**
@@ -59,9 +57,6 @@ final class SessionPool {
      * @param path the search_path of a new one, to follow another schema, as a literal
      */
     private record Session(boolean asks, long looked, String reset, String path) {}
-
-    /** The names of a shard's schema, and when they were asked for. */
-    private record Names(ShardNames names, long looked) {}
 
     /** @param isShared whether a pooler may give each transaction another session */
     SessionPool(String server, HikariDataSource pool, PGSimpleDataSource source, FenceWatch watch, boolean isShared) {
@@ -145,22 +140,9 @@ final class SessionPool {
                 .formatted(known == null ? "', public'" : known.path);
     }
 
-    /**
-     * The names of a shard's schema, of a minute ago at most. Asks the server on this connection if need be.
-     *
-     * @param isFailed whether the connection's transaction has failed, so that it cannot ask
-     */
-    ShardNames names(int shard, Connection pooled, boolean isFailed) throws SQLException {
-        Names known = names.get(shard);
-        if (known != null && System.nanoTime() - known.looked < LOOK_AGAIN.toNanos()) {
-            return known.names;
-        }
-        if (isFailed) {
-            return ShardNames.UNKNOWN;
-        }
-        ShardNames asked = ShardNames.ask(pooled, Sharding.schema(shard));
-        names.put(shard, new Names(asked, System.nanoTime()));
-        return asked;
+    /** The names of the shards' schemas. */
+    KnownNames names() {
+        return names;
     }
 
     /** Whether a commit can ask the server if the shard is open. */

@@ -11,6 +11,8 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -189,5 +191,47 @@ class ShardNamesTest {
                 return row.getLong(1);
             }
         });
+    }
+
+    @Test
+    void areAskedForAgainOnlyIfSomethingIsChanged() throws Exception {
+        AtomicLong time = new AtomicLong();
+        KnownNames known = new KnownNames(time::get);
+        try (Connection connection = shards.database(0).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("SELECT pg_stat_force_next_flush()");
+            ShardNames before = known.of(1, connection, false);
+            time.addAndGet(TimeUnit.SECONDS.toNanos(61));
+            assertThat(known.of(1, connection, false)).isSameAs(before);
+
+            statement.execute("CREATE TABLE shard_0001.fresh (id bigint)");
+            statement.execute("SELECT pg_stat_force_next_flush()");
+            assertThat(known.of(1, connection, false)).isSameAs(before);
+            time.addAndGet(TimeUnit.SECONDS.toNanos(61));
+            assertThat(known.of(1, connection, false).tables()).contains("fresh");
+
+            statement.execute("DROP TABLE shard_0001.fresh");
+            statement.execute("SELECT pg_stat_force_next_flush()");
+            time.addAndGet(TimeUnit.SECONDS.toNanos(61));
+            assertThat(known.of(1, connection, true))
+                    .as("in a failed transaction")
+                    .isSameAs(ShardNames.UNKNOWN);
+            assertThat(known.of(1, connection, false).tables()).doesNotContain("fresh");
+        }
+    }
+
+    @Test
+    void areAskedForOnceAMinuteWherePostgreSqlDoesNotCount() throws Exception {
+        AtomicLong time = new AtomicLong();
+        KnownNames known = new KnownNames(time::get);
+        try (Connection connection = shards.database(0).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("SET track_counts = off");
+            ShardNames before = known.of(1, connection, false);
+            time.addAndGet(TimeUnit.SECONDS.toNanos(59));
+            assertThat(known.of(1, connection, false)).isSameAs(before);
+            time.addAndGet(TimeUnit.SECONDS.toNanos(2));
+            assertThat(known.of(1, connection, false)).isNotSameAs(before).isEqualTo(before);
+        }
     }
 }
