@@ -157,16 +157,7 @@ class MoverTest {
     void aPartThatWasCopiedBeforeAnInterruptionIsNotCopiedAgain() throws SQLException {
         ShardSet moving = ShardSet.of(5);
         Move move = mover.create("db1", "db2", moving, "");
-        AtomicInteger copied = new AtomicInteger();
-        Mover interrupted = shards.mover(inParts(), new MoveListener() {
-            @Override
-            public void reached(MoveStep step) {
-                if (step == MoveStep.PART_COPIED && copied.incrementAndGet() == 8) {
-                    throw new IllegalStateException("stopped by the test");
-                }
-            }
-        });
-        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        interruptAfter(8, move);
         String indexes = "SELECT count(*) FROM pg_indexes WHERE schemaname = 'shard_0005'";
         assertThat(shards.number("db2", indexes)).isLessThan(shards.number("db1", indexes));
         shards.execute("db2", "CREATE TABLE public.seen AS SELECT id, xmin::text AS version FROM shard_0005.account");
@@ -193,15 +184,7 @@ class MoverTest {
     void aCopyInPartsGoesOnHoweverItWasInterrupted(String phase, long partSize) throws SQLException {
         ShardSet moving = ShardSet.of(5);
         Move move = mover.create("db1", "db2", moving, "");
-        Mover interrupted = shards.mover(inParts(), new MoveListener() {
-            @Override
-            public void reached(MoveStep step) {
-                if (step == MoveStep.PART_COPIED) {
-                    throw new IllegalStateException("stopped by the test");
-                }
-            }
-        });
-        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        interruptAfter(1, move);
         shards.executeInCatalog(
                 "UPDATE shardflake_catalog.move SET phase = '%s' WHERE id = %d".formatted(phase, move.id()));
 
@@ -246,15 +229,7 @@ class MoverTest {
     void partsOfAShardDoNotHoldUpTheEndOfAMoveWhoseSourceHasLostItsSlot() throws SQLException {
         ShardSet moving = ShardSet.of(5);
         Move move = mover.create("db1", "db2", moving, "");
-        Mover interrupted = shards.mover(inParts(), new MoveListener() {
-            @Override
-            public void reached(MoveStep step) {
-                if (step == MoveStep.PART_COPIED) {
-                    throw new IllegalStateException("stopped by the test");
-                }
-            }
-        });
-        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
+        interruptAfter(1, move);
         shards.execute("db1", "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots");
         shards.execute("db1", "UPDATE shard_0005.account SET note = 'restored'");
 
@@ -263,6 +238,20 @@ class MoverTest {
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
         assertThat(shards.number("db2", "SELECT count(*) FROM pg_namespace WHERE nspname = 'shard_0005'"))
                 .isZero();
+    }
+
+    /** Begins to copy in parts, and is stopped when so many are copied. */
+    private void interruptAfter(int parts, Move move) {
+        AtomicInteger copied = new AtomicInteger();
+        Mover interrupted = shards.mover(inParts(), new MoveListener() {
+            @Override
+            public void reached(MoveStep step) {
+                if (step == MoveStep.PART_COPIED && copied.incrementAndGet() == parts) {
+                    throw new IllegalStateException("stopped by the test");
+                }
+            }
+        });
+        assertThatThrownBy(() -> interrupted.follow(move.id())).hasMessage("stopped by the test");
     }
 
     /** Parts of a page. */
