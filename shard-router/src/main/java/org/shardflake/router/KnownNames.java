@@ -22,12 +22,14 @@ final class KnownNames {
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
     /**
-     * Goes up with each object that is created, changed or dropped in the database, within seconds; nothing if PostgreSQL does not count. It
-     * goes back with the statistics, as after a crash.
+     * Another text after each object that was created, changed or dropped in the database, within seconds; nothing if PostgreSQL does not
+     * count. The counters begin anew after a crash and on a standby that was promoted, so the text has when they began.
      */
     private static final String CHANGES = """
             SELECT CASE WHEN current_setting('track_counts')::boolean
-                   THEN sum(pg_catalog.pg_stat_get_tuples_inserted(c) + pg_catalog.pg_stat_get_tuples_updated(c) + pg_catalog.pg_stat_get_tuples_deleted(c))::bigint END
+                   THEN concat_ws(' ', sum(pg_catalog.pg_stat_get_tuples_inserted(c) + pg_catalog.pg_stat_get_tuples_updated(c) + pg_catalog.pg_stat_get_tuples_deleted(c)),
+                                  pg_catalog.pg_postmaster_start_time(), (SELECT stats_reset FROM pg_catalog.pg_stat_wal),
+                                  (SELECT stats_reset FROM pg_catalog.pg_stat_database WHERE datname = current_database())) END
               FROM pg_catalog.unnest(ARRAY['pg_catalog.pg_namespace', 'pg_catalog.pg_class', 'pg_catalog.pg_attribute', 'pg_catalog.pg_type',
                                            'pg_catalog.pg_proc', 'pg_catalog.pg_depend']::pg_catalog.regclass[]) c
             """;
@@ -40,19 +42,19 @@ final class KnownNames {
     private record Names(ShardNames names, Changes before) {}
 
     /**
-     * How much has changed in the database.
+     * What tells whether something has changed in the database.
      *
-     * @param count null if PostgreSQL does not count
+     * @param counters null if PostgreSQL does not count
      * @param looked when that was found, in nanoseconds of the clock given
      */
-    private record Changes(@Nullable Long count, long looked) {
+    private record Changes(@Nullable String counters, long looked) {
 
         boolean isOld(long now) {
             return now - looked > LOOK_AGAIN.toNanos();
         }
 
         boolean isNothingSince(Changes earlier) {
-            return looked == earlier.looked || (count != null && count.equals(earlier.count));
+            return looked == earlier.looked || (counters != null && counters.equals(earlier.counters));
         }
     }
 
@@ -73,7 +75,7 @@ final class KnownNames {
             if (isFailed) {
                 return ShardNames.UNKNOWN;
             }
-            now = countChanges(pooled);
+            now = readChanges(pooled);
             changes = now;
         }
         if (known != null && now.isNothingSince(known.before)) {
@@ -87,12 +89,12 @@ final class KnownNames {
         return asked;
     }
 
-    private Changes countChanges(Connection pooled) throws SQLException {
+    private Changes readChanges(Connection pooled) throws SQLException {
         long now = nanoTime.getAsLong();
         try (Statement statement = pooled.createStatement();
                 ResultSet row = statement.executeQuery(CHANGES)) {
             row.next();
-            return new Changes(row.getObject(1, Long.class), now);
+            return new Changes(row.getString(1), now);
         }
     }
 }

@@ -234,4 +234,19 @@ class ShardNamesTest {
             assertThat(known.of(1, connection, false)).isNotSameAs(before).isEqualTo(before);
         }
     }
+
+    /** As after a crash, or on a standby that was promoted: the counters may be where they were once. */
+    @Test
+    void areAskedForAgainWhenTheCountersHaveBegunAnew() throws Exception {
+        AtomicLong time = new AtomicLong();
+        KnownNames known = new KnownNames(time::get);
+        try (Connection connection = shards.database(0).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute("SELECT pg_stat_reset()");
+            ShardNames before = known.of(1, connection, false);
+            statement.execute("SELECT pg_stat_reset()");
+            time.addAndGet(TimeUnit.SECONDS.toNanos(61));
+            assertThat(known.of(1, connection, false)).isNotSameAs(before).isEqualTo(before);
+        }
+    }
 }
