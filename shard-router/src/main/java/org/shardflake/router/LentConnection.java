@@ -11,6 +11,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.SQLWarning;
+import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.List;
 import java.util.Map;
@@ -58,6 +59,11 @@ final class LentConnection extends ForwardingConnection {
     private final int shard;
     private boolean hasTraces;
     private boolean usesPath;
+    /** Whether a statement may give up a lock of its transaction. */
+    private boolean mayRelease;
+    /** Whether this transaction holds a lock for which a fence of the shard waits. */
+    private boolean holdsLock;
+
     private boolean closed;
     private final AtomicInteger cancels = new AtomicInteger();
     private final AtomicBoolean evicted = new AtomicBoolean();
@@ -198,22 +204,76 @@ final class LentConnection extends ForwardingConnection {
     /** Notes what the text of a statement may change in the session before it runs, and returns it. */
     String watched(String sql) {
         if (!hasTraces || !usesPath) {
-            SessionTexts.Effect effect = SessionTexts.effect(sql);
+            SessionTexts.Effect effect = SessionTexts.facts(sql).effect();
             hasTraces |= effect == SessionTexts.Effect.SESSION;
-            usesPath |= effect != SessionTexts.Effect.NONE;
+            usesPath |= effect == SessionTexts.Effect.SESSION || effect == SessionTexts.Effect.PATH;
+            mayRelease |= effect == SessionTexts.Effect.LOCKS;
         }
         return sql;
+    }
+
+    /** A prepared statement that tells when it has written to the shard. */
+    private PreparedStatement reporting(PreparedStatement statement, String sql) {
+        WrittenTable written =
+                shard == MANY_SHARDS ? null : SessionTexts.facts(sql).written();
+        return written != null && written.schema().equals(schema())
+                ? new ReportingPreparedStatement(statement, new Write(written.name()))
+                : statement;
+    }
+
+    /** Writes to a table of the shard. */
+    private final class Write implements Executions {
+
+        private final String table;
+
+        private Write(String table) {
+            this.table = table;
+        }
+
+        /** Notes that the fence was down, and that the transaction holds a lock since. */
+        @Override
+        public <T> T execute(Execution<T> execution) throws SQLException {
+            T result = execution.run();
+            holdsLock |= lender.isWaitedFor(table) && driver.getTransactionState() == TransactionState.OPEN;
+            return result;
+        }
+
+        /** Notes nothing, for a batch may be empty. */
+        @Override
+        public <T> T executeBatch(Execution<T> execution) throws SQLException {
+            return execution.run();
+        }
+
+        @Override
+        public Connection connection() {
+            return LentConnection.this;
+        }
+    }
+
+    @Override
+    public void rollback() throws SQLException {
+        holdsLock = false;
+        super.rollback();
+    }
+
+    @Override
+    public void rollback(Savepoint savepoint) throws SQLException {
+        holdsLock = false;
+        super.rollback(savepoint);
     }
 
     /**
      * Commits. Work that only read or locked has met no fence so far, so the shard must be open after the last
      * statement: unless that is known, the server is asked in the round trip of the commit. If it answers with SF001,
-     * nothing is committed.
+     * nothing is committed. Where the transaction has written, a fence that it has not met waits for it.
      */
     @Override
     public void commit() throws SQLException {
+        boolean isOpenUntilEnd = holdsLock && !mayRelease && !hasTraces;
+        holdsLock = false;
         resetShared();
         if (shard == MANY_SHARDS
+                || isOpenUntilEnd
                 || pooled.isReadOnly()
                 || pooled.getAutoCommit()
                 || driver.getTransactionState() != TransactionState.OPEN
@@ -353,33 +413,33 @@ final class LentConnection extends ForwardingConnection {
 
     @Override
     public PreparedStatement prepareStatement(String sql) throws SQLException {
-        return super.prepareStatement(watched(sql));
+        return reporting(super.prepareStatement(watched(sql)), sql);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
-        return super.prepareStatement(watched(sql), keys);
+        return reporting(super.prepareStatement(watched(sql), keys), sql);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
-        return super.prepareStatement(watched(sql), columns);
+        return reporting(super.prepareStatement(watched(sql), columns), sql);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
-        return super.prepareStatement(watched(sql), columns);
+        return reporting(super.prepareStatement(watched(sql), columns), sql);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
-        return super.prepareStatement(watched(sql), type, concurrency);
+        return reporting(super.prepareStatement(watched(sql), type, concurrency), sql);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
             throws SQLException {
-        return super.prepareStatement(watched(sql), type, concurrency, holdability);
+        return reporting(super.prepareStatement(watched(sql), type, concurrency, holdability), sql);
     }
 
     @Override

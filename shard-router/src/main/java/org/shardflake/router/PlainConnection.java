@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * A connection for code that repeats its work itself: a refusal by a fence comes as JDBC's exception for what may succeed when it is
  * tried again. Only a batch throws what JDBC prescribes for it, a {@link BatchUpdateException}.
  */
-final class PlainConnection extends ForwardingConnection {
+final class PlainConnection extends ForwardingConnection implements Executions {
 
     private final Ended listener;
     private boolean autoCommit = true;
@@ -51,14 +51,9 @@ final class PlainConnection extends ForwardingConnection {
         isUsed = false;
     }
 
-    /** What executes a statement. */
-    @FunctionalInterface
-    interface Execution<T> {
-        T run() throws SQLException;
-    }
-
     /** Executes a statement, which in auto-commit mode is a transaction of its own, and which may meet a fence. */
-    <T> T execute(Execution<T> execution) throws SQLException {
+    @Override
+    public <T> T execute(Execution<T> execution) throws SQLException {
         boolean committed = false;
         if (autoCommit) {
             start = System.nanoTime();
@@ -153,17 +148,17 @@ final class PlainConnection extends ForwardingConnection {
 
     @Override
     public Statement createStatement() throws SQLException {
-        return new PlainStatement<>(super.createStatement(), this);
+        return new ReportingStatement<>(super.createStatement(), this);
     }
 
     @Override
     public Statement createStatement(int type, int concurrency) throws SQLException {
-        return new PlainStatement<>(super.createStatement(type, concurrency), this);
+        return new ReportingStatement<>(super.createStatement(type, concurrency), this);
     }
 
     @Override
     public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
-        return new PlainStatement<>(super.createStatement(type, concurrency, holdability), this);
+        return new ReportingStatement<>(super.createStatement(type, concurrency, holdability), this);
     }
 
     @Override
@@ -183,33 +178,33 @@ final class PlainConnection extends ForwardingConnection {
 
     @Override
     public PreparedStatement prepareStatement(String sql) throws SQLException {
-        return new PlainPreparedStatement(super.prepareStatement(sql), this);
+        return new ReportingPreparedStatement(super.prepareStatement(sql), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
-        return new PlainPreparedStatement(super.prepareStatement(sql, keys), this);
+        return new ReportingPreparedStatement(super.prepareStatement(sql, keys), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
-        return new PlainPreparedStatement(super.prepareStatement(sql, columns), this);
+        return new ReportingPreparedStatement(super.prepareStatement(sql, columns), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
-        return new PlainPreparedStatement(super.prepareStatement(sql, columns), this);
+        return new ReportingPreparedStatement(super.prepareStatement(sql, columns), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
-        return new PlainPreparedStatement(super.prepareStatement(sql, type, concurrency), this);
+        return new ReportingPreparedStatement(super.prepareStatement(sql, type, concurrency), this);
     }
 
     @Override
     public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
             throws SQLException {
-        return new PlainPreparedStatement(super.prepareStatement(sql, type, concurrency, holdability), this);
+        return new ReportingPreparedStatement(super.prepareStatement(sql, type, concurrency, holdability), this);
     }
 
     /** Still a proxy, since callable statements are rare. */
@@ -221,13 +216,19 @@ final class PlainConnection extends ForwardingConnection {
                         ? execute(() -> Optional.ofNullable(invoke(statement, method, arguments)))
                                 .orElse(null)
                         : invoke(statement, method, arguments);
-                yield result instanceof ResultSet rows ? plain(rows, (Statement) proxy) : result;
+                yield result instanceof ResultSet rows ? rows(rows, (Statement) proxy) : result;
             }
         });
     }
 
+    @Override
+    public PlainConnection connection() {
+        return this;
+    }
+
     /** Rows that the server may yet refuse to give or to change. Others are all here, and reading them is not slowed down. */
-    static ResultSet plain(ResultSet rows, Statement statement) throws SQLException {
+    @Override
+    public ResultSet rows(ResultSet rows, Statement statement) throws SQLException {
         if (rows.getFetchSize() == 0 && rows.getConcurrency() != ResultSet.CONCUR_UPDATABLE) {
             return rows;
         }

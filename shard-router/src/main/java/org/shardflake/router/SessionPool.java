@@ -36,7 +36,8 @@ final class SessionPool {
                            THEN format('pg_catalog.set_config(%L, %L, false)', 'role', current_setting('role')) END,
                        (SELECT string_agg(format('pg_catalog.set_config(%L, %L, false)', name, setting), ', ')
                           FROM pg_catalog.pg_settings WHERE source = 'session' AND name NOT LIKE 'transaction%')),
-                   quote_literal(', ' || nullif(current_setting('search_path'), ''))
+                   quote_literal(', ' || nullif(current_setting('search_path'), '')),
+                   current_setting('session_replication_role') <> 'replica'
             """;
 
     private final String server;
@@ -46,6 +47,7 @@ final class SessionPool {
     private final boolean isShared;
     private final OpenShards openShards = new OpenShards(System::nanoTime);
     private final KnownNames names = new KnownNames(System::nanoTime);
+    private final ShardTables tables = new ShardTables(System::nanoTime);
     private volatile @Nullable Session session;
 
     /**
@@ -55,8 +57,9 @@ final class SessionPool {
      * @param looked when that was found
      * @param reset the statements that make a session like a new one
      * @param path the search_path of a new one, to follow another schema, as a literal
+     * @param meetsFences whether fences apply to it
      */
-    private record Session(boolean asks, long looked, String reset, String path) {}
+    private record Session(boolean asks, long looked, String reset, String path, boolean meetsFences) {}
 
     /** @param isShared whether a pooler may give each transaction another session */
     SessionPool(String server, HikariDataSource pool, PGSimpleDataSource source, FenceWatch watch, boolean isShared) {
@@ -83,10 +86,19 @@ final class SessionPool {
             if (isToLook()) {
                 look(pooled);
             }
+            lookAtTables(pooled);
             return new LentConnection(pooled, this, shard);
         } catch (SQLException | RuntimeException e) {
             pooled.close();
             throw e;
+        }
+    }
+
+    private void lookAtTables(Connection pooled) {
+        try {
+            tables.look(pooled);
+        } catch (SQLException e) {
+            throw new ShardSqlException("look at the tables of the shards", server, e);
         }
     }
 
@@ -108,7 +120,7 @@ final class SessionPool {
                         server);
             }
             String path = Objects.requireNonNullElse(row.getString(3), "''");
-            session = new Session(asks, System.nanoTime(), reset(settings), path);
+            session = new Session(asks, System.nanoTime(), reset(settings), path, row.getBoolean(4));
         } catch (SQLException e) {
             // The connection was there, and may be lost: that is tried again, unlike a server that nobody can connect
             // to.
@@ -143,6 +155,12 @@ final class SessionPool {
     /** The names of the shards' schemas. */
     KnownNames names() {
         return names;
+    }
+
+    /** Whether a fence of the shard waits for a transaction that has written to what has this name there. */
+    boolean isWaitedFor(String table) {
+        Session known = session;
+        return known != null && known.meetsFences && tables.isTable(table);
     }
 
     /** Whether a commit can ask the server if the shard is open. */

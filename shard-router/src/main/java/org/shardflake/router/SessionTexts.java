@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Tells SQL that leaves its session unchanged from SQL that may not.
@@ -21,11 +22,20 @@ final class SessionTexts {
     /** Some hundred bytes each, one text per shard. */
     private static final int MOST = 20_000;
 
-    private static final Map<String, Effect> KNOWN = new ConcurrentHashMap<>();
+    private static final Map<String, Facts> KNOWN = new ConcurrentHashMap<>();
+
+    /**
+     * What a text tells.
+     *
+     * @param written the table that it writes to and does nothing else
+     */
+    record Facts(Effect effect, @Nullable WrittenTable written) {}
 
     /** What a text may change. */
     enum Effect {
         NONE,
+        /** Whether the transaction is open, and which locks it holds. */
+        LOCKS,
         /** The search_path, until the transaction ends. */
         PATH,
         SESSION
@@ -34,6 +44,9 @@ final class SessionTexts {
     private static final Set<String> STATEMENTS = words(
             "SELECT INSERT UPDATE DELETE MERGE WITH VALUES TABLE SHOW EXPLAIN SAVEPOINT RELEASE ROLLBACK COMMIT END ABORT LOCK COPY",
             "NOTIFY TRUNCATE ANALYZE VACUUM FETCH MOVE CLOSE");
+
+    /** Statements that may give up a transaction's locks. */
+    private static final Set<String> RELEASES = words("ROLLBACK COMMIT END ABORT");
 
     /** Words after SET that limit it to its transaction. */
     private static final Set<String> SET_IN_TRANSACTION = words("LOCAL TRANSACTION CONSTRAINTS");
@@ -90,6 +103,7 @@ final class SessionTexts {
     private boolean isSet;
     private boolean isSetLocal;
     private boolean setsPath;
+    private boolean releases;
 
     private SessionTexts(String sql) {
         this.sql = sql;
@@ -99,13 +113,13 @@ final class SessionTexts {
         return Set.copyOf(Arrays.asList(String.join(" ", lines).split(" ")));
     }
 
-    /** What the statements of this text may change. */
-    static Effect effect(String sql) {
-        Effect known = KNOWN.get(sql);
+    /** What the statements of this text may change, and write to. */
+    static Facts facts(String sql) {
+        Facts known = KNOWN.get(sql);
         if (known != null) {
             return known;
         }
-        Effect found = new SessionTexts(sql).effect();
+        Facts found = new Facts(new SessionTexts(sql).effect(), WrittenTable.of(sql));
         if (KNOWN.size() >= MOST) {
             KNOWN.clear();
         }
@@ -124,10 +138,13 @@ final class SessionTexts {
                 return Effect.SESSION;
             }
         }
-        if (isSet) {
+        if (isSet || (setsPath && releases)) {
             return Effect.SESSION;
         }
-        return setsPath ? Effect.PATH : Effect.NONE;
+        if (setsPath) {
+            return Effect.PATH;
+        }
+        return releases ? Effect.LOCKS : Effect.NONE;
     }
 
     /** Moves past the next token; false if that means there may be traces. */
@@ -217,6 +234,7 @@ final class SessionTexts {
         if (isStart) {
             isStart = false;
             isSet = found.equals("SET");
+            releases |= RELEASES.contains(found);
             return isSet || (STATEMENTS.contains(found) && named(found));
         }
         return !TRACES.contains(found) && named(found);

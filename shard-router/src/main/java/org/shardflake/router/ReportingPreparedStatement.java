@@ -26,11 +26,11 @@ import java.sql.Time;
 import java.sql.Timestamp;
 import java.util.Calendar;
 
-/** A prepared statement of a {@link PlainConnection}. */
-final class PlainPreparedStatement extends PlainStatement<PreparedStatement> implements PreparedStatement {
+/** The same of a prepared statement. */
+final class ReportingPreparedStatement extends ReportingStatement<PreparedStatement> implements PreparedStatement {
 
-    PlainPreparedStatement(PreparedStatement statement, PlainConnection connection) {
-        super(statement, connection);
+    ReportingPreparedStatement(PreparedStatement statement, Executions executions) {
+        super(statement, executions);
     }
 
     @Override
@@ -45,22 +45,22 @@ final class PlainPreparedStatement extends PlainStatement<PreparedStatement> imp
 
     @Override
     public boolean execute() throws SQLException {
-        return connection.execute(() -> statement.execute());
+        return executions.execute(() -> statement.execute());
     }
 
     @Override
     public long executeLargeUpdate() throws SQLException {
-        return connection.execute(() -> statement.executeLargeUpdate());
+        return executions.execute(() -> statement.executeLargeUpdate());
     }
 
     @Override
     public ResultSet executeQuery() throws SQLException {
-        return plain(connection.execute(() -> statement.executeQuery()));
+        return reported(executions.execute(() -> statement.executeQuery()));
     }
 
     @Override
     public int executeUpdate() throws SQLException {
-        return connection.execute(() -> statement.executeUpdate());
+        return executions.execute(() -> statement.executeUpdate());
     }
 
     @Override

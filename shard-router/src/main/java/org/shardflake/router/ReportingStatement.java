@@ -4,113 +4,114 @@
  */
 package org.shardflake.router;
 
+import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
-/** A statement of a {@link PlainConnection}, which hears of everything that is executed. */
-class PlainStatement<S extends Statement> extends ForwardingStatement<S> {
+/** A statement that has everything executed by another. */
+class ReportingStatement<S extends Statement> extends ForwardingStatement<S> {
 
-    final PlainConnection connection;
+    final Executions executions;
 
-    PlainStatement(S statement, PlainConnection connection) {
+    ReportingStatement(S statement, Executions executions) {
         super(statement);
-        this.connection = connection;
+        this.executions = executions;
     }
 
-    final ResultSet plain(ResultSet rows) throws SQLException {
-        return PlainConnection.plain(rows, this);
+    final ResultSet reported(ResultSet rows) throws SQLException {
+        return executions.rows(rows, this);
     }
 
     @Override
-    public PlainConnection getConnection() {
-        return connection;
+    public Connection getConnection() {
+        return executions.connection();
     }
 
     @Override
     public ResultSet getGeneratedKeys() throws SQLException {
-        return plain(statement.getGeneratedKeys());
+        return reported(statement.getGeneratedKeys());
     }
 
     @Override
     public @Nullable ResultSet getResultSet() throws SQLException {
         ResultSet rows = statement.getResultSet();
-        return rows == null ? null : plain(rows);
+        return rows == null ? null : reported(rows);
     }
 
     @Override
     public int[] executeBatch() throws SQLException {
-        return connection.execute(() -> statement.executeBatch());
+        return executions.executeBatch(() -> statement.executeBatch());
     }
 
     @Override
     public long[] executeLargeBatch() throws SQLException {
-        return connection.execute(() -> statement.executeLargeBatch());
+        return executions.executeBatch(() -> statement.executeLargeBatch());
     }
 
     @Override
     public long executeLargeUpdate(String sql) throws SQLException {
-        return connection.execute(() -> statement.executeLargeUpdate(sql));
+        return executions.execute(() -> statement.executeLargeUpdate(sql));
     }
 
     @Override
     public long executeLargeUpdate(String sql, String[] columns) throws SQLException {
-        return connection.execute(() -> statement.executeLargeUpdate(sql, columns));
+        return executions.execute(() -> statement.executeLargeUpdate(sql, columns));
     }
 
     @Override
     public long executeLargeUpdate(String sql, int number) throws SQLException {
-        return connection.execute(() -> statement.executeLargeUpdate(sql, number));
+        return executions.execute(() -> statement.executeLargeUpdate(sql, number));
     }
 
     @Override
     public long executeLargeUpdate(String sql, int[] columns) throws SQLException {
-        return connection.execute(() -> statement.executeLargeUpdate(sql, columns));
+        return executions.execute(() -> statement.executeLargeUpdate(sql, columns));
     }
 
     @Override
     public ResultSet executeQuery(String sql) throws SQLException {
-        return plain(connection.execute(() -> statement.executeQuery(sql)));
+        return reported(executions.execute(() -> statement.executeQuery(sql)));
     }
 
     @Override
     public boolean execute(String sql) throws SQLException {
-        return connection.execute(() -> statement.execute(sql));
+        return executions.execute(() -> statement.execute(sql));
     }
 
     @Override
     public boolean execute(String sql, String[] columns) throws SQLException {
-        return connection.execute(() -> statement.execute(sql, columns));
+        return executions.execute(() -> statement.execute(sql, columns));
     }
 
     @Override
     public boolean execute(String sql, int number) throws SQLException {
-        return connection.execute(() -> statement.execute(sql, number));
+        return executions.execute(() -> statement.execute(sql, number));
     }
 
     @Override
     public boolean execute(String sql, int[] columns) throws SQLException {
-        return connection.execute(() -> statement.execute(sql, columns));
+        return executions.execute(() -> statement.execute(sql, columns));
     }
 
     @Override
     public int executeUpdate(String sql) throws SQLException {
-        return connection.execute(() -> statement.executeUpdate(sql));
+        return executions.execute(() -> statement.executeUpdate(sql));
     }
 
     @Override
     public int executeUpdate(String sql, String[] columns) throws SQLException {
-        return connection.execute(() -> statement.executeUpdate(sql, columns));
+        return executions.execute(() -> statement.executeUpdate(sql, columns));
     }
 
     @Override
     public int executeUpdate(String sql, int number) throws SQLException {
-        return connection.execute(() -> statement.executeUpdate(sql, number));
+        return executions.execute(() -> statement.executeUpdate(sql, number));
     }
 
     @Override
     public int executeUpdate(String sql, int[] columns) throws SQLException {
-        return connection.execute(() -> statement.executeUpdate(sql, columns));
+        return executions.execute(() -> statement.executeUpdate(sql, columns));
     }
 }
