@@ -20,6 +20,7 @@ interface Executions {
 
     <T> T execute(Execution<T> execution) throws SQLException;
 
+    /** The same for a batch, whose counts are the result: {@code int[]} or {@code long[]}, empty if nothing was executed. */
     default <T> T executeBatch(Execution<T> execution) throws SQLException {
         return execute(execution);
     }

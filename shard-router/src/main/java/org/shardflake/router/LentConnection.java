@@ -4,6 +4,7 @@
  */
 package org.shardflake.router;
 
+import java.lang.reflect.Array;
 import java.nio.charset.StandardCharsets;
 import java.sql.CallableStatement;
 import java.sql.Connection;
@@ -59,9 +60,9 @@ final class LentConnection extends ForwardingConnection {
     private final int shard;
     private boolean hasTraces;
     private boolean usesPath;
-    /** Whether a statement may give up a lock of its transaction. */
-    private boolean mayRelease;
-    /** Whether this transaction holds a lock for which a fence of the shard waits. */
+    /** Whether a transaction may have given up its locks, or written without meeting fences. Statements prepared earlier still may. */
+    private boolean asksAlways;
+    /** Whether this transaction has written, and so holds a lock that a fence of the shard waits for. */
     private boolean holdsLock;
 
     private boolean closed;
@@ -199,20 +200,29 @@ final class LentConnection extends ForwardingConnection {
     /** Notes that the session's state may have changed. */
     void leaveTraces() {
         hasTraces = true;
+        asksAlways = true;
     }
 
     /** Notes what the text of a statement may change in the session before it runs, and returns it. */
     String watched(String sql) {
-        if (!hasTraces || !usesPath) {
-            SessionTexts.Effect effect = SessionTexts.facts(sql).effect();
-            hasTraces |= effect == SessionTexts.Effect.SESSION;
-            usesPath |= effect == SessionTexts.Effect.SESSION || effect == SessionTexts.Effect.PATH;
-            mayRelease |= effect == SessionTexts.Effect.LOCKS;
+        if (!hasTraces || !usesPath || !asksAlways) {
+            switch (SessionTexts.facts(sql).effect()) {
+                case NONE -> {}
+                case LOCKS -> asksAlways = true;
+                case PATH -> {
+                    usesPath = true;
+                    asksAlways = true;
+                }
+                case SESSION -> {
+                    leaveTraces();
+                    usesPath = true;
+                }
+            }
         }
         return sql;
     }
 
-    /** A prepared statement that tells when it has written to the shard. */
+    /** A prepared statement that tells when it has written to a table of the shard. */
     private PreparedStatement reporting(PreparedStatement statement, String sql) {
         WrittenTable written =
                 shard == MANY_SHARDS ? null : SessionTexts.facts(sql).written();
@@ -230,18 +240,27 @@ final class LentConnection extends ForwardingConnection {
             this.table = table;
         }
 
-        /** Notes that the fence was down, and that the transaction holds a lock since. */
         @Override
         public <T> T execute(Execution<T> execution) throws SQLException {
             T result = execution.run();
-            holdsLock |= lender.isWaitedFor(table) && driver.getTransactionState() == TransactionState.OPEN;
+            written();
             return result;
         }
 
-        /** Notes nothing, for a batch may be empty. */
         @Override
         public <T> T executeBatch(Execution<T> execution) throws SQLException {
-            return execution.run();
+            T counts = execution.run();
+            if (Array.getLength(counts) > 0) {
+                written();
+            }
+            return counts;
+        }
+
+        /** The fence was down, and the transaction, if there is one, holds a lock from now on. */
+        private void written() {
+            if (!holdsLock && driver.getTransactionState() == TransactionState.OPEN) {
+                holdsLock = lender.isWaitedFor(table);
+            }
         }
 
         @Override
@@ -257,9 +276,15 @@ final class LentConnection extends ForwardingConnection {
     }
 
     @Override
-    public void rollback(Savepoint savepoint) throws SQLException {
-        holdsLock = false;
-        super.rollback(savepoint);
+    public Savepoint setSavepoint() throws SQLException {
+        asksAlways = true;
+        return super.setSavepoint();
+    }
+
+    @Override
+    public Savepoint setSavepoint(String name) throws SQLException {
+        asksAlways = true;
+        return super.setSavepoint(name);
     }
 
     /**
@@ -269,7 +294,7 @@ final class LentConnection extends ForwardingConnection {
      */
     @Override
     public void commit() throws SQLException {
-        boolean isOpenUntilEnd = holdsLock && !mayRelease && !hasTraces;
+        boolean isOpenUntilEnd = holdsLock && !asksAlways;
         holdsLock = false;
         resetShared();
         if (shard == MANY_SHARDS

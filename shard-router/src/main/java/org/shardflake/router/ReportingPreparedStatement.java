@@ -26,7 +26,7 @@ import java.sql.Time;
 import java.sql.Timestamp;
 import java.util.Calendar;
 
-/** The same of a prepared statement. */
+/** A prepared {@link ReportingStatement}. */
 final class ReportingPreparedStatement extends ReportingStatement<PreparedStatement> implements PreparedStatement {
 
     ReportingPreparedStatement(PreparedStatement statement, Executions executions) {

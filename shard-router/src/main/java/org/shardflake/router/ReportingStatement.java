@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import org.jspecify.annotations.Nullable;
 
-/** A statement that has everything executed by another. */
+/** A statement that passes every execution through {@link Executions}. */
 class ReportingStatement<S extends Statement> extends ForwardingStatement<S> {
 
     final Executions executions;

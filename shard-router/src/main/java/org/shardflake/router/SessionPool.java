@@ -47,7 +47,7 @@ final class SessionPool {
     private final boolean isShared;
     private final OpenShards openShards = new OpenShards(System::nanoTime);
     private final KnownNames names = new KnownNames(System::nanoTime);
-    private final ShardTables tables = new ShardTables(System::nanoTime);
+    private final FencedTables tables = new FencedTables(System::nanoTime);
     private volatile @Nullable Session session;
 
     /**
@@ -86,19 +86,11 @@ final class SessionPool {
             if (isToLook()) {
                 look(pooled);
             }
-            lookAtTables(pooled);
+            tables.look(pooled);
             return new LentConnection(pooled, this, shard);
         } catch (SQLException | RuntimeException e) {
             pooled.close();
             throw e;
-        }
-    }
-
-    private void lookAtTables(Connection pooled) {
-        try {
-            tables.look(pooled);
-        } catch (SQLException e) {
-            throw new ShardSqlException("look at the tables of the shards", server, e);
         }
     }
 
@@ -160,7 +152,7 @@ final class SessionPool {
     /** Whether a fence of the shard waits for a transaction that has written to what has this name there. */
     boolean isWaitedFor(String table) {
         Session known = session;
-        return known != null && known.meetsFences && tables.isTable(table);
+        return known != null && known.meetsFences && tables.contains(table);
     }
 
     /** Whether a commit can ask the server if the shard is open. */

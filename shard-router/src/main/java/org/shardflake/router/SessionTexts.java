@@ -27,16 +27,16 @@ final class SessionTexts {
     /**
      * What a text tells.
      *
-     * @param written the table that it writes to and does nothing else
+     * @param written the table that it writes to, if it is one everyday INSERT, UPDATE or DELETE
      */
     record Facts(Effect effect, @Nullable WrittenTable written) {}
 
     /** What a text may change. */
     enum Effect {
         NONE,
-        /** Whether the transaction is open, and which locks it holds. */
+        /** The locks that the transaction holds, or whether its writes meet fences. */
         LOCKS,
-        /** The search_path, until the transaction ends. */
+        /** The search_path, until the transaction ends, and perhaps {@link #LOCKS}. */
         PATH,
         SESSION
     }
@@ -45,8 +45,8 @@ final class SessionTexts {
             "SELECT INSERT UPDATE DELETE MERGE WITH VALUES TABLE SHOW EXPLAIN SAVEPOINT RELEASE ROLLBACK COMMIT END ABORT LOCK COPY",
             "NOTIFY TRUNCATE ANALYZE VACUUM FETCH MOVE CLOSE");
 
-    /** Statements that may give up a transaction's locks. */
-    private static final Set<String> RELEASES = words("ROLLBACK COMMIT END ABORT");
+    /** Statements that give up a transaction's locks, or make that possible. */
+    private static final Set<String> RELEASES = words("SAVEPOINT ROLLBACK COMMIT END ABORT");
 
     /** Words after SET that limit it to its transaction. */
     private static final Set<String> SET_IN_TRANSACTION = words("LOCAL TRANSACTION CONSTRAINTS");
@@ -103,7 +103,7 @@ final class SessionTexts {
     private boolean isSet;
     private boolean isSetLocal;
     private boolean setsPath;
-    private boolean releases;
+    private boolean changesLocks;
 
     private SessionTexts(String sql) {
         this.sql = sql;
@@ -138,13 +138,13 @@ final class SessionTexts {
                 return Effect.SESSION;
             }
         }
-        if (isSet || (setsPath && releases)) {
+        if (isSet) {
             return Effect.SESSION;
         }
         if (setsPath) {
             return Effect.PATH;
         }
-        return releases ? Effect.LOCKS : Effect.NONE;
+        return changesLocks ? Effect.LOCKS : Effect.NONE;
     }
 
     /** Moves past the next token; false if that means there may be traces. */
@@ -154,7 +154,7 @@ final class SessionTexts {
             return true;
         }
         if (sql.startsWith("--", at)) {
-            at = endOf("\n");
+            at = Math.min(endOf("\n"), endOf("\r"));
             return true;
         }
         if (sql.startsWith("/*", at)) {
@@ -228,16 +228,21 @@ final class SessionTexts {
             return SET_IN_TRANSACTION.contains(found);
         }
         if (isSetLocal) {
-            isSetLocal = false;
-            setsPath |= PATH_SETTINGS.contains(found);
+            setsLocal(found);
         }
         if (isStart) {
             isStart = false;
             isSet = found.equals("SET");
-            releases |= RELEASES.contains(found);
+            changesLocks |= RELEASES.contains(found);
             return isSet || (STATEMENTS.contains(found) && named(found));
         }
         return !TRACES.contains(found) && named(found);
+    }
+
+    private void setsLocal(String setting) {
+        isSetLocal = false;
+        setsPath |= PATH_SETTINGS.contains(setting);
+        changesLocks |= setting.equals("SESSION_REPLICATION_ROLE");
     }
 
     private boolean named(String found) {
@@ -257,8 +262,7 @@ final class SessionTexts {
         isStart = false;
         String name = sql.substring(begin, Math.max(begin, at - 1));
         if (isSetLocal) {
-            isSetLocal = false;
-            setsPath |= name.equalsIgnoreCase("search_path");
+            setsLocal(name.toUpperCase(Locale.ROOT));
         }
         return !name.equals("pg_temp") && !name.equals("pg_settings") && named('"' + name);
     }

@@ -15,8 +15,8 @@ record WrittenTable(String schema, String name) {
     private static final String NAME = "(\"[^\"]{1,63}\"|[a-z_][a-z_0-9]{0,62})";
     private static final Pattern WRITE = Pattern.compile(
             "\\s*(?:INSERT\\s+INTO|UPDATE|DELETE\\s+FROM)\\s+(?:ONLY\\s+)?" + NAME + "\\s*\\.\\s*" + NAME
-                    // What follows tells that the name ends there, and that this is the only statement.
-                    + "(?:[\\s(*][^;]*)?",
+                    // The name ends there, and this is the only statement.
+                    + "(?!\\s*\\.)(?:[\\s(*][^;]*)?",
             Pattern.CASE_INSENSITIVE);
 
     /** The table of a statement that begins with this and names a schema; null for any other text. */

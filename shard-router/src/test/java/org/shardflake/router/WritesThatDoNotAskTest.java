@@ -12,6 +12,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
@@ -20,15 +21,19 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.shardflake.IdLayout;
+import org.shardflake.Server;
 import org.shardflake.ShardKey;
+import org.shardflake.ShardMap;
+import org.shardflake.Sharding;
+import org.shardflake.Spread;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
  * A transaction that has written to a table of its shard holds a lock that a fence waits for, so that its commit need not ask whether the
- * shard is open. Every other asks here, as no answer is a lease.
+ * shard is open. Every other one asks here, as no answer is a lease.
  */
 class WritesThatDoNotAskTest {
 
@@ -145,45 +150,98 @@ class WritesThatDoNotAskTest {
         assertAsked(1);
     }
 
-    @ParameterizedTest
-    @CsvSource({"true, ROLLBACK TO one", "false, ROLLBACK TO one", "true,", "true, SET LOCAL lock_timeout = 100"})
-    void aRollbackToASavepointGivesTheLockUp(boolean isPrepared, String text) throws SQLException {
+    @Test
+    void aBatchThatIsNotEmptyHasWritten() throws SQLException {
         router.run(ShardKey.shard(1), tx -> {
-            Connection connection = tx.connection();
-            Savepoint one = connection.setSavepoint("one");
-            try (PreparedStatement back = connection.prepareStatement(text == null ? "SELECT 1" : text)) {
-                execute(connection, INSERT);
-                if (text == null) {
-                    connection.rollback(one);
-                } else if (isPrepared) {
-                    back.execute();
-                } else {
-                    try (Statement statement = connection.createStatement()) {
-                        statement.execute(text);
-                    }
+            try (PreparedStatement insert =
+                    tx.connection().prepareStatement("INSERT INTO shard_0001.photo (uid) VALUES (?)")) {
+                for (int i = 0; i < 2; i++) {
+                    insert.setLong(1, 1);
+                    insert.addBatch();
                 }
+                insert.executeBatch();
             }
-            execute(connection, SELECT);
         });
-        assertAsked(text != null && text.startsWith("SET") ? 0 : 1);
+        assertAsked(0);
     }
 
     @Test
-    void whoWritesAfterARollbackToASavepointHoldsALock() throws SQLException {
+    void aTableWithoutASchemaIsThatOfTheShard() throws SQLException {
+        router.<Object, SQLException>attempt(ShardKey.shard(1), true, attempt -> {
+            try (Connection connection = attempt.connection()) {
+                connection.setAutoCommit(false);
+                execute(connection, "INSERT INTO photo (uid) VALUES (1)");
+                connection.commit();
+                return true;
+            }
+        });
+        assertAsked(0);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"ROLLBACK TO one", "SELECT 1 -- to\r; ROLLBACK TO one"})
+    void aRollbackToASavepointByTextGivesTheLockUp(String back) throws SQLException {
+        router.run(ShardKey.shard(1), tx -> {
+            try (Statement statement = tx.connection().createStatement()) {
+                statement.execute("SAVEPOINT one");
+                execute(tx.connection(), INSERT);
+                statement.execute(back);
+            }
+            execute(tx.connection(), SELECT);
+        });
+        assertAsked(1);
+    }
+
+    @Test
+    void aRollbackThatWasPreparedBeforeGivesTheLockUp() throws SQLException {
+        try (Connection connection = router.connection(ShardKey.shard(1));
+                PreparedStatement back = connection.prepareStatement("ROLLBACK TO one");
+                PreparedStatement savepoint = connection.prepareStatement("SAVEPOINT one")) {
+            connection.setAutoCommit(false);
+            savepoint.execute();
+            execute(connection, INSERT);
+            back.execute();
+            execute(connection, SELECT);
+            connection.commit();
+        }
+        assertAsked(1);
+    }
+
+    @Test
+    void aRollbackToASavepointGivesTheLockUp() throws SQLException {
         router.run(ShardKey.shard(1), tx -> {
             Savepoint one = tx.connection().setSavepoint();
             execute(tx.connection(), INSERT);
             tx.connection().rollback(one);
-            execute(tx.connection(), INSERT);
+            execute(tx.connection(), SELECT);
         });
-        assertAsked(0);
+        assertAsked(1);
+    }
+
+    @Test
+    void whatIsUndoneByTheDriverHoldsNothing() throws SQLException {
+        String url = PhotoShards.server(shards.database(0)).url();
+        Server autosaving = new Server("db1", url + (url.contains("?") ? "&" : "?") + "autosave=always");
+        ShardMap map = ShardMap.initial(new Sharding(2), IdLayout.DEFAULT, List.of(autosaving), Spread.ROUND_ROBIN);
+        try (ShardRouter other = shards.router().map(map).build()) {
+            other.run(ShardKey.shard(1), tx -> execute(tx.connection(), INSERT));
+            before = asked();
+            other.run(ShardKey.shard(1), tx -> {
+                execute(tx.connection(), SELECT);
+                assertThatThrownBy(() -> execute(tx.connection(), "INSERT INTO shard_0001.photo (id) VALUES (1)"))
+                        .hasMessageContaining("null value");
+            });
+            assertAsked(1);
+            other.run(ShardKey.shard(1), tx -> execute(tx.connection(), INSERT));
+            assertAsked(1);
+        }
     }
 
     @Test
     void whatATransactionBeforeHasWrittenDoesNotCount() throws SQLException {
         try (Connection connection = router.connection(ShardKey.shard(1));
                 PreparedStatement insert = connection.prepareStatement(INSERT)) {
-            insert.execute(); // in auto-commit mode
+            insert.execute(); // In auto-commit mode.
             connection.setAutoCommit(false);
             execute(connection, SELECT);
             connection.commit();
@@ -205,10 +263,17 @@ class WritesThatDoNotAskTest {
         }
     }
 
-    @Test
-    void whoMayHaveChangedItsSessionDoes() throws SQLException {
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "SET session_replication_role = replica",
+                "SET LOCAL session_replication_role = replica",
+                "set local \"session_replication_role\" to replica",
+                "SELECT set_config('session_replication_role', 'replica', true)"
+            })
+    void whomTriggersMayNotMeetDoes(String change) throws SQLException {
         router.run(ShardKey.shard(1), tx -> {
-            execute(tx.connection(), "SET session_replication_role = replica");
+            execute(tx.connection(), change);
             execute(tx.connection(), INSERT);
         });
         assertAsked(1);
@@ -245,22 +310,48 @@ class WritesThatDoNotAskTest {
     @Test
     void aTableThatHasBecomeAViewIsNoticed() throws SQLException {
         AtomicLong time = new AtomicLong();
-        ShardTables tables = new ShardTables(time::get);
+        FencedTables tables = new FencedTables(time::get);
         try (Connection connection = shards.database(0).connect();
                 Statement statement = connection.createStatement()) {
-            statement.execute("CREATE TABLE shard_0000.turned (); CREATE TABLE shard_0001.turned ()");
-            statement.execute("SELECT pg_stat_force_next_flush()");
-            assertThat(tables.isTable("turned")).as("before it is asked for").isFalse();
+            statement.execute(
+                    "CREATE TABLE shard_0001.turned (); SELECT shardflake.add_fence('shard_0001.turned'), pg_stat_force_next_flush()");
+            assertThat(tables.contains("turned")).as("before it is asked for").isFalse();
             tables.look(connection);
-            assertThat(tables.isTable("turned")).isTrue();
+            assertThat(tables.contains("turned")).isTrue();
 
-            statement.execute("DROP TABLE shard_0001.turned; CREATE VIEW shard_0001.turned AS SELECT 1");
-            statement.execute("SELECT pg_stat_force_next_flush()");
+            statement.execute(
+                    "DROP TABLE shard_0001.turned; CREATE VIEW shard_0001.turned AS SELECT 1; SELECT pg_stat_force_next_flush()");
+            time.addAndGet(TimeUnit.SECONDS.toNanos(61));
+            assertThat(tables.contains("turned")).as("not looked at yet").isTrue();
+            tables.look(connection);
+            assertThat(tables.contains("turned")).isFalse();
+        } finally {
+            shards.execute(0, "DROP VIEW shard_0001.turned");
+        }
+    }
+
+    @Test
+    void nothingIsKnownWhereNobodyLooksOrNothingIsAnswered() throws SQLException {
+        AtomicLong time = new AtomicLong();
+        FencedTables tables = new FencedTables(time::get);
+        try (Connection connection = shards.database(0).connect();
+                Connection broken = shards.database(0).connect()) {
+            tables.contains("photo");
+            tables.look(connection);
+            time.addAndGet(TimeUnit.SECONDS.toNanos(121));
+            assertThat(tables.contains("photo")).as("two minutes later").isFalse();
+            tables.look(connection);
+            assertThat(tables.contains("photo")).isTrue();
+
+            broken.close();
+            time.addAndGet(TimeUnit.SECONDS.toNanos(61));
+            tables.look(broken);
+            assertThat(tables.contains("photo")).as("after no answer").isFalse();
             time.addAndGet(TimeUnit.SECONDS.toNanos(61));
             tables.look(connection);
-            assertThat(tables.isTable("turned")).isFalse();
-        } finally {
-            shards.execute(0, "DROP TABLE shard_0000.turned; DROP VIEW shard_0001.turned");
+            assertThat(tables.contains("photo")).as("asked for again").isFalse();
+            tables.look(connection);
+            assertThat(tables.contains("photo")).isTrue();
         }
     }
 }
