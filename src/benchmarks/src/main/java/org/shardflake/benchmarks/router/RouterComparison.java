@@ -124,9 +124,9 @@ public final class RouterComparison {
                     sizing.number("shards", 2000),
                     sizing.number("rows", 100),
                     sizing.number("pool", 16),
-                    sizing.number("warmups", 2),
-                    sizing.number("rounds", 5),
-                    sizing.number("millis", 1000),
+                    sizing.number("warmups", 4),
+                    sizing.number("rounds", 41),
+                    sizing.number("millis", 300),
                     sizing.number("starts", 15),
                     sizing.numbers("threads", List.of(1, 16)));
         }
