@@ -35,7 +35,9 @@ final class FencedTables {
     private static final int MOST = 1_000;
 
     private static final String LOOK = """
-            SELECT c.relname, bool_and(c.relkind IN ('r', 'p') AND c.relhastriggers AND NOT c.relhasrules)
+            SELECT c.relname, bool_and(c.relkind IN ('r', 'p') AND NOT c.relhasrules AND EXISTS (
+                       SELECT FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
+                        WHERE t.tgrelid = c.oid AND p.proname = 'fence_write'))
               FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
              WHERE c.relname = ANY (?) AND n.nspname ~ '^shard_[0-9]{4}$'
              GROUP BY c.relname
@@ -51,7 +53,7 @@ final class FencedTables {
      *
      * @param areTables each name that was asked for, and whether only tables with fences have it
      * @param before the changes before it was asked
-     * @param isAnswer whether it did answer
+     * @param isAnswer whether it did not refuse
      */
     private record Known(Map<String, Boolean> areTables, CatalogChanges before, boolean isAnswer) {
 
@@ -76,15 +78,20 @@ final class FencedTables {
     }
 
     /**
-     * Asks the server for what is not known or may have changed, on a connection outside a transaction. If it does not answer, nothing is
-     * known for a minute.
+     * Asks the server for what is not known or may have changed, on a connection outside a transaction. If it refuses, nothing is known for
+     * a minute.
+     *
+     * @throws SQLException if the connection is lost
      */
-    void look(Connection pooled) {
+    void look(Connection pooled) throws SQLException {
         if (isToLook() && looking.tryLock()) {
             long now = nanoTime.getAsLong();
             try {
                 known = isToLook() ? ask(pooled, known, now) : known;
             } catch (SQLException e) {
+                if (pooled.isClosed()) {
+                    throw e;
+                }
                 LOG.debug("which tables have fences could not be asked", e);
                 unknown.clear();
                 known = new Known(Map.of(), new CatalogChanges(null, now), false);

@@ -86,12 +86,25 @@ final class SessionPool {
             if (isToLook()) {
                 look(pooled);
             }
-            tables.look(pooled);
+            lookAtTables(pooled);
             return new LentConnection(pooled, this, shard);
         } catch (SQLException | RuntimeException e) {
             pooled.close();
             throw e;
         }
+    }
+
+    private void lookAtTables(Connection pooled) {
+        try {
+            tables.look(pooled);
+        } catch (SQLException e) {
+            throw lost("look at the shards' tables", e);
+        }
+    }
+
+    /** The connection was there, and may be lost: that is tried again, unlike a server that nobody can connect to. */
+    private ShardSqlException lost(String doing, SQLException e) {
+        return new ShardSqlException(doing, server, e);
     }
 
     private boolean isToLook() {
@@ -114,9 +127,7 @@ final class SessionPool {
             String path = Objects.requireNonNullElse(row.getString(3), "''");
             session = new Session(asks, System.nanoTime(), reset(settings), path, row.getBoolean(4));
         } catch (SQLException e) {
-            // The connection was there, and may be lost: that is tried again, unlike a server that nobody can connect
-            // to.
-            throw new ShardSqlException("read the settings of a session", server, e);
+            throw lost("read the settings of a session", e);
         }
     }
 

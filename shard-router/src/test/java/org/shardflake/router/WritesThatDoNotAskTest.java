@@ -331,7 +331,7 @@ class WritesThatDoNotAskTest {
     }
 
     @Test
-    void nothingIsKnownWhereNobodyLooksOrNothingIsAnswered() throws SQLException {
+    void nothingIsKnownWhereNobodyLooksOrTheServerRefuses() throws SQLException {
         AtomicLong time = new AtomicLong();
         FencedTables tables = new FencedTables(time::get);
         try (Connection connection = shards.database(0).connect();
@@ -343,15 +343,46 @@ class WritesThatDoNotAskTest {
             tables.look(connection);
             assertThat(tables.contains("photo")).isTrue();
 
-            broken.close();
+            broken.setAutoCommit(false);
+            assertThatThrownBy(() -> execute(broken, "SELECT 1 / 0")).hasMessageContaining("zero");
             time.addAndGet(TimeUnit.SECONDS.toNanos(61));
             tables.look(broken);
-            assertThat(tables.contains("photo")).as("after no answer").isFalse();
+            assertThat(tables.contains("photo")).as("after a refusal").isFalse();
             time.addAndGet(TimeUnit.SECONDS.toNanos(61));
             tables.look(connection);
             assertThat(tables.contains("photo")).as("asked for again").isFalse();
             tables.look(connection);
             assertThat(tables.contains("photo")).isTrue();
+        }
+    }
+
+    @Test
+    void aLostConnectionIsNoAnswer() throws SQLException {
+        AtomicLong time = new AtomicLong();
+        FencedTables tables = new FencedTables(time::get);
+        try (Connection connection = shards.database(0).connect();
+                Connection lost = shards.database(0).connect()) {
+            tables.contains("photo");
+            tables.look(connection);
+            lost.close();
+            time.addAndGet(TimeUnit.SECONDS.toNanos(61));
+            assertThatThrownBy(() -> tables.look(lost)).isInstanceOf(SQLException.class);
+            assertThat(tables.contains("photo")).isTrue();
+        }
+    }
+
+    @Test
+    void aTableWithoutAFenceIsNone() throws SQLException {
+        FencedTables tables = new FencedTables(new AtomicLong()::get);
+        try (Connection connection = shards.database(0).connect();
+                Statement statement = connection.createStatement()) {
+            statement.execute(
+                    "CREATE TABLE shard_0001.unfenced (id bigint REFERENCES shard_0001.photo); SELECT pg_stat_force_next_flush()");
+            tables.contains("unfenced");
+            tables.look(connection);
+            assertThat(tables.contains("unfenced")).isFalse();
+        } finally {
+            shards.execute(0, "DROP TABLE shard_0001.unfenced");
         }
     }
 }
