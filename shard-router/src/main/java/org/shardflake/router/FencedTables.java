@@ -87,7 +87,7 @@ final class FencedTables {
         if (isToLook() && looking.tryLock()) {
             long now = nanoTime.getAsLong();
             try {
-                known = isToLook() ? ask(pooled, known, now) : known;
+                known = isToLook() ? next(pooled, known, now) : known;
             } catch (SQLException e) {
                 if (pooled.isClosed()) {
                     throw e;
@@ -106,7 +106,7 @@ final class FencedTables {
         return !unknown.isEmpty() || (last != null && last.before.isOld(nanoTime.getAsLong()));
     }
 
-    private Known ask(Connection pooled, @Nullable Known last, long now) throws SQLException {
+    private Known next(Connection pooled, @Nullable Known last, long now) throws SQLException {
         CatalogChanges changes =
                 last == null || last.before.isOld(now) ? CatalogChanges.read(pooled, now) : last.before;
         Set<String> names = new HashSet<>(unknown);
@@ -117,6 +117,15 @@ final class FencedTables {
         } else if (last != null) {
             names.addAll(last.areTables.keySet());
         }
+        if (!names.isEmpty()) {
+            areTables.putAll(ask(pooled, names));
+        }
+        unknown.removeAll(names);
+        return new Known(Map.copyOf(areTables), changes, true);
+    }
+
+    private static Map<String, Boolean> ask(Connection pooled, Set<String> names) throws SQLException {
+        Map<String, Boolean> areTables = new HashMap<>();
         try (PreparedStatement look = pooled.prepareStatement(LOOK)) {
             look.setArray(1, pooled.createArrayOf("name", names.toArray()));
             try (ResultSet row = look.executeQuery()) {
@@ -125,7 +134,6 @@ final class FencedTables {
                 }
             }
         }
-        unknown.removeAll(names);
-        return new Known(Map.copyOf(areTables), changes, true);
+        return areTables;
     }
 }

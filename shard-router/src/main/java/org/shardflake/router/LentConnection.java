@@ -205,7 +205,7 @@ final class LentConnection extends ForwardingConnection {
 
     /** Notes what the text of a statement may change in the session before it runs, and returns it. */
     String watched(String sql) {
-        if (!hasTraces || !usesPath || !asksAlways) {
+        if (!hasTraces || !usesPath) {
             switch (SessionTexts.facts(sql).effect()) {
                 case NONE -> {}
                 case LOCKS -> asksAlways = true;

@@ -124,7 +124,7 @@ class WritesThatDoNotAskTest {
     @ValueSource(
             strings = {
                 SELECT,
-                SELECT + " FOR UPDATE",
+                "SELECT id FROM shard_0001.photo FOR UPDATE",
                 "INSERT INTO shard_0001.seen (uid) VALUES (1)",
                 "INSERT INTO shard_0001.ruled (uid) VALUES (1)",
                 "INSERT INTO shard_0001.mixed (uid) VALUES (1)",
@@ -134,8 +134,7 @@ class WritesThatDoNotAskTest {
                 "WITH one AS (" + INSERT + " RETURNING id) SELECT * FROM one"
             })
     void whoMayNotHaveDoes(String sql) throws SQLException {
-        String text = sql.replace("count(*) FROM shard_0001.photo FOR", "id FROM shard_0001.photo FOR");
-        router.run(ShardKey.shard(1), tx -> execute(tx.connection(), text));
+        router.run(ShardKey.shard(1), tx -> execute(tx.connection(), sql));
         assertAsked(1);
     }
 
