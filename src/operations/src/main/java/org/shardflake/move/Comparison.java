@@ -57,13 +57,23 @@ final class Comparison implements AutoCloseable {
         InParallel.await(seen);
     }
 
-    List<TableDifference> compare(ComparisonSessions sessions) throws SQLException {
+    /**
+     * Compares what the sessions see.
+     *
+     * @param copies are told of tables that are equal
+     */
+    List<TableDifference> compare(ComparisonSessions sessions, ComparedCopies copies) throws SQLException {
         boolean leaderIsSource = shard.server().equals(source.name());
         Connection leader = leaderIsSource ? sessions.first() : sessions.second();
         Connection follower = leaderIsSource ? sessions.second() : sessions.first();
+        ComparedCopies.Moment moment = ComparedCopies.Moment.read(sessions.first(), sessions.second());
         List<TableDifference> differences = new ArrayList<>();
         for (String table : tables) {
-            TableDifference.find(leader, follower, Rows.of(leader, follower, table))
+            TableDifference.find(
+                            leader,
+                            follower,
+                            Rows.of(leader, follower, table),
+                            rows -> copies.found(table, moment, rows))
                     .ifPresent(differences::add);
         }
         return differences;

@@ -26,6 +26,7 @@ final class Comparisons implements AutoCloseable {
 
     private final MoveLease lease;
     private final MoveListener listener;
+    private final ComparedCopies copies;
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
     private final Semaphore room = new Semaphore(WAITING);
     private final Queue<ComparisonSessions> idle = new ConcurrentLinkedQueue<>();
@@ -34,11 +35,13 @@ final class Comparisons implements AutoCloseable {
     private final boolean wanted;
 
     /**
+     * @param copies are told of tables that are equal
      * @param wanted whether to compare anything
      */
-    Comparisons(MoveLease lease, MoveListener listener, boolean wanted) {
+    Comparisons(MoveLease lease, MoveListener listener, ComparedCopies copies, boolean wanted) {
         this.lease = lease;
         this.listener = listener;
+        this.copies = copies;
         this.wanted = wanted;
     }
 
@@ -93,7 +96,7 @@ final class Comparisons implements AutoCloseable {
 
     private void compare(Comparison comparison, ComparisonSessions sessions) throws SQLException {
         try {
-            List<TableDifference> differences = comparison.compare(sessions);
+            List<TableDifference> differences = comparison.compare(sessions, copies);
             if (!differences.isEmpty()) {
                 different.put(comparison.shard(), differences);
             }

@@ -23,7 +23,8 @@ import org.shardflake.jdbc.Sql;
  *
  * <p>The source stops following and its copies are sealed: they no longer change. The target is read twice, as of shortly before the
  * source stopped and shortly after. The copies' state lies in between, so a row that is equal both times must be equal in the copy;
- * any other row was written on the target meanwhile, which is authoritative.
+ * any other row was written on the target meanwhile, which is authoritative. Tables of which nobody has written to the copy since the
+ * comparison at the cutover are not read on the target.
  *
  * <p>The seal stays on and the source stays behind until a {@link Settlement} changes that.
  */
@@ -32,15 +33,18 @@ final class LastComparison implements AutoCloseable {
     private final MoveSession session;
     private final MoveSettings settings;
     private final MoveListener listener;
+    private final ComparedCopies copies;
     private final ComparisonSessions target;
     private final Connection before;
     private final Connection after;
     private final Connection copy;
 
-    LastComparison(MoveSession session, MoveSettings settings, MoveListener listener) throws SQLException {
+    LastComparison(MoveSession session, MoveSettings settings, MoveListener listener, ComparedCopies copies)
+            throws SQLException {
         this.session = session;
         this.settings = settings;
         this.listener = listener;
+        this.copies = copies;
         this.target = ComparisonSessions.open(session.target(), session.target());
         this.before = target.first();
         this.after = target.second();
@@ -59,6 +63,7 @@ final class LastComparison implements AutoCloseable {
         listener.reached(MoveStep.SEALED);
         Map<Integer, List<String>> tables = session.source().tables(shards);
         Map<Integer, List<String>> there = session.target().tables(shards);
+        ComparedCopies.Started now = ComparedCopies.Started.read(copy, after);
         Map<Integer, List<TableDifference>> differences = new TreeMap<>();
         for (int shard : shards.stream().toArray()) {
             List<String> kept = tables.getOrDefault(shard, List.of());
@@ -66,7 +71,7 @@ final class LastComparison implements AutoCloseable {
             List<TableDifference> found = new ArrayList<>(TableDifference.onlyOn(copy, kept, present));
             for (String table : present) {
                 if (kept.contains(table)) {
-                    compare(table).ifPresent(found::add);
+                    compare(table, now).ifPresent(found::add);
                 }
             }
             if (!found.isEmpty()) {
@@ -87,7 +92,10 @@ final class LastComparison implements AutoCloseable {
         listener.reached(MoveStep.REVERSE_STOPPED);
     }
 
-    private Optional<TableDifference> compare(String table) throws SQLException {
+    private Optional<TableDifference> compare(String table, ComparedCopies.Started now) throws SQLException {
+        if (copies.isUnwritten(table, copy, now)) {
+            return Optional.empty();
+        }
         Rows rows = Rows.of(after, copy, table);
         Optional<TableDifference> found = TableDifference.find(after, copy, rows);
         if (found.isEmpty()) {

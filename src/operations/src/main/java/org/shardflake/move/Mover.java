@@ -42,6 +42,7 @@ public final class Mover {
     private final MoveLimits limits;
     private final MoveListener listener;
     private final CutoverFollower follower;
+    private ComparedCopies copies = new ComparedCopies(0);
 
     /**
      * @param servers the URL of a server of the shard map, including what is needed to log in
@@ -300,7 +301,7 @@ public final class Mover {
         // Going back helps when copies differ, so it continues.
         boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
-        try (Comparisons comparisons = new Comparisons(session.lease(), listener, settings.verify());
+        try (Comparisons comparisons = new Comparisons(session.lease(), listener, copies(session), settings.verify());
                 Cutover cutover = new Cutover(session, settings, limits, listener, comparisons)) {
             cutover.checkSchema(shards);
             for (int number : shards.stream().toArray()) {
@@ -423,6 +424,15 @@ public final class Mover {
         requireFollowing(move);
     }
 
+    /** What this process knows of the copies of the move that it works on. */
+    private ComparedCopies copies(MoveSession session) throws SQLException {
+        long id = session.move().id();
+        if (copies.move() != id) {
+            copies = new ComparedCopies(id);
+        }
+        return copies;
+    }
+
     private static void requireSwitched(Move move) {
         ShardSet left = move.shardSet(ShardPhase.COPIED);
         if (!left.isEmpty()) {
@@ -446,7 +456,7 @@ public final class Mover {
                     .problem("its copies on %s are being compared for the last time, and do not follow meanwhile"
                             .formatted(session.taken().source()));
             Map<Integer, List<TableDifference>> suspects;
-            try (LastComparison comparison = new LastComparison(session, settings, listener)) {
+            try (LastComparison comparison = new LastComparison(session, settings, listener, copies(session))) {
                 suspects = withoutRowsThatTheSourceLost(session, comparison.run(shards));
             }
             if (suspects.isEmpty()) {

@@ -15,6 +15,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.LongConsumer;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
@@ -32,8 +33,19 @@ public record TableDifference(String table, Set<String> missing, Set<String> ext
 
     /** Compares a table as seen by two connections; fast if it is equal. */
     static Optional<TableDifference> find(Connection leader, Connection follower, Rows rows) throws SQLException {
-        if (InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower))
-                .areEqual()) {
+        return find(leader, follower, rows, equal -> {});
+    }
+
+    /**
+     * The same.
+     *
+     * @param equal is told how many rows there are, if no row differs
+     */
+    static Optional<TableDifference> find(Connection leader, Connection follower, Rows rows, LongConsumer equal)
+            throws SQLException {
+        var digests = InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower));
+        if (digests.areEqual()) {
+            equal.accept(digests.first().count());
             return Optional.empty();
         }
         var buckets = InParallel.both(() -> rows.bucketDigests(leader), () -> rows.bucketDigests(follower));

@@ -7,9 +7,14 @@ package org.shardflake.example.jpa;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
+import org.hibernate.Session;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -23,7 +28,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * Prints the times of 1,000 inserts with {@code @ShardflakeId} beside those of {@code IDENTITY}. To measure, let the JVM compile as that of an application
+ * Prints the times of 1,000 inserts with {@code @ShardflakeId}, and of a batch without Hibernate, beside those of {@code IDENTITY}. To measure, let the JVM compile as that of an application
  * does: {@code -Dtests.jvm=-XX:+UseSerialGC}.
  */
 @Tag("full")
@@ -57,30 +62,53 @@ class ThousandInsertsIT {
                 printRatios(application.getBean(PhotoWork.class), "rewritten by the driver: " + rewrite);
             }
         }
-        assertThat(installation.photos(2)).isEqualTo(2 * (WARM_UP + ROUNDS) * 2 * 1000);
+        assertThat(installation.photos(2)).isEqualTo(2 * (WARM_UP + ROUNDS) * 3 * 1000);
     }
 
     private static void printRatios(PhotoWork work, String how) {
-        double[] ratios = new double[ROUNDS];
+        double[] hibernate = new double[ROUNDS];
+        double[] jdbc = new double[ROUNDS];
         for (int round = -WARM_UP; round < ROUNDS; round++) {
             double blocks = millis(() -> work.in(2, entities -> {
                 JpaTest.manyPhotos(1000).forEach(entities::persist);
+                return 1;
+            }));
+            double batch = millis(() -> work.in(2, entities -> {
+                entities.unwrap(Session.class).doWork(ThousandInsertsIT::insertBatch);
                 return 1;
             }));
             double identity = millis(() -> work.in(2, entities -> {
                 IntStream.range(0, 1000).forEach(i -> entities.persist(new IdentityPhoto(2, "photo " + i)));
                 return 1;
             }));
-            System.out.printf(
-                    "1000 inserts: %.0f ms with @ShardflakeId, %s, %.0f ms with IDENTITY: %.3f%n",
-                    blocks, how, identity, blocks / identity);
             if (round >= 0) {
-                ratios[round] = blocks / identity;
+                hibernate[round] = blocks / identity;
+                jdbc[round] = batch / identity;
             }
         }
+        print("with @ShardflakeId, " + how, hibernate);
+        print("without Hibernate, " + how, jdbc);
+    }
+
+    private static void insertBatch(Connection connection) throws SQLException {
+        try (PreparedStatement draw =
+                        connection.prepareStatement("SELECT shardflake.next_ids(2, 'photo_id_seq', 1000)");
+                PreparedStatement insert =
+                        connection.prepareStatement("INSERT INTO photo (id, uid, title, version) VALUES (?, 2, ?, 0)");
+                ResultSet ids = draw.executeQuery()) {
+            while (ids.next()) {
+                insert.setLong(1, ids.getLong(1));
+                insert.setString(2, "photo " + ids.getRow());
+                insert.addBatch();
+            }
+            insert.executeBatch();
+        }
+    }
+
+    private static void print(String how, double[] ratios) {
         Arrays.sort(ratios);
         System.out.printf(
-                "1000 inserts, %s: %.3f of IDENTITY's time (%.3f to %.3f)%n",
+                "1000 inserts %s: %.3f of IDENTITY's time (%.3f to %.3f)%n",
                 how, ratios[ROUNDS / 2], ratios[0], ratios[ROUNDS - 1]);
     }
 

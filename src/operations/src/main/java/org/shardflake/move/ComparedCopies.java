@@ -1,0 +1,86 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * The tables of a move that this process has found equal at their cutover, and whether the source's copy of one still has just those rows.
+ *
+ * <p>A row names the transaction that wrote it ({@code xmin}), whoever that was, and an update writes a new one. So a copy with as many
+ * rows as it had, none of them by a later transaction, has been written to by nobody. Numbers of transactions mean something only on
+ * one server, and rows of the target stay only there, so both must have run since then: one that was restored or failed over has
+ * started at another time. Thread-safe.
+ */
+final class ComparedCopies {
+
+    private static final String STARTED = "SELECT pg_postmaster_start_time()::text";
+
+    private static final String NEXT = "SELECT pg_snapshot_xmin(pg_current_snapshot())::xid::text";
+
+    /** A column that was added or changed may have changed rows as they are read. */
+    private static final String UNWRITTEN = """
+            SELECT count(*) = ? AND COALESCE(bool_and(age(xmin) > age(?::xid)), true)
+                   AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = ?::regclass AND age(xmin) <= age(?::xid))
+              FROM %s
+            """;
+
+    private final long move;
+    private final Map<String, Equal> tables = new ConcurrentHashMap<>();
+
+    /** When the servers of two sessions were started. */
+    record Started(String source, String target) {
+
+        static Started read(Connection source, Connection target) throws SQLException {
+            return new Started(Sql.text(source, STARTED), Sql.text(target, STARTED));
+        }
+    }
+
+    /**
+     * What the sessions of a comparison see.
+     *
+     * @param next the transaction on the source before which all have ended, and are seen if they were committed
+     */
+    record Moment(String next, Started started) {
+
+        static Moment read(Connection source, Connection target) throws SQLException {
+            return new Moment(Sql.text(source, NEXT), Started.read(source, target));
+        }
+    }
+
+    private record Equal(Moment moment, long rows) {}
+
+    ComparedCopies(long move) {
+        this.move = move;
+    }
+
+    long move() {
+        return move;
+    }
+
+    /** Notes that a table had the same rows on both servers. */
+    void found(String table, Moment moment, long rows) {
+        tables.put(table, new Equal(moment, rows));
+    }
+
+    /**
+     * Whether a copy has the rows that it had when it was found equal; not if that is not known.
+     *
+     * @param copy to the source, in a transaction that sees what to look at
+     * @param now of this session's server, and of the target
+     */
+    boolean isUnwritten(String table, Connection copy, Started now) throws SQLException {
+        Equal then = tables.get(table);
+        if (then == null || !then.moment.started.equals(now)) {
+            return false;
+        }
+        String next = then.moment.next;
+        return Sql.isTrue(copy, UNWRITTEN.formatted(table), then.rows, next, table, next);
+    }
+}
