@@ -16,6 +16,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
@@ -27,7 +29,8 @@ final class LateBuilds {
 
     /**
      * Objects that are faster to build after the rows: indexes, primary keys and unique constraints, and the foreign keys within the
-     * shard that need them. In dropping order; statements that drop, and statements that rebuild. Leaves out objects that something
+     * shard that need them. In dropping order; statements that drop, and statements that rebuild. Of a constraint with an index that may
+     * be built before it, also that index, and statements that build it and make it the constraint's. Leaves out objects that something
      * else depends on, and those with properties missing from their definition.
      */
     private static final String BUILT_LAST = """
@@ -42,7 +45,9 @@ final class LateBuilds {
                    AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgconstraint = k.oid AND g.tgenabled <> 'O')
                    AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid = k.oid)),
             built AS (
-                SELECT t.name AS of_table, k.oid AS constraint_oid, k.conname, x.indexrelid, i.relname AS index_name
+                SELECT t.name AS of_table, k.oid AS constraint_oid, k.conname, x.indexrelid, i.relname AS index_name,
+                       CASE WHEN x.indisunique AND x.indimmediate AND i.relam = (SELECT oid FROM pg_am WHERE amname = 'btree') THEN
+                            CASE k.contype WHEN 'p' THEN 'PRIMARY KEY' WHEN 'u' THEN 'UNIQUE' END END AS kind
                   FROM plain t JOIN pg_index x ON x.indrelid = t.oid JOIN pg_class i ON i.oid = x.indexrelid
                   LEFT JOIN pg_constraint k ON k.conindid = x.indexrelid AND k.contype IN ('p', 'u', 'x')
                  WHERE NOT x.indisreplident AND NOT x.indisclustered AND x.indisvalid
@@ -55,14 +60,17 @@ final class LateBuilds {
                                       AND NOT (d.classid = 'pg_constraint'::regclass AND d.objid IN (SELECT oid FROM foreign_key)))
                    AND NOT EXISTS (SELECT FROM pg_description d WHERE d.objoid IN (x.indexrelid, k.oid))
                    AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = x.indexrelid AND a.attstattarget >= 0))
-            SELECT concat_ws(' ', of_table, conname), format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname),
-                   format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(oid)), 1 AS turn
+            SELECT concat_ws(' ', of_table, conname, 'constraint'), format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname),
+                   format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(oid)), NULL, NULL, NULL, 1 AS turn
               FROM foreign_key
              UNION ALL
-            SELECT concat_ws(' ', of_table, index_name), CASE WHEN constraint_oid IS NULL THEN format('DROP INDEX %s', indexrelid::regclass)
+            SELECT concat_ws(' ', of_table, index_name, CASE WHEN constraint_oid IS NULL THEN 'index' ELSE 'constraint' END), CASE WHEN constraint_oid IS NULL THEN format('DROP INDEX %s', indexrelid::regclass)
                         ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', of_table, conname) END,
                    CASE WHEN constraint_oid IS NULL THEN pg_get_indexdef(indexrelid)
-                        ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(constraint_oid)) END, 2
+                        ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', of_table, conname, pg_get_constraintdef(constraint_oid)) END,
+                   CASE WHEN constraint_oid IS NULL OR kind IS NOT NULL THEN concat_ws(' ', of_table, index_name, 'index') END,
+                   pg_get_indexdef(indexrelid),
+                   CASE WHEN kind IS NOT NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I %s USING INDEX %I', of_table, conname, kind, index_name) END, 2
               FROM built
              ORDER BY turn
             """;
@@ -75,24 +83,25 @@ final class LateBuilds {
             WITH own AS (
                 SELECT t.oid, format('%I.%I', n.nspname, t.relname) AS name
                   FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid WHERE n.nspname = ? AND t.relkind IN ('r', 'p'))
-            SELECT concat_ws(' ', t.name, k.conname), format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, k.conname),
+            SELECT concat_ws(' ', t.name, k.conname, 'constraint'), format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, k.conname),
                    format('ALTER TABLE %s ADD CONSTRAINT %I %s', t.name, k.conname, pg_get_constraintdef(k.oid))
                    || COALESCE((SELECT format('; COMMENT ON CONSTRAINT %I ON %s IS %L', k.conname, t.name, d.description)
-                                  FROM pg_description d WHERE d.objoid = k.oid AND d.classoid = 'pg_constraint'::regclass), ''), 1 AS turn
+                                  FROM pg_description d WHERE d.objoid = k.oid AND d.classoid = 'pg_constraint'::regclass), ''), NULL, NULL, NULL, 1 AS turn
               FROM own t JOIN pg_constraint k ON k.conrelid = t.oid WHERE k.contype = 'f' AND k.conparentid = 0 AND k.confrelid IN (SELECT oid FROM own)
              UNION ALL
-            SELECT concat_ws(' ', t.name, g.tgname), format('ALTER TABLE %s DISABLE TRIGGER %I', t.name, g.tgname), format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, g.tgname), 2
+            SELECT concat_ws(' ', t.name, g.tgname, 'trigger'), format('ALTER TABLE %s DISABLE TRIGGER %I', t.name, g.tgname),
+                   format('ALTER TABLE %s ENABLE TRIGGER %I', t.name, g.tgname), NULL, NULL, NULL, 2
               FROM own t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal AND g.tgenabled = 'O'
              ORDER BY turn
             """;
 
-    /** Names of indexes and foreign keys of shards. */
+    /** Names of indexes and constraints of shards. */
     private static final String NAMES = """
-            SELECT right(n.nspname, 4)::integer, concat_ws(' ', format('%I.%I', n.nspname, t.relname), named.name)
+            SELECT right(n.nspname, 4)::integer, concat_ws(' ', format('%I.%I', n.nspname, t.relname), named.name, named.kind)
               FROM pg_namespace n JOIN pg_class t ON t.relnamespace = n.oid
              CROSS JOIN LATERAL (
-                   SELECT i.relname FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = t.oid AND x.indisvalid
-                    UNION SELECT k.conname FROM pg_constraint k WHERE k.conrelid = t.oid AND k.contype = 'f') named (name)
+                   SELECT i.relname, 'index' FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = t.oid AND x.indisvalid
+                    UNION SELECT k.conname, 'constraint' FROM pg_constraint k WHERE k.conrelid = t.oid AND k.contype IN ('p', 'u', 'x', 'f')) named (name, kind)
              WHERE n.nspname = ANY (?) AND t.relkind = 'r'
             """;
 
@@ -101,16 +110,40 @@ final class LateBuilds {
     /**
      * Something that can be taken away.
      *
-     * @param name its table and its name, the same on every server
+     * @param name its table, its name and what it is, the same on every server
      * @param drop the statement that takes it away
      * @param build the statement that brings it back
+     * @param index it, or what its constraint needs; null if that is not built by itself
      */
-    record Late(String name, String drop, String build) {
+    record Late(
+            String name,
+            String drop,
+            String build,
+            @Nullable Index index) {
 
         private static Late read(ResultSet row) throws SQLException {
-            return new Late(row.getString(1), row.getString(2), row.getString(3));
+            String index = row.getString(4);
+            return new Late(
+                    row.getString(1),
+                    row.getString(2),
+                    row.getString(3),
+                    index == null ? null : new Index(index, row.getString(5), row.getString(6)));
+        }
+
+        /** The statement that brings it back, if these are there. */
+        private String build(Set<String> there) {
+            return index != null && there.contains(index.name) ? index.attach : build;
         }
     }
+
+    /**
+     * An index that can be built while others of its table are.
+     *
+     * @param name as that of a {@link Late}
+     * @param create the statement that builds it
+     * @param attach the statement that makes it the index of its constraint
+     */
+    record Index(String name, String create, String attach) {}
 
     /** Indexes and foreign keys that a server has, in the order in which to drop them. */
     static List<Late> indexes(Connection server, int shard) throws SQLException {
@@ -119,7 +152,11 @@ final class LateBuilds {
 
     /** The same, but only those that the source would bring back. */
     static List<Late> indexesOfBoth(Connection source, Connection target, int shard) throws SQLException {
-        Set<String> ofSource = indexes(source, shard).stream().map(Late::name).collect(Collectors.toSet());
+        Set<String> ofSource = indexes(source, shard).stream()
+                .flatMap(late -> Stream.of(
+                        late.name(),
+                        late.index() == null ? late.name() : late.index().name()))
+                .collect(Collectors.toSet());
         return indexes(target, shard).stream()
                 .filter(late -> ofSource.contains(late.name()))
                 .toList();
@@ -153,20 +190,40 @@ final class LateBuilds {
         return names;
     }
 
+    /** Statements that build the indexes which the source has and the target lacks, at the same time if wanted. */
+    static List<String> missingIndexes(Connection source, Connection target, int shard) throws SQLException {
+        Set<String> there = names(target, shard);
+        return named(source, shard).stream()
+                .flatMap(late -> Stream.ofNullable(late.index()))
+                .filter(index -> !there.contains(index.name()))
+                .map(Index::create)
+                .toList();
+    }
+
     /** Builds on the target what the source has and the target lacks. */
     static void buildMissing(Connection source, Connection target, int shard) throws SQLException {
-        Set<String> there = names(target, ShardSet.of(shard)).getOrDefault(shard, Set.of());
+        Set<String> there = names(target, shard);
         Deque<String> builds = new ArrayDeque<>();
-        Sql.execute(source, "SET search_path = ''"); // so that definitions name schemas
-        for (Late late : indexes(source, shard)) {
+        for (Late late : named(source, shard)) {
             if (!there.contains(late.name())) {
-                builds.push(late.build());
+                builds.push(late.build(there));
             }
         }
-        Sql.execute(source, "RESET search_path");
         for (String build : builds) {
             Sql.execute(target, build);
         }
+    }
+
+    private static Set<String> names(Connection server, int shard) throws SQLException {
+        return names(server, ShardSet.of(shard)).getOrDefault(shard, Set.of());
+    }
+
+    /** Those of a server, with definitions that name schemas. */
+    private static List<Late> named(Connection server, int shard) throws SQLException {
+        Sql.execute(server, "SET search_path = ''");
+        List<Late> indexes = indexes(server, shard);
+        Sql.execute(server, "RESET search_path");
+        return indexes;
     }
 
     /** Says what to do if a row on the source breaks a foreign key, of which the target has told now. */

@@ -39,6 +39,10 @@ final class MoveCopy {
     private final MoveLimits limits;
     private final MoveListener listener;
     private final Runnable partCopied;
+    /** What is left of shards whose parts are there: their indexes, and then the rest. */
+    private final Queue<Work> indexes = new ConcurrentLinkedQueue<>();
+
+    private final Queue<Work> ends = new ConcurrentLinkedQueue<>();
 
     /** @param partCopied notes that a part was copied, which is kept whatever happens */
     MoveCopy(
@@ -91,6 +95,8 @@ final class MoveCopy {
             run(copiers, new ConcurrentLinkedQueue<>(large), threads);
             parts.addAll(others);
             run(copiers, parts, threads);
+            run(copiers, indexes, threads);
+            run(copiers, ends, threads);
         } finally {
             threads.shutdownNow();
             for (Copier copier : copiers) {
@@ -220,7 +226,7 @@ final class MoveCopy {
                 parts.add(copier -> copier.copy(shard, part, progress));
             }
             if (shard.parts().isEmpty()) {
-                end(shard, progress);
+                leave(shard, progress);
             }
         }
 
@@ -230,8 +236,15 @@ final class MoveCopy {
             partCopied.run();
             listener.reached(MoveStep.PART_COPIED);
             if (shard.countDown()) {
-                end(shard, progress);
+                leave(shard, progress);
             }
+        }
+
+        private void leave(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {
+            for (String index : parted.indexes(shard)) {
+                indexes.add(copier -> copier.parted.build(index));
+            }
+            ends.add(copier -> copier.end(shard, progress));
         }
 
         private void end(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {

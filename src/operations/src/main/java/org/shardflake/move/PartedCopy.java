@@ -27,6 +27,8 @@ import org.shardflake.jdbc.Sql;
  */
 final class PartedCopy {
 
+    private static final String MEMORY = "SET LOCAL maintenance_work_mem = '256MB'";
+
     private static final String AS_REPLICATION = "SET LOCAL session_replication_role = replica";
 
     private static final String IS_REFERENCED =
@@ -244,11 +246,25 @@ final class PartedCopy {
         });
     }
 
-    /** Builds what the source has and the target lacks, after the last part. */
+    /** Statements that build the shard's indexes after the last part, for {@link #build}. */
+    List<String> indexes(PartedShard parted) throws SQLException {
+        return LateBuilds.missingIndexes(source, target, parted.number);
+    }
+
+    /** Builds an index, which others do at the same time with others. */
+    void build(String index) throws SQLException {
+        Sql.inTransaction(target, () -> {
+            Sql.execute(target, checkClaim + MEMORY);
+            Sql.execute(target, index);
+            return true;
+        });
+    }
+
+    /** Builds what the source has and the target lacks still, after the indexes. */
     void end(PartedShard parted) throws SQLException {
         try {
             Sql.inTransaction(target, () -> {
-                Sql.execute(target, checkClaim + "SET LOCAL maintenance_work_mem = '256MB'");
+                Sql.execute(target, checkClaim + MEMORY);
                 LateBuilds.buildMissing(source, target, parted.number);
                 return true;
             });

@@ -16,6 +16,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.jdbc.Sql;
@@ -64,6 +66,9 @@ class ShardCopyTest {
              UNION ALL
             SELECT concat_ws(' ', pg_get_indexdef(x.indexrelid), x.indisprimary, x.indisreplident, x.indisclustered, x.indisvalid)
               FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid WHERE c.relnamespace = 'shard_0007'::regnamespace
+             UNION ALL
+            SELECT concat_ws(' ', attrelid::regclass, attname, 'NOT NULL') FROM pg_attribute
+             WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'shard_0007'::regnamespace) AND attnum > 0 AND attnotnull
              ORDER BY 1
             """;
 
@@ -126,6 +131,11 @@ class ShardCopyTest {
 
     /** Copies in parts of a page, as far as wanted, and returns which were to be copied. */
     private List<PartedCopy.Part> copyParts(int wanted) throws SQLException {
+        return copyParts(wanted, Integer.MAX_VALUE);
+    }
+
+    /** The same, and ends the copy after so many indexes if those are not all. */
+    private List<PartedCopy.Part> copyParts(int wanted, int indexes) throws SQLException {
         try (Connection reader = from.connect();
                 Connection writer = to.connect();
                 Connection control = to.connect()) {
@@ -139,7 +149,13 @@ class ShardCopyTest {
                 copy.copy(part, (more, rows, size) -> {});
             }
             if (wanted >= shard.parts().size()) {
-                copy.end(shard);
+                List<String> missing = copy.indexes(shard);
+                for (String index : missing.subList(0, Math.min(indexes, missing.size()))) {
+                    copy.build(index);
+                }
+                if (indexes >= missing.size()) {
+                    copy.end(shard);
+                }
             }
             return shard.parts();
         }
@@ -254,6 +270,55 @@ class ShardCopyTest {
                 .isEqualTo(2000);
         assertThat(copyParts(Integer.MAX_VALUE)).as("all are there").isEmpty();
         assertThat(definitions()).isEqualTo(before);
+    }
+
+    /** Keys are indexes then, and no constraints yet. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 2, 4})
+    void indexesThatAreThereAreKept(int indexes) throws SQLException {
+        List<String> before = definitions();
+        copyParts(Integer.MAX_VALUE, indexes);
+        assertThat(definitions()).isNotEqualTo(before);
+        String there =
+                "SELECT oid::text FROM pg_class WHERE relkind = 'i' AND relnamespace = 'shard_0007'::regnamespace";
+        List<String> kept = Sql.list(target, there, row -> row.getString(1));
+
+        assertThat(copyParts(Integer.MAX_VALUE)).isEmpty();
+
+        assertThat(definitions()).isEqualTo(before);
+        assertThat(Sql.list(target, there, row -> row.getString(1)))
+                .hasSizeGreaterThan(kept.size())
+                .containsAll(kept);
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, LARGE})
+    void aShardWithSomeOfItsIndexesIsCopiedWhole(long bytes) throws SQLException {
+        List<String> before = definitions();
+        copyParts(Integer.MAX_VALUE, 4);
+
+        try (Connection reader = from.connect();
+                Connection control = to.connect()) {
+            reader.setAutoCommit(false);
+            new ShardCopy(reader, target, throttle(control)).copy(7, bytes, TABLES, true, "", (more, rows, size) -> {});
+        }
+
+        assertThat(definitions()).isEqualTo(before);
+        assertThat(rows(to)).isEqualTo(rows(from));
+    }
+
+    @Test
+    void aShardWithSomeOfItsIndexesIsCopiedAgainInParts() throws SQLException {
+        List<String> before = definitions();
+        copyParts(Integer.MAX_VALUE, 4);
+        try (Connection source = from.connect()) {
+            Sql.execute(source, "UPDATE shard_0007.photo SET title = 'other' WHERE id = 1");
+        }
+
+        assertThat(copyParts(Integer.MAX_VALUE)).hasSize(1);
+
+        assertThat(definitions()).isEqualTo(before);
+        assertThat(rows(to)).isEqualTo(rows(from));
     }
 
     @Test
