@@ -14,9 +14,8 @@ import org.shardflake.jdbc.Sql;
  * The tables of a move that this process has found equal at their cutover, and whether the source's copy of one still has just those rows.
  *
  * <p>A row names the transaction that wrote it ({@code xmin}), whoever that was, and an update writes a new one. So a copy with as many
- * rows as it had, none of them by a later transaction, has been written to by nobody. Numbers of transactions mean something only on
- * one server, and rows of the target stay only there, so both must have run since then: one that was restored or failed over has
- * started at another time. Thread-safe.
+ * rows as it had, none of them by a later transaction, has been written to by nobody. A source that failed over gives the same
+ * numbers to other transactions, and a target that did may lack rows that were compared, so neither may have started since. Thread-safe.
  */
 final class ComparedCopies {
 
@@ -70,7 +69,7 @@ final class ComparedCopies {
         return move;
     }
 
-    /** Notes that a table had the same rows on both servers. */
+    /** Notes that a table has the same rows on both servers. */
     void found(String table, Moment moment, long rows) {
         tables.put(table, new Equal(moment, rows));
     }

@@ -23,8 +23,8 @@ import org.shardflake.jdbc.Sql;
  *
  * <p>The source stops following and its copies are sealed: they no longer change. The target is read twice, as of shortly before the
  * source stopped and shortly after. The copies' state lies in between, so a row that is equal both times must be equal in the copy;
- * any other row was written on the target meanwhile, which is authoritative. Tables of which nobody has written to the copy since the
- * comparison at the cutover are not read on the target.
+ * any other row was written on the target meanwhile, which is authoritative. A copy that nobody has written to since it was
+ * compared at its cutover is not compared again.
  *
  * <p>The seal stays on and the source stays behind until a {@link Settlement} changes that.
  */

@@ -242,9 +242,14 @@ final class MoveCopy {
 
         private void leave(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {
             for (String index : parted.indexes(shard)) {
-                indexes.add(copier -> copier.parted.build(index));
+                indexes.add(copier -> copier.build(index));
             }
             ends.add(copier -> copier.end(shard, progress));
+        }
+
+        private void build(String index) throws SQLException {
+            parted.build(index);
+            listener.reached(MoveStep.INDEX_BUILT);
         }
 
         private void end(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {

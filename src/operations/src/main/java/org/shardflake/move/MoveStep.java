@@ -21,6 +21,8 @@ public enum MoveStep {
     SLOT_CREATED,
     /** A part of a large shard was copied. */
     PART_COPIED,
+    /** An index of a large shard was built, after its parts. */
+    INDEX_BUILT,
     /** A shard was copied. */
     SHARD_COPIED,
     /** The slot on the target exists. */

@@ -47,7 +47,8 @@ final class MoveProcess {
 
     /** Settings with which a step is reached. */
     static MoveSettings settings(MoveStep step) {
-        return step == MoveStep.PART_COPIED ? AccountShards.inParts(8192) : MoveSettings.DEFAULT;
+        boolean isOfParts = step == MoveStep.PART_COPIED || step == MoveStep.INDEX_BUILT;
+        return isOfParts ? AccountShards.inParts(8192) : MoveSettings.DEFAULT;
     }
 
     /** What {@code move run} does, or a start and a cancel. */
