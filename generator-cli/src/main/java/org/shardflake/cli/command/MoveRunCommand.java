@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
         name = "run",
         description = {
             "Moves shards from beginning to end: copies them, follows, cuts them over one by one, compares both copies as they"
-                    + " were then, and once more before it removes the source's.",
+                    + " were then, and what was written since before it removes the source's.",
             "If interrupted, run the command again to continue."
         },
         sortOptions = false,

@@ -6,12 +6,10 @@ package org.shardflake.move;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -24,16 +22,23 @@ final class Comparison implements AutoCloseable {
     private final List<String> tables;
     private final MoveSide source;
     private final Optional<ComparisonSessions> sessions;
+    private final ComparedCopies.Attempt attempt;
     private boolean inUse = true;
 
     /**
      * @param sessions on the source first; empty if nothing is to be compared
      */
-    Comparison(MoveSide source, MoveShard shard, List<String> tables, Optional<ComparisonSessions> sessions) {
+    Comparison(
+            MoveSide source,
+            MoveShard shard,
+            List<String> tables,
+            Optional<ComparisonSessions> sessions,
+            ComparedCopies.Attempt attempt) {
         this.source = source;
         this.shard = shard;
         this.tables = tables;
         this.sessions = sessions;
+        this.attempt = attempt;
     }
 
     int shard() {
@@ -57,26 +62,9 @@ final class Comparison implements AutoCloseable {
         InParallel.await(seen);
     }
 
-    /**
-     * Compares what the sessions see.
-     *
-     * @param copies are told of tables that are equal
-     */
-    List<TableDifference> compare(ComparisonSessions sessions, ComparedCopies copies) throws SQLException {
+    List<TableDifference> compare(ComparisonSessions sessions) throws SQLException {
         boolean leaderIsSource = shard.server().equals(source.name());
-        Connection leader = leaderIsSource ? sessions.first() : sessions.second();
-        Connection follower = leaderIsSource ? sessions.second() : sessions.first();
-        ComparedCopies.Moment moment = ComparedCopies.Moment.read(sessions.first(), sessions.second());
-        List<TableDifference> differences = new ArrayList<>();
-        for (String table : tables) {
-            TableDifference.find(
-                            leader,
-                            follower,
-                            Rows.of(leader, follower, table),
-                            rows -> copies.found(table, moment, rows))
-                    .ifPresent(differences::add);
-        }
-        return differences;
+        return attempt.compare(tables, sessions, leaderIsSource ? sessions.first() : sessions.second());
     }
 
     /** Makes {@link #close} leave the sessions open for {@link #compare}. */

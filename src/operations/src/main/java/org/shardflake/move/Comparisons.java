@@ -35,7 +35,7 @@ final class Comparisons implements AutoCloseable {
     private final boolean wanted;
 
     /**
-     * @param copies are told of tables that are equal
+     * @param copies where to keep what is found equal
      * @param wanted whether to compare anything
      */
     Comparisons(MoveLease lease, MoveListener listener, ComparedCopies copies, boolean wanted) {
@@ -60,7 +60,11 @@ final class Comparisons implements AutoCloseable {
         }
         room.release();
         return new Comparison(
-                session.source(), shard, tables, wanted ? Optional.of(sessions(session)) : Optional.empty());
+                session.source(),
+                shard,
+                tables,
+                wanted ? Optional.of(sessions(session)) : Optional.empty(),
+                copies.begin(shard.shard()));
     }
 
     /** Reuses the sessions of a finished comparison, if any: a session is slower the first time. */
@@ -96,7 +100,7 @@ final class Comparisons implements AutoCloseable {
 
     private void compare(Comparison comparison, ComparisonSessions sessions) throws SQLException {
         try {
-            List<TableDifference> differences = comparison.compare(sessions, copies);
+            List<TableDifference> differences = comparison.compare(sessions);
             if (!differences.isEmpty()) {
                 different.put(comparison.shard(), differences);
             }

@@ -63,7 +63,7 @@ final class LastComparison implements AutoCloseable {
         listener.reached(MoveStep.SEALED);
         Map<Integer, List<String>> tables = session.source().tables(shards);
         Map<Integer, List<String>> there = session.target().tables(shards);
-        ComparedCopies.Started now = ComparedCopies.Started.read(copy, after);
+        ComparedCopies.Moment now = ComparedCopies.Moment.read(copy, after);
         Map<Integer, List<TableDifference>> differences = new TreeMap<>();
         for (int shard : shards.stream().toArray()) {
             List<String> kept = tables.getOrDefault(shard, List.of());
@@ -71,7 +71,7 @@ final class LastComparison implements AutoCloseable {
             List<TableDifference> found = new ArrayList<>(TableDifference.onlyOn(copy, kept, present));
             for (String table : present) {
                 if (kept.contains(table)) {
-                    compare(table, now).ifPresent(found::add);
+                    compare(shard, table, now).ifPresent(found::add);
                 }
             }
             if (!found.isEmpty()) {
@@ -92,8 +92,9 @@ final class LastComparison implements AutoCloseable {
         listener.reached(MoveStep.REVERSE_STOPPED);
     }
 
-    private Optional<TableDifference> compare(String table, ComparedCopies.Started now) throws SQLException {
-        if (copies.isUnwritten(table, copy, now)) {
+    private Optional<TableDifference> compare(int shard, String table, ComparedCopies.Moment now) throws SQLException {
+        boolean isEqual = session.move().shard(shard).verified() == Verified.AT_CUTOVER;
+        if (isEqual && copies.isUnwritten(shard, table, copy, now)) {
             return Optional.empty();
         }
         Rows rows = Rows.of(after, copy, table);

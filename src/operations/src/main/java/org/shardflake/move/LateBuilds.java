@@ -113,7 +113,7 @@ final class LateBuilds {
      * @param name its table, its name and what it is, the same on every server
      * @param drop the statement that takes it away
      * @param build the statement that brings it back
-     * @param index it, or what its constraint needs; null if that is not built by itself
+     * @param index the index, of a constraint the one under it; null if it can only be built as part of the constraint
      */
     record Late(
             String name,
@@ -130,8 +130,8 @@ final class LateBuilds {
                     index == null ? null : new Index(index, row.getString(5), row.getString(6)));
         }
 
-        /** The statement that brings it back, if these are there. */
-        private String build(Set<String> there) {
+        /** The statement that brings it back, where these are there. */
+        private String buildBeside(Set<String> there) {
             return index != null && there.contains(index.name) ? index.attach : build;
         }
     }
@@ -193,7 +193,7 @@ final class LateBuilds {
     /** Statements that build the indexes which the source has and the target lacks, at the same time if wanted. */
     static List<String> missingIndexes(Connection source, Connection target, int shard) throws SQLException {
         Set<String> there = names(target, shard);
-        return named(source, shard).stream()
+        return definitions(source, shard).stream()
                 .flatMap(late -> Stream.ofNullable(late.index()))
                 .filter(index -> !there.contains(index.name()))
                 .map(Index::create)
@@ -204,9 +204,9 @@ final class LateBuilds {
     static void buildMissing(Connection source, Connection target, int shard) throws SQLException {
         Set<String> there = names(target, shard);
         Deque<String> builds = new ArrayDeque<>();
-        for (Late late : named(source, shard)) {
+        for (Late late : definitions(source, shard)) {
             if (!there.contains(late.name())) {
-                builds.push(late.build(there));
+                builds.push(late.buildBeside(there));
             }
         }
         for (String build : builds) {
@@ -218,8 +218,8 @@ final class LateBuilds {
         return names(server, ShardSet.of(shard)).getOrDefault(shard, Set.of());
     }
 
-    /** Those of a server, with definitions that name schemas. */
-    private static List<Late> named(Connection server, int shard) throws SQLException {
+    /** Indexes and foreign keys that a server has, with statements that name schemas. */
+    private static List<Late> definitions(Connection server, int shard) throws SQLException {
         Sql.execute(server, "SET search_path = ''");
         List<Late> indexes = indexes(server, shard);
         Sql.execute(server, "RESET search_path");

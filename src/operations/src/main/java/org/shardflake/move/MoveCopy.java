@@ -7,14 +7,17 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
@@ -38,13 +41,12 @@ final class MoveCopy {
     private final MoveSettings settings;
     private final MoveLimits limits;
     private final MoveListener listener;
-    private final Runnable partCopied;
-    /** What is left of shards whose parts are there: their indexes, and then the rest. */
-    private final Queue<Work> indexes = new ConcurrentLinkedQueue<>();
+    private final Runnable stepDone;
+    private final Deque<Work> shardsAndParts = new ConcurrentLinkedDeque<>();
+    /** Indexes of the last shards, which all connections build together when nothing else is left. */
+    private final Queue<Work> lastIndexes = new ConcurrentLinkedQueue<>();
 
-    private final Queue<Work> ends = new ConcurrentLinkedQueue<>();
-
-    /** @param partCopied notes that a part was copied, which is kept whatever happens */
+    /** @param stepDone notes that something is there which is kept whatever happens: a part, or an index */
     MoveCopy(
             MoveSide source,
             MoveSide target,
@@ -52,14 +54,14 @@ final class MoveCopy {
             MoveSettings settings,
             MoveLimits limits,
             MoveListener listener,
-            Runnable partCopied) {
+            Runnable stepDone) {
         this.source = source;
         this.target = target;
         this.lease = lease;
         this.settings = settings;
         this.limits = limits;
         this.listener = listener;
-        this.partCopied = partCopied;
+        this.stepDone = stepDone;
     }
 
     /**
@@ -73,14 +75,13 @@ final class MoveCopy {
                 Sql.list(source.control(), BY_SIZE, row -> new Sized(row.getInt(1), row.getLong(2)), shards);
         ShardSet lacking = LateBuilds.lacking(source.control(), target.control(), shards);
         List<Work> large = new ArrayList<>();
-        Queue<Work> parts = new ConcurrentLinkedQueue<>();
-        Queue<Work> others = new ConcurrentLinkedQueue<>();
+        List<Work> others = new ArrayList<>();
         for (Sized next : sized) {
             List<String> its = tables.getOrDefault(next.shard(), List.of());
             Work whole =
                     copier -> copier.copy(next, its, copied.contains(next.shard()), lacking.contains(next.shard()));
             if (SplitTable.isLarge(next.bytes(), settings.partSize())) {
-                large.add(copier -> copier.begin(next, its, parts, whole));
+                large.add(copier -> copier.begin(next, its, whole));
             } else {
                 others.add(whole);
             }
@@ -93,10 +94,9 @@ final class MoveCopy {
                 copiers.add(new Copier(snapshot, throttle));
             }
             run(copiers, new ConcurrentLinkedQueue<>(large), threads);
-            parts.addAll(others);
-            run(copiers, parts, threads);
-            run(copiers, indexes, threads);
-            run(copiers, ends, threads);
+            shardsAndParts.addAll(others);
+            run(copiers, shardsAndParts, threads);
+            run(copiers, lastIndexes, threads);
         } finally {
             threads.shutdownNow();
             for (Copier copier : copiers) {
@@ -110,13 +110,17 @@ final class MoveCopy {
         try {
             for (Copier copier : copiers) {
                 running.add(threads.submit(() -> {
+                    boolean isDone = false;
                     try {
                         for (Work next = work.poll(); next != null; next = work.poll()) {
                             next.by(copier);
                         }
+                        isDone = true;
                         return true;
                     } finally {
-                        work.clear(); // If one fails, the others start nothing further.
+                        if (!isDone) {
+                            work.clear(); // If one fails, the others start nothing further.
+                        }
                     }
                 }));
             }
@@ -214,42 +218,58 @@ final class MoveCopy {
         }
 
         /** Adds the parts of a shard that are to be copied, or the shard if it has none. */
-        private void begin(Sized next, List<String> tables, Queue<Work> parts, Work whole) throws SQLException {
+        private void begin(Sized next, List<String> tables, Work whole) throws SQLException {
             List<SplitTable> split = parted.split(tables, settings.partSize());
             if (!parted.isParted(split)) {
-                parts.add(whole);
+                shardsAndParts.add(whole);
                 return;
             }
             ShardProgress progress = new ShardProgress(next.shard());
             PartedCopy.PartedShard shard = parted.begin(next.shard(), next.bytes(), split, progress);
             for (PartedCopy.Part part : shard.parts()) {
-                parts.add(copier -> copier.copy(shard, part, progress));
+                shardsAndParts.add(copier -> copier.copy(shard, part, progress));
             }
             if (shard.parts().isEmpty()) {
-                leave(shard, progress);
+                build(shard, progress);
             }
         }
 
         private void copy(PartedCopy.PartedShard shard, PartedCopy.Part part, ShardProgress progress)
                 throws SQLException {
             parted.copy(part, progress);
-            partCopied.run();
+            stepDone.run();
             listener.reached(MoveStep.PART_COPIED);
             if (shard.countDown()) {
-                leave(shard, progress);
+                build(shard, progress);
             }
         }
 
-        private void leave(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {
-            for (String index : parted.indexes(shard)) {
-                indexes.add(copier -> copier.build(index));
+        /** Leaves the indexes to all who copy: beside what is to be copied still, or when all of that is there. */
+        private void build(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {
+            List<String> indexes = parted.indexes(shard);
+            if (indexes.isEmpty()) {
+                end(shard, progress);
             }
-            ends.add(copier -> copier.end(shard, progress));
+            AtomicInteger left = new AtomicInteger(indexes.size());
+            boolean isLast = shardsAndParts.isEmpty();
+            for (String index : indexes) {
+                Work work = copier -> copier.build(shard, index, left, progress);
+                if (isLast) {
+                    lastIndexes.add(work);
+                } else {
+                    shardsAndParts.addFirst(work);
+                }
+            }
         }
 
-        private void build(String index) throws SQLException {
+        private void build(PartedCopy.PartedShard shard, String index, AtomicInteger left, ShardProgress progress)
+                throws SQLException {
             parted.build(index);
+            stepDone.run();
             listener.reached(MoveStep.INDEX_BUILT);
+            if (left.decrementAndGet() == 0) {
+                end(shard, progress);
+            }
         }
 
         private void end(PartedCopy.PartedShard shard, ShardProgress progress) throws SQLException {

@@ -14,16 +14,16 @@ final class MoveSession implements AutoCloseable {
 
     /** The claim last used by a piece of work, and its progress within shards. */
     static final class Claims {
-        private final AtomicLong partsCopied = new AtomicLong();
+        private final AtomicLong stepsDone = new AtomicLong();
         private OptionalLong last = OptionalLong.empty();
 
         OptionalLong last() {
             return last;
         }
 
-        /** How many parts of shards the work has copied, which are kept whatever happens. */
-        long partsCopied() {
-            return partsCopied.get();
+        /** How many parts of shards the work has copied, and indexes of theirs built, which are kept whatever happens. */
+        long stepsDone() {
+            return stepsDone.get();
         }
 
         private void took(long claim) {
@@ -118,9 +118,9 @@ final class MoveSession implements AutoCloseable {
         return reverse;
     }
 
-    /** Notes that a part of a shard was copied. Thread-safe. */
-    void partCopied() {
-        claims.partsCopied.incrementAndGet();
+    /** Notes that a part of a shard was copied, or an index built. Thread-safe. */
+    void stepDone() {
+        claims.stepsDone.incrementAndGet();
     }
 
     /** The stream that carries a shard's writes from its current server to the other. */

@@ -711,7 +711,7 @@ public final class Mover {
         while (true) {
             try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
                 new Settlement(session, settings.patience(), listener).run();
-                String stands = session.move().progress() + ", parts " + claims.partsCopied();
+                String stands = session.move().progress() + ", steps " + claims.stepsDone();
                 if (!stands.equals(stood)) {
                     patience.restart();
                 }

@@ -246,12 +246,12 @@ final class PartedCopy {
         });
     }
 
-    /** Statements that build the shard's indexes after the last part, for {@link #build}. */
+    /** The shard's indexes that are to be built after the last part, each for {@link #build}. */
     List<String> indexes(PartedShard parted) throws SQLException {
         return LateBuilds.missingIndexes(source, target, parted.number);
     }
 
-    /** Builds an index, which others do at the same time with others. */
+    /** Builds an index; others of the table may be built over other connections meanwhile. */
     void build(String index) throws SQLException {
         Sql.inTransaction(target, () -> {
             Sql.execute(target, checkClaim + MEMORY);

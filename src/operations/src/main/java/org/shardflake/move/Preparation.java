@@ -242,7 +242,7 @@ final class Preparation {
                             settings,
                             limits,
                             listener,
-                            session::partCopied)
+                            session::stepDone)
                     .copy(snapshot, shards, copied);
         }
         // Not earlier: it would have retained all the write-ahead log of the copy. Not later: a target that fails over

@@ -5,14 +5,17 @@
 package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.StringReader;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -26,6 +29,11 @@ import org.shardflake.jdbc.Sql;
 class ComparedCopiesTest {
 
     private static final String TABLE = "shard_0001.photo";
+    private static final String ROWS = """
+            CREATE SCHEMA shard_0001;
+            CREATE TABLE shard_0001.photo (id bigint PRIMARY KEY, title text);
+            INSERT INTO shard_0001.photo SELECT n, 'photo ' || n FROM generate_series(1, 1000) n
+            """;
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(2);
@@ -40,16 +48,22 @@ class ComparedCopiesTest {
         writer = postgres.database(0).connect();
         source = prepared(0);
         target = prepared(1);
-        Sql.execute(writer, """
-                DROP SCHEMA IF EXISTS shard_0001 CASCADE;
-                CREATE SCHEMA shard_0001;
-                CREATE TABLE shard_0001.photo (id bigint PRIMARY KEY, title text);
-                INSERT INTO shard_0001.photo SELECT n, 'photo ' || n FROM generate_series(1, 1000) n
-                """);
+        Sql.execute(writer, ROWS);
+        there(ROWS);
+    }
+
+    private static void there(String sql) throws SQLException {
+        try (Connection connection = postgres.database(1).connect()) {
+            Sql.execute(connection, sql);
+        }
     }
 
     @AfterEach
-    void close() throws SQLException {
+    void drop() throws SQLException {
+        source.rollback();
+        target.rollback();
+        Sql.execute(writer, "DROP SCHEMA shard_0001 CASCADE");
+        there("DROP SCHEMA shard_0001 CASCADE");
         for (Connection connection : new Connection[] {writer, source, target}) {
             Sql.close(connection);
         }
@@ -61,12 +75,17 @@ class ComparedCopiesTest {
         return connection;
     }
 
-    /** As at the end of a comparison that found no difference. */
-    private void found() throws SQLException {
-        copies.found(
-                TABLE, ComparedCopies.Moment.read(source, target), Sql.number(source, "SELECT count(*) FROM " + TABLE));
+    /** As after a cutover. */
+    private List<TableDifference> compare() throws SQLException {
+        List<TableDifference> differences =
+                copies.begin(1).compare(List.of(TABLE), new ComparisonSessions(source, target), source);
         source.rollback();
         target.rollback();
+        return differences;
+    }
+
+    private void found() throws SQLException {
+        assertThat(compare()).isEmpty();
     }
 
     /** Not as one command, since VACUUM refuses to be part of one. */
@@ -77,7 +96,7 @@ class ComparedCopiesTest {
     }
 
     private boolean isUnwritten() throws SQLException {
-        return copies.isUnwritten(TABLE, source, ComparedCopies.Started.read(source, target));
+        return copies.isUnwritten(1, TABLE, source, ComparedCopies.Moment.read(source, target));
     }
 
     @Test
@@ -105,6 +124,7 @@ class ComparedCopiesTest {
     @Test
     void anEmptyTableIsUnwrittenUntilItHasARow() throws SQLException {
         Sql.execute(writer, "TRUNCATE shard_0001.photo");
+        there("TRUNCATE shard_0001.photo");
         found();
         assertThat(isUnwritten()).isTrue();
         source.rollback();
@@ -150,6 +170,7 @@ class ComparedCopiesTest {
                 .getCopyAPI()
                 .copyIn("COPY shard_0001.photo FROM STDIN (FREEZE)", new StringReader(rows));
         writer.commit();
+        writer.setAutoCommit(true);
 
         assertThat(isUnwritten()).isFalse();
     }
@@ -172,10 +193,65 @@ class ComparedCopiesTest {
     void whatIsKnownIsOfServersThatHaveNotStartedSince() throws SQLException {
         found();
 
-        assertThat(copies.isUnwritten(TABLE, source, ComparedCopies.Started.read(source, source)))
+        assertThat(copies.isUnwritten(1, TABLE, source, ComparedCopies.Moment.read(source, source)))
                 .isFalse();
-        assertThat(copies.isUnwritten(TABLE, source, ComparedCopies.Started.read(target, target)))
+        assertThat(copies.isUnwritten(1, TABLE, source, ComparedCopies.Moment.read(target, target)))
                 .isFalse();
         assertThat(isUnwritten()).isTrue();
+    }
+
+    /** The postmaster goes on, and ends all sessions. */
+    @Test
+    @Tag("full")
+    void aServerThatHasRecoveredFromACrashHasStarted() throws Exception {
+        found();
+
+        assertThatThrownBy(() -> Sql.execute(writer, "COPY (SELECT 1) TO PROGRAM 'kill -9 $PPID'"))
+                .isInstanceOf(SQLException.class);
+        Sql.close(writer);
+        Sql.close(source);
+        writer = connectedAgain();
+        source = prepared(0);
+
+        assertThat(Sql.number(source, "SELECT count(*) FROM " + TABLE)).isEqualTo(1000);
+        assertThat(isUnwritten()).isFalse();
+    }
+
+    private static Connection connectedAgain() throws Exception {
+        for (int tries = 0; ; tries++) {
+            try {
+                return postgres.database(0).connect();
+            } catch (SQLException | RuntimeException e) {
+                assertThat(tries).isLessThan(600);
+                Thread.sleep(100);
+            }
+        }
+    }
+
+    @Test
+    void anAttemptAtACutoverForgetsWhatEarlierOnesHaveFound() throws SQLException {
+        found();
+        there("DELETE FROM shard_0001.photo WHERE id = 7");
+        assertThat(compare()).hasSize(1);
+        assertThat(isUnwritten()).isFalse();
+    }
+
+    @Test
+    void anAttemptThatWasNotComparedForgetsThemToo() throws SQLException {
+        found();
+
+        copies.begin(1);
+
+        assertThat(isUnwritten()).isFalse();
+    }
+
+    @Test
+    void anotherTableOfTheSameNameWasNotCompared() throws SQLException {
+        Sql.execute(writer, "CREATE TABLE shard_0001.old AS TABLE shard_0001.photo");
+        found();
+
+        Sql.execute(writer, "ALTER TABLE shard_0001.photo RENAME TO gone; ALTER TABLE shard_0001.old RENAME TO photo");
+
+        assertThat(isUnwritten()).isFalse();
     }
 }

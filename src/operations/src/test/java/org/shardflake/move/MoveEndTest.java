@@ -118,6 +118,18 @@ class MoveEndTest {
                 .isOne();
     }
 
+    /** The copies were equal when the shard went back, and that is not what counts. */
+    @Test
+    void whatTheTargetHasLostWhileItFollowedIsNotLostAtComplete() throws SQLException {
+        long id = cutOver();
+        mover.reverse(id, ShardSet.of(3));
+        shards.execute("db2", PAST_THE_FENCE + "DELETE FROM shard_0003.tag WHERE account_id = 7");
+
+        assertThatThrownBy(() -> mover.cutOver(id, ShardSet.of(3))).isInstanceOf(CopiesDifferException.class);
+
+        differs(id, ShardSet.of(3));
+    }
+
     /** What {@code pg_restore --disable-triggers} does. */
     @Test
     @Tag("full")

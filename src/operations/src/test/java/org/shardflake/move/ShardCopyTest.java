@@ -52,7 +52,7 @@ class ShardCopyTest {
             CREATE INDEX photo_lower ON photo (lower(title) DESC) WITH (fillfactor = 50) WHERE uid > 3;
             CREATE INDEX photo_uid ON photo (uid);
             ALTER TABLE photo CLUSTER ON photo_uid;
-            CREATE TABLE node (id bigint PRIMARY KEY, up bigint REFERENCES node, name text NOT NULL);
+            CREATE TABLE node (id bigint PRIMARY KEY, up bigint REFERENCES node, name text NOT NULL, UNIQUE NULLS NOT DISTINCT (up, id));
             ALTER TABLE node ADD FOREIGN KEY (id) REFERENCES album NOT VALID;
             CREATE TABLE item (id bigint PRIMARY KEY);
             CREATE TABLE special (PRIMARY KEY (id)) INHERITS (item);
