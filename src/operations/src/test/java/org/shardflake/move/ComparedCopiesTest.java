@@ -181,6 +181,7 @@ class ComparedCopiesTest {
         try (Connection early = postgres.database(0).connect()) {
             early.setAutoCommit(false);
             Sql.execute(early, "INSERT INTO shard_0001.photo VALUES (1001, 'early')");
+            Sql.execute(writer, "CREATE TABLE shard_0001.later ()");
             found();
             Sql.execute(early, "DELETE FROM shard_0001.photo WHERE id = 8");
             early.commit();
