@@ -9,7 +9,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
@@ -39,7 +38,7 @@ final class ComparedCopies {
 
     /** A column that was added or changed may have changed rows as they are read. */
     private static final String UNWRITTEN = """
-            SELECT count(*) = ? AND NOT COALESCE(bool_or(COALESCE(%1$s, true)), false)
+            SELECT ?::regclass::oid::bigint = ? AND count(*) = ? AND NOT COALESCE(bool_or(COALESCE(%1$s, true)), false)
                    AND NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = ? AND %1$s)
               FROM %2$s
             """;
@@ -70,13 +69,12 @@ final class ComparedCopies {
         }
     }
 
-    private record Equal(long oid, long rows) {}
+    private record Equal(long oid, long rows, Moment then) {}
 
     /** An attempt at a cutover, and what of its shard is found equal as of then. */
     static final class Attempt {
 
         private final Map<String, Equal> tables = new ConcurrentHashMap<>();
-        private volatile Optional<Moment> moment = Optional.empty();
 
         /**
          * Compares tables, as of the cutover.
@@ -88,12 +86,12 @@ final class ComparedCopies {
                 throws SQLException {
             Connection source = sessions.first();
             Connection follower = leader == source ? sessions.second() : source;
-            moment = Optional.of(Moment.read(source, sessions.second()));
+            Moment now = Moment.read(source, sessions.second());
             List<TableDifference> differences = new ArrayList<>();
             for (String table : names) {
                 long oid = Sql.number(source, OID, table);
                 Rows rows = Rows.of(leader, follower, table);
-                TableDifference.find(leader, follower, rows, count -> tables.put(table, new Equal(oid, count)))
+                TableDifference.find(leader, follower, rows, count -> tables.put(table, new Equal(oid, count, now)))
                         .ifPresent(differences::add);
             }
             return differences;
@@ -130,20 +128,21 @@ final class ComparedCopies {
         if (equal == null) {
             return false;
         }
-        Moment then = attempt.moment.orElseThrow();
-        long later = now.end - then.firstUnseen;
-        return now.isOfTheSameServers(then)
+        long first = equal.then.firstUnseen;
+        long later = now.end - first;
+        return now.isOfTheSameServers(equal.then)
                 && later >= 0
                 && later < NUMBERS
-                && equal.oid == Sql.number(copy, OID, table)
                 && Sql.isTrue(
                         copy,
                         UNWRITTEN.formatted(IS_LATER, table),
+                        table,
+                        equal.oid,
                         equal.rows,
-                        then.firstUnseen,
+                        first,
                         later,
                         equal.oid,
-                        then.firstUnseen,
+                        first,
                         later);
     }
 }

@@ -25,6 +25,9 @@ import org.shardflake.jdbc.Sql;
 /** What of a shard is taken away from the target for the time of a copy, and how it comes back. */
 final class LateBuilds {
 
+    /** What a transaction that builds them may use. */
+    static final String MEMORY = "SET LOCAL maintenance_work_mem = '256MB'";
+
     private static final String FOREIGN_KEY_VIOLATION = "23503";
 
     /**

@@ -27,8 +27,6 @@ import org.shardflake.jdbc.Sql;
  */
 final class PartedCopy {
 
-    private static final String MEMORY = "SET LOCAL maintenance_work_mem = '256MB'";
-
     private static final String AS_REPLICATION = "SET LOCAL session_replication_role = replica";
 
     private static final String IS_REFERENCED =
@@ -254,7 +252,7 @@ final class PartedCopy {
     /** Builds an index; others of the table may be built over other connections meanwhile. */
     void build(String index) throws SQLException {
         Sql.inTransaction(target, () -> {
-            Sql.execute(target, checkClaim + MEMORY);
+            Sql.execute(target, checkClaim + LateBuilds.MEMORY);
             Sql.execute(target, index);
             return true;
         });
@@ -264,7 +262,7 @@ final class PartedCopy {
     void end(PartedShard parted) throws SQLException {
         try {
             Sql.inTransaction(target, () -> {
-                Sql.execute(target, checkClaim + MEMORY);
+                Sql.execute(target, checkClaim + LateBuilds.MEMORY);
                 LateBuilds.buildMissing(source, target, parted.number);
                 return true;
             });

@@ -58,7 +58,7 @@ final class ShardCopy {
         target.setAutoCommit(false);
         try {
             // The first setting is for ANALYZE too.
-            Sql.execute(target, checkClaim + "SET synchronous_commit = off; SET LOCAL maintenance_work_mem = '256MB'");
+            Sql.execute(target, checkClaim + "SET synchronous_commit = off; " + LateBuilds.MEMORY);
             Deque<String> builds = new ArrayDeque<>();
             silenceTriggers(shard, builds);
             if (!tables.isEmpty()) {
