@@ -253,6 +253,36 @@ class GatewayCommandsIT {
         succeed("move", "cancel", "1", "--yes");
     }
 
+    /** As superuser, the gateway's commands run what owners of shards have named. */
+    @Test
+    void aNameInAShardIsNotRun() throws Exception {
+        String evil = "ALTER ROLE gateway_reader SUPERUSER;--";
+        String[] columns = {
+            "a$shardflake$;" + evil + "\"\"",
+            "b$$;" + evil,
+            "c');" + evil,
+            "d\\');" + evil,
+            "shard_number",
+            "%1$s?{fn x}"
+        };
+        for (int shard = 0; shard < 8; shard++) {
+            for (String column : columns) {
+                installation.execute(
+                        shard / 4,
+                        "ALTER TABLE shard_000%d.photo ADD \"%s\" integer DEFAULT 1".formatted(shard, column));
+            }
+        }
+        assertThat(deployGateway("--for=" + ANALYST).exitCode()).isZero();
+
+        assertThat(asAnalyst("SELECT sum(\"shard_number\" + \"%1$s?{fn x}\") / 2 FROM shards.photo"))
+                .isEqualTo(scatter());
+        for (int server = 0; server < 3; server++) {
+            assertThat(installation.query(
+                            server, "SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname LIKE 'gateway%'"))
+                    .isEqualTo("0");
+        }
+    }
+
     @Test
     void badInput() throws Exception {
         Result nobody = deployGateway("--for=nobody_here");

@@ -22,6 +22,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.SqlText;
 
 /** The database of a gateway: its tables, their parts, and the foreign servers. For one thread. */
 final class GatewayDatabase {
@@ -36,7 +37,6 @@ final class GatewayDatabase {
 
     /** The mappings of a foreign server for another one, as they are: passwords come neither to us nor into the log of statements. */
     private static final String COPY_MAPPINGS = """
-            DO $$
             DECLARE
                 v_mapping record;
             BEGIN
@@ -51,7 +51,7 @@ final class GatewayDatabase {
                         CASE v_mapping.umuser WHEN 0 THEN 'PUBLIC' ELSE quote_ident(v_mapping.usename) END, %2$s,
                         (SELECT string_agg(format('%%I %%L', option_name, option_value), ', ') FROM pg_options_to_table(v_mapping.umoptions)));
                 END LOOP;
-            """ + WITHOUT_CONTEXT.replace("%", "%%") + " END $$;";
+            """ + WITHOUT_CONTEXT.replace("%", "%%") + " END";
 
     private final Connection connection;
     private final Gateway gateway;
@@ -62,8 +62,7 @@ final class GatewayDatabase {
     }
 
     static String foreignServer(Gateway gateway, String server) {
-        String name = gateway.schema() + "_" + server;
-        return name.substring(0, Math.min(63, name.length()));
+        return SqlText.shortened(gateway.schema() + "_" + server);
     }
 
     /** Waits for whoever works on this gateway; the lock is held until the connection closes. */
@@ -163,9 +162,9 @@ final class GatewayDatabase {
         execute("SET LOCAL lock_timeout = '1s'");
         execute("CREATE EXTENSION IF NOT EXISTS postgres_fdw");
         for (String schema : List.of(gateway.schema(), gateway.partsSchema())) {
-            execute("CREATE SCHEMA IF NOT EXISTS %s".formatted(Identifiers.quote(schema)));
+            execute("CREATE SCHEMA IF NOT EXISTS %s".formatted(SqlText.name(schema)));
             execute("COMMENT ON SCHEMA %s IS %s"
-                    .formatted(Identifiers.quote(schema), Sql.quote(COMMENT.formatted(gateway.name()))));
+                    .formatted(SqlText.name(schema), SqlText.literal(COMMENT.formatted(gateway.name()))));
         }
         createFunctions(wanted.map());
         createServers(wanted.servers());
@@ -182,7 +181,7 @@ final class GatewayDatabase {
 
     /** Functions that say which shard a uid or an id is in, so that a query can leave out the other parts. */
     private void createFunctions(ShardMap map) throws SQLException {
-        String schema = Identifiers.quote(gateway.schema());
+        String schema = SqlText.name(gateway.schema());
         int count = map.sharding().shardCount();
         execute(
                 "CREATE OR REPLACE FUNCTION %s.shard_of_uid(uid bigint) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT (((uid %% %2$d) + %2$d) %% %2$d)::integer$$"
@@ -200,9 +199,9 @@ final class GatewayDatabase {
             Map<String, String> has = there.get(name);
             if (has == null) {
                 execute("CREATE SERVER %s FOREIGN DATA WRAPPER postgres_fdw OPTIONS (%s)"
-                        .formatted(Identifiers.quote(name), list(options, "")));
+                        .formatted(SqlText.name(name), list(options, "")));
                 execute("COMMENT ON SERVER %s IS %s"
-                        .formatted(Identifiers.quote(name), Sql.quote(COMMENT.formatted(gateway.name()))));
+                        .formatted(SqlText.name(name), SqlText.literal(COMMENT.formatted(gateway.name()))));
                 continue;
             }
             Map<String, String> changes = new LinkedHashMap<>();
@@ -212,7 +211,7 @@ final class GatewayDatabase {
                 }
             });
             if (!changes.isEmpty()) {
-                execute("ALTER SERVER %s OPTIONS (%s)".formatted(Identifiers.quote(name), list(changes, "")));
+                execute("ALTER SERVER %s OPTIONS (%s)".formatted(SqlText.name(name), list(changes, "")));
             }
         }
     }
@@ -230,7 +229,7 @@ final class GatewayDatabase {
 
     private static String list(Map<String, String> options, String before) {
         return options.entrySet().stream()
-                .map(option -> before + option.getKey() + " " + Sql.quote(option.getValue()))
+                .map(option -> before + option.getKey() + " " + SqlText.literal(option.getValue()))
                 .collect(Collectors.joining(", "));
     }
 
@@ -261,6 +260,13 @@ final class GatewayDatabase {
         }
     }
 
+    /** A role may be called PUBLIC in capitals. */
+    private String grantee(String role) throws SQLException {
+        boolean isEverybody = role.equalsIgnoreCase("public")
+                && Sql.isTrue(connection, "SELECT NOT EXISTS (SELECT FROM pg_roles WHERE rolname = ?)", role);
+        return isEverybody ? "PUBLIC" : SqlText.name(role);
+    }
+
     /** The password is no part of a statement's text. */
     private void mapUsers(Map<String, ServerUrl> servers, Access access) throws SQLException {
         requireRoles(access.roles());
@@ -268,26 +274,26 @@ final class GatewayDatabase {
         String password = access.password();
         Sql.call(connection, "SELECT set_config('shardflake.password', ?, true)", password == null ? "" : password);
         String options = password != null
-                ? "format('user %L, password %L', " + Sql.quote(gateway.reader())
+                ? "format('user %L, password %L', " + SqlText.literal(gateway.reader())
                         + ", current_setting('shardflake.password'))"
                 : "format('user %L" + (isSuperuser ? ", password_required ''false''" : "") + "', "
-                        + Sql.quote(gateway.reader()) + ")";
+                        + SqlText.literal(gateway.reader()) + ")";
         List<String> roles =
                 access.roles().isEmpty() ? List.of(Sql.text(connection, "SELECT current_user")) : access.roles();
         for (String server : servers.keySet()) {
-            String named = Sql.quote(foreignServer(gateway, server));
+            String named = SqlText.literal(foreignServer(gateway, server));
             for (String role : roles) {
-                String who = role.equalsIgnoreCase("public") ? "PUBLIC" : Identifiers.quote(role);
-                execute(
-                        ("DO $$BEGIN EXECUTE format('DROP USER MAPPING IF EXISTS FOR %%s SERVER %%I', %1$s, %2$s); EXECUTE format('CREATE USER MAPPING FOR %%s SERVER %%I OPTIONS (%%s)', %1$s, %2$s, %3$s); "
-                                        + WITHOUT_CONTEXT.replace("%", "%%") + " END$$")
-                                .formatted(Sql.quote(who), named, options));
+                String who = grantee(role);
+                run(
+                        ("BEGIN EXECUTE format('DROP USER MAPPING IF EXISTS FOR %%s SERVER %%I', %1$s, %2$s); EXECUTE format('CREATE USER MAPPING FOR %%s SERVER %%I OPTIONS (%%s)', %1$s, %2$s, %3$s); "
+                                        + WITHOUT_CONTEXT.replace("%", "%%") + " END")
+                                .formatted(SqlText.literal(who), named, options));
             }
         }
         Sql.call(connection, "SELECT set_config('shardflake.password', '', true)");
         for (String role : roles) {
-            String who = role.equalsIgnoreCase("public") ? "PUBLIC" : Identifiers.quote(role);
-            execute("GRANT USAGE ON SCHEMA %s TO %s".formatted(Identifiers.quote(gateway.schema()), who));
+            String who = grantee(role);
+            execute("GRANT USAGE ON SCHEMA %s TO %s".formatted(SqlText.name(gateway.schema()), who));
         }
     }
 
@@ -301,7 +307,7 @@ final class GatewayDatabase {
         for (String server : servers.keySet()) {
             String name = foreignServer(gateway, server);
             if (!mapped.isEmpty() && !mapped.contains(name)) {
-                execute(COPY_MAPPINGS.formatted(Sql.quote(mapped.get(0)), Sql.quote(name)));
+                run(COPY_MAPPINGS.formatted(SqlText.literal(mapped.get(0)), SqlText.literal(name)));
             }
         }
     }
@@ -312,8 +318,7 @@ final class GatewayDatabase {
         Set<String> parts = wanted.parts().stream().map(Part::name).collect(Collectors.toSet());
         for (String part : there) {
             if (!parts.contains(part)) {
-                execute("DROP FOREIGN TABLE %s.%s"
-                        .formatted(Identifiers.quote(gateway.partsSchema()), Identifiers.quote(part)));
+                execute("DROP FOREIGN TABLE %s.%s".formatted(SqlText.name(gateway.partsSchema()), SqlText.name(part)));
                 changed++;
             }
         }
@@ -326,15 +331,15 @@ final class GatewayDatabase {
                 }
                 execute("CREATE TABLE %s.%s (%s) PARTITION BY LIST (%s)"
                         .formatted(
-                                Identifiers.quote(gateway.schema()),
-                                Identifiers.quote(table.name()),
+                                SqlText.name(gateway.schema()),
+                                SqlText.name(table.name()),
                                 table.definition(),
                                 table.shardColumn()));
                 execute("COMMENT ON TABLE %s.%s IS %s"
                         .formatted(
-                                Identifiers.quote(gateway.schema()),
-                                Identifiers.quote(table.name()),
-                                Sql.quote(table.definition())));
+                                SqlText.name(gateway.schema()),
+                                SqlText.name(table.name()),
+                                SqlText.literal(table.definition())));
             }
         }
         for (String gone : definitions.keySet()) {
@@ -363,7 +368,7 @@ final class GatewayDatabase {
     /** Not what others have made of it, such as views. */
     private void dropTable(String table) throws SQLException {
         try {
-            execute("DROP TABLE %s.%s".formatted(Identifiers.quote(gateway.schema()), Identifiers.quote(table)));
+            execute("DROP TABLE %s.%s".formatted(SqlText.name(gateway.schema()), SqlText.name(table)));
         } catch (SQLException e) {
             if ("2BP01".equals(e.getSQLState())) {
                 throw new ShardflakeException(
@@ -384,7 +389,7 @@ final class GatewayDatabase {
         for (String name : foreignServers().keySet()) {
             if (!wanted.contains(name)) {
                 execute("DROP SERVER %s CASCADE"
-                        .formatted(Identifiers.quote(name))); // with its user mappings; no table is left
+                        .formatted(SqlText.name(name))); // with its user mappings; no table is left
             }
         }
     }
@@ -399,7 +404,7 @@ final class GatewayDatabase {
         for (String user : users) {
             for (ShardTable table : tables) {
                 execute("GRANT SELECT ON %s.%s TO %s"
-                        .formatted(Identifiers.quote(gateway.schema()), Identifiers.quote(table.name()), user));
+                        .formatted(SqlText.name(gateway.schema()), SqlText.name(table.name()), user));
             }
         }
     }
@@ -409,12 +414,17 @@ final class GatewayDatabase {
         Sql.inTransaction(connection, () -> {
             execute("SET LOCAL lock_timeout = '5s'");
             execute("DROP SCHEMA IF EXISTS %s, %s CASCADE"
-                    .formatted(Identifiers.quote(gateway.schema()), Identifiers.quote(gateway.partsSchema())));
+                    .formatted(SqlText.name(gateway.schema()), SqlText.name(gateway.partsSchema())));
             for (String server : foreignServers().keySet()) {
-                execute("DROP SERVER %s CASCADE".formatted(Identifiers.quote(server)));
+                execute("DROP SERVER %s CASCADE".formatted(SqlText.name(server)));
             }
             return gateway;
         });
+    }
+
+    /** Runs a PL/pgSQL block. */
+    private void run(String block) throws SQLException {
+        execute("DO " + SqlText.literal(block));
     }
 
     private void execute(String sql) throws SQLException {

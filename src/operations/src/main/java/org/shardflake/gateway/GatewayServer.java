@@ -14,6 +14,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
 
 /** What a gateway has on one server of the shards. For one thread. */
 final class GatewayServer {
@@ -44,7 +45,7 @@ final class GatewayServer {
     GatewayServer(Connection connection, Gateway gateway) {
         this.connection = connection;
         this.gateway = gateway;
-        this.schema = Identifiers.quote(gateway.remoteSchema());
+        this.schema = SqlText.name(gateway.remoteSchema());
     }
 
     /** @throws ShardflakeException if the reader is not there, or may not read a table of a shard */
@@ -55,11 +56,11 @@ final class GatewayServer {
                     Kind.PRECONDITION,
                     "%s has no role %s, with which the gateway would log in".formatted(server, reader),
                     "CREATE ROLE %1$s LOGIN PASSWORD '...'; GRANT pg_read_all_data TO %1$s"
-                            .formatted(Identifiers.quote(reader)),
+                            .formatted(SqlText.name(reader)),
                     null);
         }
         String table = Sharding.schema(part.shards().get(0)) + "."
-                + Identifiers.quote(part.table().name());
+                + SqlText.name(part.table().name());
         if (!Sql.isTrue(
                 connection,
                 "SELECT coalesce(has_schema_privilege(?, ?, 'USAGE') AND has_table_privilege(?, to_regclass(?), 'SELECT'), true)",
@@ -70,8 +71,7 @@ final class GatewayServer {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
                     "role %s may not read %s on %s".formatted(reader, table, server),
-                    "GRANT pg_read_all_data TO %s, or what shardflake grants prints"
-                            .formatted(Identifiers.quote(reader)),
+                    "GRANT pg_read_all_data TO %s, or what shardflake grants prints".formatted(SqlText.name(reader)),
                     null);
         }
     }
@@ -81,7 +81,7 @@ final class GatewayServer {
         StringBuilder sql =
                 new StringBuilder("SET LOCAL check_function_bodies = off; SET LOCAL lock_timeout = '5s';\n");
         sql.append("CREATE SCHEMA IF NOT EXISTS %s;\n".formatted(schema));
-        sql.append("GRANT USAGE ON SCHEMA %s TO %s;\n".formatted(schema, Identifiers.quote(gateway.reader())));
+        sql.append("GRANT USAGE ON SCHEMA %s TO %s;\n".formatted(schema, SqlText.name(gateway.reader())));
         sql.append(REQUIRE_OPEN.formatted(schema));
         Set<String> there = new HashSet<>(views());
         for (Part part : parts) {
@@ -89,7 +89,7 @@ final class GatewayServer {
                 sql.append(part.createView(gateway.remoteSchema()));
             }
             sql.append("GRANT SELECT ON %s.%s TO %s;\n"
-                    .formatted(schema, Identifiers.quote(part.name()), Identifiers.quote(gateway.reader())));
+                    .formatted(schema, SqlText.name(part.name()), SqlText.name(gateway.reader())));
         }
         Sql.inTransaction(connection, () -> {
             Sql.execute(connection, sql.toString());
@@ -110,7 +110,7 @@ final class GatewayServer {
         List<String> others = new ArrayList<>(views());
         others.removeAll(used);
         for (String other : others) {
-            String named = schema + "." + Identifiers.quote(other);
+            String named = schema + "." + SqlText.name(other);
             try {
                 Sql.execute(
                         connection,

@@ -4,17 +4,12 @@
  */
 package org.shardflake.gateway;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
-import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
 
 /**
  * Some shards' rows of a table: a view on their server, and a foreign table of the gateway that reads it.
@@ -40,15 +35,8 @@ record Part(ShardTable table, String server, List<Integer> shards) {
 
     /** Its name, on the server and on the gateway. */
     String name() {
-        try {
-            byte[] digest =
-                    MessageDigest.getInstance("SHA-256").digest((table + " " + server + " " + shards).getBytes(UTF_8));
-            String readable =
-                    table.name().substring(0, Math.min(40, table.name().length()));
-            return readable + "_" + HexFormat.of().formatHex(digest, 0, 8);
-        } catch (NoSuchAlgorithmException e) {
-            throw new IllegalStateException(e);
-        }
+        String whole = table.rowsOf(0) + " " + table.definition() + " " + SqlText.literal(server) + " " + shards;
+        return SqlText.start(table.name(), 40) + "_" + SqlText.digest(whole);
     }
 
     private String numbers() {
@@ -60,25 +48,25 @@ record Part(ShardTable table, String server, List<Integer> shards) {
      * shards' indexes; a view of the tables themselves would keep shards from being changed and dropped.
      */
     String createView(String schema) {
-        String named = Identifiers.quote(schema) + "." + Identifiers.quote(name());
+        String named = SqlText.name(schema) + "." + SqlText.name(name());
         String rows = shards.stream().map(table::rowsOf).collect(Collectors.joining(" UNION ALL "));
         return """
-                CREATE FUNCTION %1$s() RETURNS TABLE (%2$s) LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000 AS $shardflake$%3$s$shardflake$;
+                CREATE FUNCTION %1$s() RETURNS TABLE (%2$s) LANGUAGE sql STABLE PARALLEL SAFE ROWS 100000 AS %3$s;
                 CREATE VIEW %1$s AS SELECT * FROM %1$s() AS rows WHERE (SELECT %4$s.require_open('{%5$s}'));
-                """.formatted(named, table.definition(), rows, Identifiers.quote(schema), numbers());
+                """.formatted(named, table.definition(), SqlText.literal(rows), SqlText.name(schema), numbers());
     }
 
     /** Makes the foreign table, a partition of the gateway's. */
     String createForeignTable(Gateway gateway) {
         return "CREATE FOREIGN TABLE %s.%s PARTITION OF %s.%s FOR VALUES IN (%s) SERVER %s OPTIONS (schema_name %s, table_name %s);\n"
                 .formatted(
-                        Identifiers.quote(gateway.partsSchema()),
-                        Identifiers.quote(name()),
-                        Identifiers.quote(gateway.schema()),
-                        Identifiers.quote(table.name()),
+                        SqlText.name(gateway.partsSchema()),
+                        SqlText.name(name()),
+                        SqlText.name(gateway.schema()),
+                        SqlText.name(table.name()),
                         numbers(),
-                        Identifiers.quote(GatewayDatabase.foreignServer(gateway, server)),
-                        Sql.quote(gateway.remoteSchema()),
-                        Sql.quote(name()));
+                        SqlText.name(GatewayDatabase.foreignServer(gateway, server)),
+                        SqlText.literal(gateway.remoteSchema()),
+                        SqlText.literal(name()));
     }
 }

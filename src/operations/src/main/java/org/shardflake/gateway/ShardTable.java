@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
 
 /**
  * A table that all shards have, as a gateway shows it.
@@ -30,7 +31,7 @@ record ShardTable(String name, List<Column> columns) {
     record Column(String name, String type, boolean isCast) {
 
         String expression() {
-            return isCast ? "CAST(%s AS %s)".formatted(Identifiers.quote(name), type) : Identifiers.quote(name);
+            return isCast ? "CAST(%s AS %s)".formatted(SqlText.name(name), type) : SqlText.name(name);
         }
     }
 
@@ -63,13 +64,21 @@ record ShardTable(String name, List<Column> columns) {
 
     /** What the column with the shard is called. */
     String shardColumn() {
-        return columns.stream().anyMatch(column -> column.name().equals("shard")) ? "shard_number" : "shard";
+        String name = "shard";
+        for (int i = 0; isTaken(name); i++) {
+            name = "shard_number" + "_".repeat(i);
+        }
+        return name;
+    }
+
+    private boolean isTaken(String name) {
+        return columns.stream().anyMatch(column -> column.name().equals(name));
     }
 
     /** The columns of the gateway's table, that of the shard first. */
     String definition() {
         return columns.stream()
-                .map(column -> ", " + Identifiers.quote(column.name()) + " " + column.type())
+                .map(column -> ", " + SqlText.name(column.name()) + " " + column.type())
                 .collect(Collectors.joining("", shardColumn() + " integer", ""));
     }
 
@@ -78,8 +87,6 @@ record ShardTable(String name, List<Column> columns) {
         return columns.stream()
                 .map(column -> ", " + column.expression())
                 .collect(Collectors.joining(
-                        "",
-                        "SELECT " + shard,
-                        " FROM %s.%s".formatted(Sharding.schema(shard), Identifiers.quote(name))));
+                        "", "SELECT " + shard, " FROM %s.%s".formatted(Sharding.schema(shard), SqlText.name(name))));
     }
 }

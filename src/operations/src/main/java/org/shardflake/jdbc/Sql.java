@@ -18,6 +18,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.server.NoAnswerException;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.SqlText;
 
 /** Shorthand for common uses of statements. */
 public final class Sql {
@@ -205,8 +206,9 @@ public final class Sql {
         return statement;
     }
 
+    /** A value as a literal, see {@link SqlText#literal}. */
     public static String quote(String text) {
-        return "'" + text.replace("'", "''") + "'";
+        return SqlText.literal(text);
     }
 
     /** Whether others held a lock for too long, or the statement took too long: nothing was done. */

@@ -1,0 +1,68 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.server;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.HexFormat;
+import org.shardflake.ShardKey;
+
+/**
+ * Names and values as parts of a statement's text.
+ *
+ * <p>The only place in Java that quotes for SQL. A body, of a function or a {@code DO} block, with a name in it is a {@link #literal}: a
+ * name may contain any dollar quote.
+ */
+public final class SqlText {
+
+    /** PostgreSQL cuts longer names, and says so only in a notice. */
+    private static final int NAME_BYTES = 63;
+
+    private SqlText() {}
+
+    /** A name in double quotes. */
+    public static String name(String name) {
+        return '"' + name.replace("\"", "\"\"") + '"';
+    }
+
+    /** A value in single quotes, which means the same with either {@code standard_conforming_strings}. */
+    public static String literal(String value) {
+        String doubled = "'" + value.replace("'", "''") + "'";
+        // The blank keeps the E apart from a word before it.
+        return value.contains("\\") ? " E" + doubled.replace("\\", "\\\\") : doubled;
+    }
+
+    /**
+     * A name for an object, made of other names. One that is too long for PostgreSQL is cut between characters, and has a digest of the
+     * whole in place of the rest, so that different names stay different.
+     */
+    public static String shortened(String name) {
+        if (name.getBytes(UTF_8).length <= NAME_BYTES) {
+            return name;
+        }
+        String digest = digest(name);
+        return start(name, NAME_BYTES - 1 - digest.length()) + "_" + digest;
+    }
+
+    /** The first characters of a name that fit into so many bytes. */
+    public static String start(String name, int bytes) {
+        int end = 0;
+        int size = 0;
+        while (end < name.length()) {
+            int next = name.offsetByCodePoints(end, 1);
+            size += name.substring(end, next).getBytes(UTF_8).length;
+            if (size > bytes) {
+                break;
+            }
+            end = next;
+        }
+        return name.substring(0, end);
+    }
+
+    /** Sixteen characters that tell texts apart. */
+    public static String digest(String text) {
+        return HexFormat.of().toHexDigits(ShardKey.hash(text));
+    }
+}
