@@ -10,6 +10,7 @@ DECLARE
     v_schema text;
     v_table record;
     v_has_rows boolean;
+    v_others text[];
 BEGIN
     PERFORM shardflake.check_shard(shard);
     v_schema := shardflake.shard_schema(shard);
@@ -33,6 +34,15 @@ BEGIN
                           HINT = format('To drop the shard with all its rows: SELECT shardflake.drop_shard(%s, force => true).', shard);
             END IF;
         END LOOP;
+        v_others := ARRAY(SELECT o FROM shardflake.outside_dependents(shard) o);
+        IF cardinality(v_others) > 0 THEN
+            RAISE EXCEPTION 'shard % cannot be dropped: % outside of it %: %', shard,
+                    CASE cardinality(v_others) WHEN 1 THEN '1 object' ELSE cardinality(v_others) || ' objects' END,
+                    CASE cardinality(v_others) WHEN 1 THEN 'depends on it' ELSE 'depend on it' END,
+                    array_to_string(v_others[:5], ', ') || CASE WHEN cardinality(v_others) > 5 THEN ', ...' ELSE '' END
+                USING ERRCODE = 'dependent_objects_still_exist',
+                      HINT = format('Drop or change them first. To drop them too, and all rows of the shard: SELECT shardflake.drop_shard(%s, force => true).', shard);
+        END IF;
     END IF;
     EXECUTE format('DROP SCHEMA %I CASCADE', v_schema);
     -- Its history goes with it, or a shard created anew would be taken to have had these changesets.
@@ -43,7 +53,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.drop_shard(integer, boolean) IS
-'Drops the schema of a shard and everything in it, and the lines of its history; refuses while a table has rows, unless force is true. Errors: 22023 for a shard out of range, 3F000 when it is not here, 2BP01 when a table has rows';
+'Drops the schema of a shard and everything in it, and the lines of its history; refuses while a table has rows or something outside of the schema depends on it, unless force is true. Errors: 22023 for a shard out of range, 3F000 when it is not here, 2BP01 when a table has rows or something outside depends on the shard';
 
 REVOKE EXECUTE ON FUNCTION shardflake.drop_shard(integer, boolean) FROM PUBLIC;
 

@@ -42,7 +42,7 @@ class ShardsTest {
 
     @AfterEach
     void dropShard7() throws SQLException {
-        execute(connection, "DROP SCHEMA IF EXISTS shard_0007 CASCADE");
+        execute(connection, "DROP SCHEMA IF EXISTS shard_0007 CASCADE", "DROP SCHEMA IF EXISTS other CASCADE");
         connection.close();
     }
 
@@ -162,6 +162,58 @@ class ShardsTest {
         execute(connection, "SELECT shardflake.drop_shard(7, force => true)");
         assertThat(queryString(connection, "SELECT to_regnamespace('shard_0007')"))
                 .isNull();
+    }
+
+    /** Each statement builds something on the shard from outside, and the name is what the refusal says. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "CREATE VIEW other.v AS SELECT id FROM shard_0007.photo | view other.v",
+                "CREATE MATERIALIZED VIEW other.m AS SELECT id FROM shard_0007.photo WITH NO DATA | materialized view other.m",
+                "CREATE VIEW shard_0007.v AS SELECT id FROM shard_0007.photo; CREATE VIEW other.v AS SELECT id FROM shard_0007.v | view other.v",
+                "CREATE TABLE other.t (id bigint REFERENCES shard_0007.photo) | constraint t_id_fkey on table other.t",
+                "CREATE TYPE shard_0007.mood AS ENUM ('glad'); CREATE TABLE other.t (m shard_0007.mood) | column m of table other.t",
+                "CREATE TABLE other.t (id bigint DEFAULT shard_0007.next_id()) | default value for column id of table other.t",
+                "CREATE TABLE other.t () INHERITS (shard_0007.photo) | table other.t",
+                "CREATE FUNCTION other.f() RETURNS bigint LANGUAGE sql RETURN (SELECT max(id) FROM shard_0007.photo) | function other.f()",
+                "CREATE TABLE other.t (id bigint); CREATE RULE r AS ON INSERT TO other.t DO ALSO INSERT INTO shard_0007.photo VALUES (NEW.id) | rule r on table other.t",
+                "CREATE TABLE other.t (id bigint); CREATE FUNCTION shard_0007.f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER g BEFORE INSERT ON other.t EXECUTE FUNCTION shard_0007.f() | trigger g on table other.t",
+                "CREATE TABLE other.t (id bigint); CREATE POLICY p ON other.t USING (id IN (SELECT id FROM shard_0007.photo)) | policy p on table other.t",
+                "CREATE FUNCTION shard_0007.f(bigint) RETURNS bigint IMMUTABLE LANGUAGE sql RETURN $1; CREATE TABLE other.t (id bigint); CREATE INDEX i ON other.t (shard_0007.f(id)) | index other.i",
+            })
+    void whatOthersBuiltOnAShardIsNamedAndNotDropped(String sql, String name) throws SQLException {
+        execute(connection, "CREATE SCHEMA other", sql);
+
+        PSQLException e = assertSqlState("drop_shard(7)", "2BP01");
+
+        assertThat(e.getServerErrorMessage().getMessage())
+                .startsWith("shard 7 cannot be dropped: ")
+                .contains(name);
+        assertThat(queryString(connection, "SELECT count(*) FROM shard_0007.photo"))
+                .isEqualTo("0");
+        execute(connection, "SELECT shardflake.drop_shard(7, force => true)");
+    }
+
+    @Test
+    void whatAShardUsesOfOthersDoesNotKeepIt() throws SQLException {
+        execute(
+                connection,
+                "CREATE SCHEMA other CREATE TABLE country (code text PRIMARY KEY)",
+                "CREATE TYPE other.mood AS ENUM ('glad')",
+                "CREATE TABLE shard_0007.town (id bigint PRIMARY KEY, code text REFERENCES other.country, m other.mood, note text)",
+                "CREATE TABLE shard_0007.parted (id bigint PRIMARY KEY REFERENCES shard_0007.town) PARTITION BY RANGE (id)",
+                "CREATE TABLE shard_0007.part PARTITION OF shard_0007.parted DEFAULT",
+                "CREATE VIEW shard_0007.v AS SELECT * FROM shard_0007.town",
+                "CREATE STATISTICS shard_0007.s ON id, code FROM shard_0007.town",
+                "CREATE PUBLICATION of_a_shard FOR TABLE shard_0007.town",
+                "SELECT shardflake.drop_shard(7)",
+                "DROP PUBLICATION of_a_shard");
+
+        assertThat(queryString(connection, "SELECT to_regnamespace('shard_0007')"))
+                .isNull();
+        assertThat(queryString(connection, "SELECT count(*) FROM other.country"))
+                .isEqualTo("0");
     }
 
     private PSQLException assertSqlState(String call, String sqlState) {
