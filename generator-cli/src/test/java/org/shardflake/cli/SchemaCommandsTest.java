@@ -247,8 +247,8 @@ class SchemaCommandsTest {
         deploy(PHOTO + PLACE + "--rollback ALTER TABLE photo DROP COLUMN place;\n");
 
         assertThat(rollBack().err()).isEqualTo("""
-                error: to undo the last 1 changesets of each shard, with the rows of what they made needs --yes where nobody can be asked
-                hint: see their SQL with --dry-run
+                error: to undo app.sql::place::ann in 8 shards, with the rows of what that made needs --yes where nobody can be asked
+                hint: see the SQL with --dry-run
                 """);
         assertThat(rollBack("--dry-run")).isEqualTo(new Result(0, """
                 SERVER  SHARDS TO ROLL BACK
@@ -269,6 +269,37 @@ class SchemaCommandsTest {
                 .isEqualTo("0");
         assertThat(installation.launch("schema", "status").out())
                 .contains("db1     4      0-3     1           app.sql::photo::ann");
+    }
+
+    @Test
+    void aRollbackSaysWhatWouldHappenToEachGroupOfShards() throws IOException, SQLException {
+        deploy(PHOTO + "--rollback DROP TABLE photo;\n");
+        installation.execute(1, "INSERT INTO shard_0006.photo (uid) VALUES (6)");
+        installation.execute(1, "ALTER TABLE shard_0006.photo ADD COLUMN place text");
+        deploy(PHOTO + "--rollback DROP TABLE photo;\n" + PLACE + "--rollback ALTER TABLE photo DROP COLUMN place;\n");
+
+        assertThat(rollBack("--dry-run").out()).isEqualTo("""
+                SERVER  SHARDS TO ROLL BACK
+                db1     4
+                db2     3
+
+                FOR SHARD 0, AND LIKEWISE FOR ALL OF 0-3 ON db1, 4,5,7 ON db2
+                SET search_path = shard_0000, public;
+                -- app.sql::place::ann
+                ALTER TABLE photo DROP COLUMN place;
+                NOTHING FOR 6 ON db2
+                """);
+        assertThat(rollBack("--yes").out()).isEqualTo("""
+                SERVER  SHARDS  UNDONE  UNTOUCHED  FAILED
+                db1     4       4       0          0
+                db2     4       3       1          0
+
+                shard 6 on db2 differs from most others
+                  column photo.place is not in the other shards: text
+                  columns of table photo is id, uid, title, place, in the other shards id, uid, title
+                """);
+        assertThat(installation.query(1, "SELECT count(*) FROM shard_0006.photo"))
+                .isEqualTo("1");
     }
 
     @Test

@@ -189,6 +189,16 @@ class SqlCommandIT {
                         .out())
                 .isEqualTo("would write in 8 shards; in shard 0 that changes 0 rows\n");
         assertThat(likes()).isEqualTo(84);
+        installation.execute(
+                1, "DELETE FROM shardflake_deploy.databasechangelog WHERE filename LIKE 'shard_0006/photos.sql'");
+        assertThat(succeed(Stream.concat(Stream.of(command), Stream.of("--dry-run"))
+                                .toArray(String[]::new))
+                        .out())
+                .as("one shard of each history")
+                .isEqualTo("""
+                        would write in 8 shards; in shard 0 (last changeset: photos.sql::photo::ann) that changes 0 rows; in shard 6 (last changeset: nothing deployed) that changes 6 rows
+                        """);
+        assertThat(likes()).isEqualTo(84);
         assertThat(succeed(command).out()).isEqualTo("wrote in 8 shards: 28 rows\n");
         assertThat(likes()).isEqualTo(84 + 28);
         Result again = succeed(command);

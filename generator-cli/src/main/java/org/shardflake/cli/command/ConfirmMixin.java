@@ -30,6 +30,11 @@ final class ConfirmMixin {
     @Option(names = "--yes", description = "Go ahead without asking.")
     private boolean yes;
 
+    /** Whether nobody has to be asked. */
+    boolean isGiven() {
+        return yes;
+    }
+
     /**
      * Returns if confirmed.
      *

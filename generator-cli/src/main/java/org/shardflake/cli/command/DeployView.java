@@ -142,21 +142,79 @@ final class DeployView {
     static Map<String, Object> facts(DeployPreview preview) {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("shards", preview.shards());
-        facts.put("example", preview.example() < 0 ? null : preview.example());
-        facts.put("sql", preview.sql());
+        facts.put("groups", preview.groups().stream().map(DeployView::facts).toList());
+        return facts;
+    }
+
+    private static Map<String, Object> facts(DeployPreview.Group group) {
+        Map<String, Object> shards = new LinkedHashMap<>();
+        group.shards().forEach((server, its) -> shards.put(server, its.toString()));
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("shardCount", group.size());
+        facts.put("shards", shards);
+        facts.put("changeSets", group.changeSets());
+        facts.put("example", group.example());
+        facts.put("sql", group.sql());
         return facts;
     }
 
     static String table(String shards, DeployPreview preview) {
         TableWriter table = new TableWriter("SERVER", shards);
         preview.shards().forEach(table::row);
-        if (preview.example() < 0) {
+        StringJoiner text = new StringJoiner("\n").add(table.toString());
+        List<DeployPreview.Group> groups = preview.groups();
+        if (groups.stream().allMatch(group -> group.sql().isEmpty())) {
             return table.toString();
         }
-        StringJoiner text = new StringJoiner("\n")
-                .add(table.toString())
-                .add("FOR SHARD %d, AND LIKEWISE FOR THE OTHERS".formatted(preview.example()));
-        preview.sql().forEach(sql -> text.add(sql.startsWith("--") ? sql : sql + ";"));
+        for (DeployPreview.Group group : groups.stream().limit(SHOWN).toList()) {
+            text.add(heading(group, groups.size() == 1));
+            group.sql().forEach(sql -> text.add(sql.startsWith("--") ? sql : sql + ";"));
+        }
+        addRest(
+                text,
+                groups.stream().skip(SHOWN).mapToInt(DeployPreview.Group::size).sum(),
+                "differ from these");
         return text.toString();
+    }
+
+    private static String heading(DeployPreview.Group group, boolean only) {
+        if (only) {
+            return group.size() == 1
+                    ? "FOR SHARD %d".formatted(group.example())
+                    : "FOR SHARD %d, AND LIKEWISE FOR THE OTHERS".formatted(group.example());
+        }
+        String where = where(group);
+        if (group.sql().isEmpty()) {
+            return "NOTHING FOR " + where;
+        }
+        return group.size() == 1
+                ? "FOR " + where
+                : "FOR SHARD %d, AND LIKEWISE FOR ALL OF %s".formatted(group.example(), where);
+    }
+
+    /** How many shards would be changed. */
+    static int changed(DeployPreview preview) {
+        return preview.shards().values().stream().mapToInt(Integer::intValue).sum();
+    }
+
+    /** What a rollback would do, in words that can be agreed to. */
+    static String question(DeployPreview preview) {
+        String what = preview.groups().stream()
+                .filter(group -> !group.changeSets().isEmpty())
+                .map(group -> "%s in %s".formatted(names(group.changeSets()), ShardMapView.count(group.size())))
+                .collect(Collectors.joining(", "));
+        return "undo %s, with the rows of what that made".formatted(what);
+    }
+
+    private static String names(List<String> changeSets) {
+        return changeSets.size() <= 2
+                ? String.join(" and ", changeSets)
+                : "%s and %d before it".formatted(changeSets.get(0), changeSets.size() - 1);
+    }
+
+    private static String where(DeployPreview.Group group) {
+        return group.shards().entrySet().stream()
+                .map(its -> "%s ON %s".formatted(TableWriter.shorten(its.getValue()), its.getKey()))
+                .collect(Collectors.joining(", "));
     }
 }

@@ -89,7 +89,9 @@ final class SchemaDeployCommand implements Callable<Integer> {
             description = "Allow changesets that name schema public, which the shards of a server share.")
     private boolean allowPublic;
 
-    @Option(names = "--dry-run", description = "Show the SQL for one shard and how many need it, but change nothing.")
+    @Option(
+            names = "--dry-run",
+            description = "Show which shards need something, with the SQL for one of each group, but change nothing.")
     private boolean dryRun;
 
     @Option(

@@ -11,10 +11,13 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
@@ -22,6 +25,8 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.RowsWriter;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.SchemaStatus;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.script.ScriptReport;
 import org.shardflake.script.ScriptRunner;
@@ -148,7 +153,8 @@ final class SqlCommand implements Callable<Integer> {
 
     @Option(
             names = "--dry-run",
-            description = "Only run the statements that write in one shard, undo that, and show what would be done.")
+            description =
+                    "Only run the statements that write in one shard of each history, undo that, and show what would be done.")
     private boolean dryRun;
 
     @Mixin
@@ -230,7 +236,7 @@ final class SqlCommand implements Callable<Integer> {
         ShardSet left = runner.left(shards);
         if (dryRun) {
             err.println("dry run: nothing was changed");
-            return rehearse(runner, shards, left);
+            return rehearse(router.map(), runner, shards, left);
         }
         if (left.isEmpty()) {
             err.printf(
@@ -239,7 +245,7 @@ final class SqlCommand implements Callable<Integer> {
         } else {
             confirm.require(
                     "write in %s (%s)".formatted(ShardMapView.count(left.size()), left),
-                    "--dry-run runs the statements in one of them and undoes that");
+                    "--dry-run runs the statements in one of them, or one of each history, and undoes that");
         }
         ScriptReport report;
         try (Progress progress = Progress.on(err, Progress.isTerminal()).start("writing", left.size())) {
@@ -256,19 +262,37 @@ final class SqlCommand implements Callable<Integer> {
         }
     }
 
-    private int rehearse(ScriptRunner runner, ShardSet shards, ShardSet left) {
+    /** One group of shards for each history: shards that have not had the same changesets may not have the same tables. */
+    private List<SchemaStatus.Group> differing(ShardMap map, ShardSet shards) {
+        List<DeployTarget> targets = catalog.installation().targets(map).stream()
+                .map(target -> new DeployTarget(
+                        target.server(), target.url(), target.shards().and(shards)))
+                .filter(target -> !target.shards().isEmpty())
+                .toList();
+        Map<String, SchemaStatus.Group> first = new LinkedHashMap<>();
+        SchemaStatus.read(targets, false).groups().forEach(group -> first.putIfAbsent(group.digest(), group));
+        return List.copyOf(first.values());
+    }
+
+    private int rehearse(ShardMap map, ScriptRunner runner, ShardSet shards, ShardSet left) {
         Map<String, @Nullable Object> facts = new LinkedHashMap<>();
         facts.put("run", runner.run());
         facts.put("shards", left.toString());
         facts.put("before", shards.size() - left.size());
         String would = "would write in " + ShardMapView.count(left.size());
-        if (!left.isEmpty()) {
-            int shard = left.stream().findFirst().orElseThrow();
+        List<Map<String, Object>> tried = new ArrayList<>();
+        List<SchemaStatus.Group> groups = differing(map, left);
+        for (SchemaStatus.Group group : groups) {
+            int shard = group.shards().stream().findFirst().orElseThrow();
             long rows = runner.rehearse(shard);
-            facts.put("tried", shard);
-            facts.put("rows", rows);
-            would += "; in shard %d that changes %s".formatted(shard, SqlReportView.rows(rows));
+            tried.add(Map.of("shard", shard, "last", group.last(), "rows", rows));
+            would += "; in shard %d%s that changes %s"
+                    .formatted(
+                            shard,
+                            groups.size() == 1 ? "" : " (last changeset: %s)".formatted(group.last()),
+                            SqlReportView.rows(rows));
         }
+        facts.put("tried", tried);
         spec.commandLine()
                 .getOut()
                 .println(output.format() == RowsWriter.Format.JSON ? JsonWriter.write(facts) : would);

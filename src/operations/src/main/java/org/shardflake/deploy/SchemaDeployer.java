@@ -10,6 +10,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.EnumSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -184,15 +185,20 @@ public final class SchemaDeployer implements AutoCloseable {
         });
     }
 
-    /** A rollback may have been edited since: the checksum does not cover it. */
-    private void checkRollBack(int count) {
-        Set<ShardChangeSet> undone = deployments.stream()
-                .flatMap(deployment -> deployment.shardsWithHistory().stream()
-                        .flatMap(shard -> deployment.latest(changeSets, count, shard).stream()))
-                .collect(Collectors.toSet());
-        changeSets.stream()
-                .filter(undone::contains)
+    /**
+     * What undoing the last changesets does to each shard, by server.
+     *
+     * @param everywhere all shards of the installation, by server: their histories tell which changesets are the last
+     */
+    private Map<ServerDeployment, List<RollBack.Plan>> rollBackPlans(int count, List<DeployTarget> everywhere) {
+        Set<String> known = allChangeSets.stream().map(ShardChangeSet::key).collect(Collectors.toSet());
+        RollBack rollBack = RollBack.read(everywhere, changeSets, known, count);
+        // A rollback may have been edited since: the checksum does not cover it.
+        rollBack.latest()
                 .forEach(changeSet -> check(changeSet, changeSet.rollbackSql().orElse(List.of())));
+        Map<ServerDeployment, List<RollBack.Plan>> plans = new LinkedHashMap<>();
+        deployments.forEach(deployment -> plans.put(deployment, deployment.plans(rollBack)));
+        return plans;
     }
 
     private void check(ShardChangeSet changeSet, List<String> statements) {
@@ -211,7 +217,7 @@ public final class SchemaDeployer implements AutoCloseable {
                 .sum();
     }
 
-    /** The pending changes by server, with the SQL of the first shard that needs something. */
+    /** The pending changes of all shards. */
     public DeployPreview preview() {
         return DeployPreview.of(deployments);
     }
@@ -317,29 +323,38 @@ public final class SchemaDeployer implements AutoCloseable {
     }
 
     /**
-     * Undoes the last changesets that every shard has had, the latest first, each shard in one transaction.
+     * Undoes the last changesets that any shard of the installation has had, the latest first, each shard in one transaction. A shard
+     * that has not had all of them has less to undo, so the same call finishes what was interrupted.
      *
      * @param count how many changesets: 1 or more
+     * @param everywhere all shards of the installation, by server
      * @param done receives the number of shards done since its last call; called from several threads
+     * @throws DeployRefusedException if a server of them cannot be asked, or a shard has had a later changeset that the changelog lacks
      */
-    public DeployReport rollBack(int count, IntConsumer done) throws InterruptedException {
+    public DeployReport rollBack(int count, List<DeployTarget> everywhere, IntConsumer done)
+            throws InterruptedException {
         return Sql.translating(() -> {
             AtomicBoolean stop = new AtomicBoolean();
-            checkRollBack(count);
+            Map<ServerDeployment, List<RollBack.Plan>> plans = new LinkedHashMap<>();
+            rollBackPlans(count, everywhere)
+                    .forEach((deployment, its) -> plans.put(
+                            deployment,
+                            its.stream().filter(plan -> !plan.steps().isEmpty()).toList()));
             begin();
             Preconditions preconditions = new Preconditions(changelog);
-            List<Collection<ShardFailure>> failures = inParallel(deployments.stream()
+            List<Collection<ShardFailure>> failures = inParallel(plans.entrySet().stream()
                     .<Callable<Collection<ShardFailure>>>map(
-                            deployment -> () -> deployment.rollBack(changeSets, count, preconditions, done, stop))
+                            entry -> () -> entry.getKey().rollBack(entry.getValue(), preconditions, done, stop))
                     .toList());
-            return report(failures, deployment -> deployment.target().shards().size());
+            return report(
+                    failures,
+                    deployment -> plans.getOrDefault(deployment, List.of()).size());
         });
     }
 
-    /** The changes that {@link #rollBack} would make, by server, with the SQL of the first shard that has something to undo. */
-    public DeployPreview previewRollBack(int count) {
-        checkRollBack(count);
-        return DeployPreview.ofRollBack(deployments, changeSets, count);
+    /** The changes that {@link #rollBack} would make. */
+    public DeployPreview previewRollBack(int count, List<DeployTarget> everywhere) {
+        return DeployPreview.ofRollBack(rollBackPlans(count, everywhere));
     }
 
     private DeployReport report(List<Collection<ShardFailure>> failures, ToIntFunction<ServerDeployment> begun)

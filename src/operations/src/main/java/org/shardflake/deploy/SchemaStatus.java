@@ -24,24 +24,26 @@ import org.shardflake.jdbc.Sql;
 public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
 
     /**
-     * Shards of a server that are at the same changeset.
+     * Shards of a server that have had the same changesets.
      *
      * @param changeSets how many changesets they have had; 0 also for shards missing from the server
      * @param last the last of them, as path, id and author, or what is missing
+     * @param digest the same for shards with the same history, also on other servers
      */
-    public record Group(String server, ShardSet shards, int changeSets, String last) {}
+    public record Group(String server, ShardSet shards, int changeSets, String last, String digest) {}
 
     private static final String HISTORY = """
             SELECT n.shard, count(h.id), COALESCE(
                        (array_agg(substr(h.filename, 12) || '::' || h.id || '::' || h.author ORDER BY h.orderexecuted DESC) FILTER (WHERE h.id IS NOT NULL))[1],
-                       CASE WHEN to_regnamespace(n.schema) IS NULL THEN 'not on this server' ELSE 'nothing deployed' END)
+                       CASE WHEN to_regnamespace(n.schema) IS NULL THEN 'not on this server' ELSE 'nothing deployed' END),
+                   md5(COALESCE(string_agg(substr(h.filename, 12) || '::' || h.id || '::' || h.author || (h.exectype = 'MARK_RAN')::text, ',' ORDER BY h.filename, h.id, h.author), ''))
               FROM (SELECT shard, 'shard_' || lpad(shard::text, 4, '0') AS schema FROM unnest(?::integer[]) AS shard) AS n
               LEFT JOIN @ AS h ON left(h.filename, 11) = n.schema || '/'
              GROUP BY n.shard, n.schema
             """;
     /** Where nothing was ever deployed, there is no history to join. */
     private static final String NO_HISTORY =
-            "(SELECT NULL::text AS id, NULL::text AS author, NULL::text AS filename, 0 AS orderexecuted WHERE false)";
+            "(SELECT NULL::text AS id, NULL::text AS author, NULL::text AS filename, NULL::text AS exectype, 0 AS orderexecuted WHERE false)";
 
     /**
      * Reads the history on every server, and with {@code drift} the actual schemas too.
@@ -66,11 +68,12 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
         return new SchemaStatus(groups, search.find());
     }
 
-    private record State(int changeSets, String last) {}
+    private record State(int changeSets, String last, String digest) {}
 
     private static List<Group> groups(DeployTarget target, Connection connection) throws SQLException {
-        Map<State, List<Integer>> shardsByState =
-                new TreeMap<>(Comparator.comparingInt(State::changeSets).thenComparing(State::last));
+        Map<State, List<Integer>> shardsByState = new TreeMap<>(Comparator.comparingInt(State::changeSets)
+                .thenComparing(State::last)
+                .thenComparing(State::digest));
         String table = ShardHistory.exists(connection) ? ShardHistory.TABLE : NO_HISTORY;
         try (var statement = connection.prepareStatement(HISTORY.replace("@", table))) {
             statement.setArray(
@@ -80,7 +83,9 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
             try (ResultSet row = statement.executeQuery()) {
                 while (row.next()) {
                     shardsByState
-                            .computeIfAbsent(new State(row.getInt(2), row.getString(3)), state -> new ArrayList<>())
+                            .computeIfAbsent(
+                                    new State(row.getInt(2), row.getString(3), row.getString(4)),
+                                    state -> new ArrayList<>())
                             .add(row.getInt(1));
                 }
             }
@@ -90,7 +95,8 @@ public record SchemaStatus(List<Group> groups, List<ShardDrift> drifts) {
                         target.server(),
                         ShardSet.of(entry.getValue()),
                         entry.getKey().changeSets(),
-                        entry.getKey().last()))
+                        entry.getKey().last(),
+                        entry.getKey().digest()))
                 .sorted(Comparator.comparingInt((Group group) -> group.shards().size())
                         .reversed())
                 .toList();

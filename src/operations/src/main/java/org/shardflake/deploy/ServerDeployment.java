@@ -5,13 +5,10 @@
 package org.shardflake.deploy;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -110,7 +107,7 @@ final class ServerDeployment implements AutoCloseable {
             lastOrder = ShardHistory.lastOrder(control);
         }
         Set<String> keys = changeSets.stream().map(ShardChangeSet::key).collect(Collectors.toSet());
-        Set<Integer> present = presentShards();
+        Set<Integer> present = new HashSet<>(ShardHistory.presentShards(control));
         target.shards().stream().forEach(shard -> {
             List<Step> steps = new ArrayList<>();
             boolean isPresent = present.contains(shard);
@@ -167,18 +164,6 @@ final class ServerDeployment implements AutoCloseable {
         return before != null
                 && before.startsWith(changeSet.checksum().substring(0, version))
                 && !before.equals(changeSet.checksum());
-    }
-
-    private Set<Integer> presentShards() throws SQLException {
-        Set<Integer> present = new HashSet<>();
-        try (Statement statement = control.createStatement();
-                ResultSet row = statement.executeQuery(
-                        "SELECT right(nspname, 4)::integer FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$'")) {
-            while (row.next()) {
-                present.add(row.getInt(1));
-            }
-        }
-        return present;
     }
 
     /** Changesets that were edited, or whose file was renamed, after deployment. */
@@ -246,19 +231,14 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     /**
-     * Undoes each shard's last changesets, the latest first.
+     * Undoes changesets, the latest first.
      *
-     * @param changeSets those of the changelog, in order
+     * @param plans those of shards that have something to undo
      */
     Collection<ShardFailure> rollBack(
-            List<ShardChangeSet> changeSets,
-            int count,
-            Preconditions preconditions,
-            IntConsumer done,
-            AtomicBoolean stop)
+            List<RollBack.Plan> plans, Preconditions preconditions, IntConsumer done, AtomicBoolean stop)
             throws SQLException, InterruptedException {
-        Collection<ShardFailure> failures = workers(preconditions, done, stop)
-                .each(shardsWithHistory(), (run, shard) -> run.undo(shard, latest(changeSets, count, shard)));
+        Collection<ShardFailure> failures = workers(preconditions, done, stop).each(plans, ShardRun::undo);
         Sql.awaitDisk(control); // the shards' commits did not wait for the disk
         return failures;
     }
@@ -272,20 +252,16 @@ final class ServerDeployment implements AutoCloseable {
                 stop);
     }
 
-    /** The shards that have had a changeset. */
-    List<Integer> shardsWithHistory() {
+    /** What a rollback does to each shard, in order. */
+    List<RollBack.Plan> plans(RollBack rollBack) {
         return target.shards().stream()
-                .filter(shard -> history.containsKey(shard))
-                .boxed()
+                .mapToObj(shard -> rollBack.plan(target.server(), shard))
                 .toList();
     }
 
-    /** A shard's last changesets, the latest first. */
-    List<ShardChangeSet> latest(List<ShardChangeSet> changeSets, int count, int shard) {
-        List<ShardChangeSet> had = new ArrayList<>(changeSets);
-        had.removeIf(changeSet -> !history.getOrDefault(shard, Map.of()).containsKey(changeSet.key()));
-        Collections.reverse(had);
-        return had.subList(0, Math.min(count, had.size()));
+    /** The plan of each shard, in order. */
+    List<ShardPlan> plans() {
+        return plans;
     }
 
     /** Adds the shards' current schemas. */

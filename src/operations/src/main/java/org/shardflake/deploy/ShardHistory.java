@@ -9,6 +9,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import liquibase.Scope;
@@ -19,6 +20,7 @@ import liquibase.resource.ClassLoaderResourceAccessor;
 import liquibase.util.LiquibaseUtil;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.LiquibaseRun;
 
 /**
@@ -34,6 +36,10 @@ final class ShardHistory {
 
     private static final String READ = "SELECT left(filename, 10), substr(filename, 12), id, author, md5sum FROM "
             + TABLE + " WHERE filename ~ '^shard_[0-9]{4}/'";
+
+    private static final String LINES =
+            "SELECT substr(filename, 7, 4)::integer, substr(filename, 12) || '::' || id || '::' || author, orderexecuted, exectype = 'MARK_RAN' FROM "
+                    + TABLE + " WHERE filename ~ '^shard_[0-9]{4}/'";
 
     private ShardHistory() {}
 
@@ -96,6 +102,35 @@ final class ShardHistory {
             }
         }
         return history;
+    }
+
+    /**
+     * A changeset in a shard's history.
+     *
+     * @param order the place of its line among those of the server
+     * @param onlyMarked whether its SQL was not run, since its preconditions did not hold
+     */
+    record Line(int order, boolean onlyMarked) {}
+
+    /** The lines of every shard, by the changeset's key. */
+    static Map<Integer, Map<String, Line>> lines(Connection connection) throws SQLException {
+        Map<Integer, Map<String, Line>> history = new TreeMap<>();
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(LINES)) {
+            while (row.next()) {
+                history.computeIfAbsent(row.getInt(1), s -> new HashMap<>())
+                        .put(row.getString(2), new Line(row.getInt(3), row.getBoolean(4)));
+            }
+        }
+        return history;
+    }
+
+    /** The shards whose schema a server has. */
+    static List<Integer> presentShards(Connection connection) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT right(nspname, 4)::integer FROM pg_catalog.pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$'",
+                row -> row.getInt(1));
     }
 
     /** The highest line number in the history, to continue from. */

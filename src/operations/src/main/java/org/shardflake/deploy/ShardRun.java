@@ -131,19 +131,17 @@ final class ShardRun {
         });
     }
 
-    /** Undoes changesets on a shard, in the order given. */
-    Optional<ShardFailure> undo(int shard, List<ShardChangeSet> changeSets) throws SQLException, InterruptedException {
+    /** Undoes changesets on a shard. */
+    Optional<ShardFailure> undo(RollBack.Plan plan) throws SQLException, InterruptedException {
+        int shard = plan.shard();
         return inTransaction(shard, false, statements -> {
             begin(statements, Sharding.schema(shard));
-            for (ShardChangeSet changeSet : changeSets) {
-                statements.begin(changeSet);
-                List<String> undoing = changeSet
-                        .rollbackSql()
-                        .orElseThrow(() -> new DeployException("it cannot be undone: write a rollback into it"));
-                for (String sql : undoing) {
+            for (RollBack.Undoing undoing : plan.steps()) {
+                statements.begin(undoing.changeSet());
+                for (String sql : undoing.sql()) {
                     statements.add(ShardChangeSet.forShard(sql, Sharding.schema(shard)));
                 }
-                statements.add(ShardHistory.forgetSql(shard, changeSet));
+                statements.add(ShardHistory.forgetSql(shard, undoing.changeSet()));
             }
         });
     }

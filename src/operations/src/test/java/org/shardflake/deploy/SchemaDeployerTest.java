@@ -106,8 +106,9 @@ class SchemaDeployerTest {
             DeployPreview preview = deployer.preview();
 
             assertThat(preview.shards()).containsExactly(Map.entry("db1", 6), Map.entry("db2", 6));
-            assertThat(preview.example()).isZero();
-            assertThat(preview.sql())
+            assertThat(preview.groups()).hasSize(1);
+            assertThat(preview.groups().get(0).example()).isZero();
+            assertThat(preview.groups().get(0).sql())
                     .containsExactly(
                             "SELECT shardflake.create_shard(0)",
                             "SET search_path = shard_0000, public",
@@ -119,6 +120,133 @@ class SchemaDeployerTest {
                             "SELECT shardflake.complete_tables(0)");
         }
         assertThat(fixture.text(0, "SELECT to_regnamespace('shard_0000')")).isEqualTo("null");
+    }
+
+    @Test
+    void tellsWhatItWouldDoToEachGroupOfShards() throws Exception {
+        fixture.deploy(
+                fixture.photos(),
+                List.of(new DeployTarget("db1", fixture.targets().get(0).url(), ShardSet.of(0, 4))),
+                fixture.settings());
+        Path more = fixture.photos(PLACE);
+        fixture.deploy(
+                more,
+                List.of(new DeployTarget("db1", fixture.targets().get(0).url(), ShardSet.of(2))),
+                fixture.settings());
+
+        try (SchemaDeployer deployer =
+                SchemaDeployer.prepare(more, fixture.targets(), IdLayout.DEFAULT, fixture.settings())) {
+            DeployPreview preview = deployer.preview();
+
+            assertThat(preview.shards()).containsExactly(Map.entry("db1", 5), Map.entry("db2", 6));
+            assertThat(preview.groups())
+                    .extracting(DeployPreview.Group::shards)
+                    .containsExactly(
+                            Map.of("db1", ShardSet.of(6, 8, 10), "db2", ShardSet.of(1, 3, 5, 7, 9, 11)),
+                            Map.of("db1", ShardSet.of(0, 4)),
+                            Map.of("db1", ShardSet.of(2)));
+            assertThat(preview.groups())
+                    .extracting(DeployPreview.Group::example)
+                    .containsExactly(6, 0, 2);
+            assertThat(preview.groups().get(1).sql())
+                    .containsExactly(
+                            "SET search_path = shard_0000, public",
+                            "-- app.xml::place::ann",
+                            "ALTER TABLE photo ADD place TEXT",
+                            "SELECT shardflake.complete_tables(0)");
+            assertThat(preview.groups().get(2).sql()).isEmpty();
+        }
+    }
+
+    private static final String PLACE =
+            "<changeSet id='place' author='ann'><addColumn tableName='photo'><column name='place' type='text'/></addColumn></changeSet>";
+
+    /** Its own last changeset is an earlier one, which nobody named. */
+    @Test
+    void aRollbackTakesNothingFromAShardThatHasNotHadTheLastChangeset() throws Exception {
+        fixture.deploy(fixture.photos());
+        fixture.execute(7, "INSERT INTO photo (uid) SELECT 7 FROM generate_series(1, 100)");
+        fixture.execute(7, "ALTER TABLE photo ADD COLUMN place text");
+        Path more = fixture.photos(PLACE);
+        assertThat(fixture.deploy(more).failures()).hasSize(1);
+
+        assertThat(rollBack(more, fixture.targets()).servers())
+                .containsExactly(new ServerReport("db1", 6, 6, 0, 0), new ServerReport("db2", 6, 5, 1, 0));
+
+        assertThat(fixture.text(7, "SELECT count(*) FROM photo")).isEqualTo("100");
+        assertThat(fixture.history(7)).isEqualTo(2);
+        assertThat(fixture.history(6)).isEqualTo(2);
+    }
+
+    /** Also if the command names only this shard: what is last is decided by all. */
+    @Test
+    void whatIsLastIsDecidedByAllShardsOfTheInstallation() throws Exception {
+        fixture.deploy(fixture.photos());
+        Path more = fixture.photos(PLACE);
+        DeployTarget db1 = fixture.targets().get(0);
+        DeployTarget db2 = fixture.targets().get(1);
+        fixture.deploy(more, List.of(db1), fixture.settings());
+
+        assertThat(rollBack(more, List.of(db2)).servers()).containsExactly(new ServerReport("db2", 6, 0, 6, 0));
+        assertThat(rollBack(more, List.of(new DeployTarget("db1", db1.url(), ShardSet.of(0))))
+                        .servers())
+                .containsExactly(new ServerReport("db1", 1, 1, 0, 0));
+        assertThat(rollBack(more, List.of(new DeployTarget("db1", db1.url(), ShardSet.of(0))))
+                        .servers())
+                .as("the same command again, while other shards still have it")
+                .containsExactly(new ServerReport("db1", 1, 0, 1, 0));
+
+        assertThat(fixture.history(0)).isEqualTo(2);
+        assertThat(fixture.history(1)).isEqualTo(2);
+        assertThat(fixture.history(2)).isEqualTo(3);
+    }
+
+    @Test
+    void aRollbackDropsNothingWhereTheChangesetWasOnlyMarkedAsRun() throws Exception {
+        fixture.deploy(fixture.photos());
+        fixture.execute(7, "CREATE TABLE tag (id bigint PRIMARY KEY); INSERT INTO tag VALUES (1)");
+        Path more = fixture.photos("""
+                <changeSet id='tag' author='ann'>
+                  <preConditions onFail='MARK_RAN'><not><tableExists tableName='tag'/></not></preConditions>
+                  <createTable tableName='tag'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable>
+                </changeSet>
+                """);
+        assertThat(fixture.deploy(more).failures()).isEmpty();
+
+        try (SchemaDeployer deployer =
+                SchemaDeployer.prepare(more, fixture.targets(), IdLayout.DEFAULT, fixture.settings())) {
+            assertThat(deployer.previewRollBack(1, fixture.targets())
+                            .groups()
+                            .get(1)
+                            .sql())
+                    .containsExactly(
+                            "SET search_path = shard_0007, public",
+                            "-- app.xml::tag::ann",
+                            "-- its preconditions did not hold: only its line in the history is removed");
+        }
+        assertThat(rollBack(more, fixture.targets()).failures()).isEmpty();
+
+        assertThat(fixture.text(7, "SELECT count(*) FROM tag")).isEqualTo("1");
+        assertThat(fixture.text(6, "SELECT to_regclass('tag')")).isEqualTo("null");
+        assertThat(fixture.history(7)).isEqualTo(2);
+    }
+
+    @Test
+    void anOlderChangelogDoesNotUndoWhatCameBeforeTheLatest() throws Exception {
+        fixture.deploy(fixture.photos(PLACE));
+
+        assertThatExceptionOfType(DeployRefusedException.class)
+                .isThrownBy(() -> rollBack(fixture.photos(), fixture.targets()))
+                .withMessage(
+                        "shard 0 on server db1 has had changeset app.xml::place::ann after app.xml::like::ann, and the changelog does not have it. No shard was changed: give the changelog that was deployed last");
+        assertThat(fixture.history(0)).isEqualTo(3);
+    }
+
+    private DeployReport rollBack(Path changelog, List<DeployTarget> targets) throws InterruptedException {
+        try (SchemaDeployer deployer =
+                SchemaDeployer.prepare(changelog, targets, IdLayout.DEFAULT, fixture.settings())) {
+            return deployer.rollBack(1, fixture.targets(), done -> {});
+        }
     }
 
     @Test
