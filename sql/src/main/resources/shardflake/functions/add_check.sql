@@ -12,7 +12,7 @@ AS $$
 DECLARE
     v_schema name := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = table_name);
     v_type regtype := (SELECT atttypid FROM pg_attribute WHERE attrelid = table_name AND attname = column_name AND attnum > 0 AND NOT attisdropped);
-    v_name name := left(column_name, 54) || '_of_shard';
+    v_name name := shardflake.check_name(column_name);
     v_shard integer;
     v_has_rows boolean;
 BEGIN

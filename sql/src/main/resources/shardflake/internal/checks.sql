@@ -25,7 +25,7 @@ AS $$
             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped
               AND (atthasdef OR attname = u.column_name)
               AND atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)) a
-     CROSS JOIN LATERAL (SELECT (left(a.attname, 54) || '_of_shard')::name) n (check_name)
+     CROSS JOIN LATERAL (SELECT shardflake.check_name(a.attname)) n (check_name)
       LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.conname = n.check_name
      WHERE a.makes_ids OR a.attname = u.column_name
      ORDER BY c.relname COLLATE "C", a.attnum

@@ -13,7 +13,7 @@ AS $$
 DECLARE
     v_sequence regclass;
     v_owner name := ( -- not by ::regprocedure, which needs USAGE on the schema
-        SELECT p.proowner::regrole::name FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        SELECT pg_get_userbyid(p.proowner) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
          WHERE p.proname = 'advance_sequence' AND n.nspname = 'shardflake_internal');
 BEGIN
     EXECUTE format('CREATE SEQUENCE %I.%I AS bigint MINVALUE -1125899906842624 MAXVALUE 1125899906842623 START 0 CACHE 1 NO CYCLE', schema_name, sequence_name);

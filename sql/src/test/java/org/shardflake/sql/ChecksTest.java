@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.shardflake.sql.Shards.execute;
 import static org.shardflake.sql.Shards.queryString;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.junit.jupiter.api.AfterEach;
@@ -76,6 +77,25 @@ class ChecksTest {
                         e -> assertThat(e.getServerErrorMessage().getConstraint())
                                 .endsWith("id_of_shard"))
                 .hasMessageContaining("violates check constraint");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"column", "\u00fc"})
+    void columnsWhoseNamesBeginAlikeHaveAnEquallyGoodCheckEach(String word) throws SQLException {
+        String start = word.repeat(60 / word.getBytes(StandardCharsets.UTF_8).length);
+        execute(connection, "CREATE TABLE shard_0007.photo (%1$s1 bigint, %1$s2 bigint)".formatted(start));
+
+        for (int column = 1; column <= 2; column++) {
+            assertThat(queryString(
+                            connection,
+                            "SELECT shardflake.add_check('shard_0007.photo', '%s%d')".formatted(start, column)))
+                    .isEqualTo("t");
+        }
+        assertThat(
+                        queryString(
+                                connection,
+                                "SELECT count(*) FROM pg_constraint WHERE conrelid = 'shard_0007.photo'::regclass AND conname LIKE '%\\_of\\_shard'"))
+                .isEqualTo("2");
     }
 
     @Test

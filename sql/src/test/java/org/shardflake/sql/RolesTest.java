@@ -35,12 +35,12 @@ class RolesTest {
     private static void deployAsOwner(Connection superuser) throws SQLException {
         execute(
                 superuser,
-                "DROP ROLE IF EXISTS flake_owner, flake_schemas, flake_app",
-                "CREATE ROLE flake_owner LOGIN PASSWORD 'owner'",
+                "DROP ROLE IF EXISTS \"flake-owner\", flake_schemas, flake_app",
+                "CREATE ROLE \"flake-owner\" LOGIN PASSWORD 'owner'",
                 "CREATE ROLE flake_schemas LOGIN PASSWORD 'schemas'",
                 "CREATE ROLE flake_app LOGIN PASSWORD 'app'",
-                "DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO flake_owner, flake_schemas', current_database()); END $$",
-                "SET ROLE flake_owner");
+                "DO $$ BEGIN EXECUTE format('GRANT CREATE ON DATABASE %I TO \"flake-owner\", flake_schemas', current_database()); END $$",
+                "SET ROLE \"flake-owner\"");
         FunctionLibrary.deploy(superuser);
         execute(
                 superuser,
@@ -73,8 +73,8 @@ class RolesTest {
         try (Connection superuser = postgres.database(0).connect()) {
             execute(
                     superuser,
-                    "DROP OWNED BY flake_app, flake_schemas, flake_owner CASCADE",
-                    "DROP ROLE flake_app, flake_schemas, flake_owner");
+                    "DROP OWNED BY flake_app, flake_schemas, \"flake-owner\" CASCADE",
+                    "DROP ROLE flake_app, flake_schemas, \"flake-owner\"");
         }
     }
 

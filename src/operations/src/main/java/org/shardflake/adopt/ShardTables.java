@@ -123,7 +123,7 @@ final class ShardTables implements AutoCloseable {
                 """
                 SELECT a.attname FROM pg_constraint k JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = ALL (k.conkey)
                  WHERE k.conrelid = ?::regclass AND k.contype = 'c' AND cardinality(k.conkey) = 1
-                   AND k.conname = left(a.attname, 54) || '_of_shard'
+                   AND k.conname = shardflake.check_name(a.attname)
                 """,
                 row -> row.getString(1),
                 table(shards.stream().findFirst().orElseThrow()));
@@ -134,7 +134,7 @@ final class ShardTables implements AutoCloseable {
         List<String> statements = Sql.list(connection, """
                 SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %2$I CHECK (true)', k.conrelid::regclass, k.conname)
                   FROM unnest(?::text[]) s JOIN pg_constraint k ON k.conrelid = to_regclass(s || '.' || ?)
-                 WHERE k.conname = left(?, 54) || '_of_shard' AND pg_get_constraintdef(k.oid) <> 'CHECK (true)'
+                 WHERE k.conname = shardflake.check_name(?) AND pg_get_constraintdef(k.oid) <> 'CHECK (true)'
                 """, row -> row.getString(1), shards, table, id.name());
         Sql.execute(connection, "SET lock_timeout = '10s'");
         for (String sql : statements) {

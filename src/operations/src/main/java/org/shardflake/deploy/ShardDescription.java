@@ -33,7 +33,7 @@ final class ShardDescription {
     private static final String ACROSS_VERSIONS = """
             , spelled AS (
                 SELECT shard, kind, object,
-                       CASE WHEN kind IN ('view', 'materialized view', 'rule') THEN regexp_replace(definition, '("[^"]+"|\\w+)\\.', '', 'g')
+                       CASE WHEN kind IN ('view', 'materialized view', 'rule') THEN regexp_replace(definition, '("([^"]|"")+"|\\w+)\\.', '', 'g')
                             WHEN kind LIKE 'privileges of %' THEN regexp_replace(definition, '(=[a-zA-Z*]*?)m\\*?', '\\1', 'g') -- MAINTAIN, of 17
                             ELSE definition END AS definition
                   FROM neutral WHERE kind <> 'not null')

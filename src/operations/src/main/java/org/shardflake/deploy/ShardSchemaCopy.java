@@ -49,8 +49,8 @@ public final class ShardSchemaCopy {
 
     /** A changelog may itself have created a constraint of that name. */
     private static final String CHECKS = """
-            SELECT format('DO $do$ BEGIN IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = %L::regclass AND conname = %L) THEN ALTER TABLE %s ADD CONSTRAINT %I %s; END IF; END $do$',
-                          format('%I.%I', n.nspname, c.relname), k.conname, format('%I.%I', n.nspname, c.relname), k.conname, pg_get_constraintdef(k.oid))
+            SELECT format('DO %L', format('BEGIN IF NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = %L::regclass AND conname = %L) THEN ALTER TABLE %s ADD CONSTRAINT %I %s; END IF; END',
+                          format('%I.%I', n.nspname, c.relname), k.conname, format('%I.%I', n.nspname, c.relname), k.conname, pg_get_constraintdef(k.oid)))
               FROM pg_namespace n
               JOIN pg_constraint k ON k.connamespace = n.oid AND k.contype = 'c' AND k.conislocal AND k.conname LIKE '%\\_of\\_shard'
               JOIN pg_class c ON c.oid = k.conrelid
@@ -267,7 +267,7 @@ public final class ShardSchemaCopy {
         return exists(source, "shardflake.uid_column")
                 ? Sql.list(
                         source,
-                        "SELECT format('DO $do$ BEGIN IF to_regclass(''shardflake.uid_column'') IS NOT NULL THEN INSERT INTO shardflake.uid_column (column_name, shard_count) VALUES (%L, %s) ON CONFLICT DO NOTHING; END IF; END $do$', column_name, shard_count) FROM shardflake.uid_column",
+                        "SELECT format('DO %L', format('BEGIN IF to_regclass(''shardflake.uid_column'') IS NOT NULL THEN INSERT INTO shardflake.uid_column (column_name, shard_count) VALUES (%L, %s) ON CONFLICT DO NOTHING; END IF; END', column_name, shard_count)) FROM shardflake.uid_column",
                         row -> row.getString(1))
                 : List.of();
     }

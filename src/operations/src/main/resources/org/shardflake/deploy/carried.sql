@@ -29,7 +29,7 @@ statements (schema, turn, object, value, clear, put) AS (
        AND objid NOT IN (SELECT oid FROM multirange)
      UNION ALL
     SELECT schema, 1, 'owner of ' || kind || ' ' || name, owner::regrole::text, ARRAY[]::text[], -- of which 17 makes its range's
-           ARRAY[format('DO $do$ BEGIN IF current_setting(''server_version_num'')::integer < 170000 THEN ALTER TYPE %s OWNER TO %s; END IF; END $do$', identity, owner::regrole)]
+           ARRAY[format('DO %L', format('BEGIN IF current_setting(''server_version_num'')::integer < 170000 THEN ALTER TYPE %s OWNER TO %s; END IF; END', identity, owner::regrole))]
       FROM named WHERE objid IN (SELECT oid FROM multirange)
      UNION ALL
     SELECT schema, CASE WHEN class = 'SCHEMA' THEN 2 WHEN objsubid = 0 THEN 3 ELSE 4 END, object, (SELECT string_agg(i::text, ' ' ORDER BY i::text COLLATE "C") FROM unnest(items) i),

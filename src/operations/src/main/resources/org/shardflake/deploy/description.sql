@@ -2,7 +2,7 @@
 -- sequences. To be read with an empty search_path, or names would depend on the session. Of a relation's own properties only
 -- those are written that are not PostgreSQL's default.
 line (schema, kind, object, definition) AS (
-    SELECT oid, 'schema', '', '' FROM shard
+    SELECT oid, 'schema', ''::text, ''::text FROM shard
      UNION ALL
     SELECT schema, 'owner of ' || kind, name, owner::regrole::text FROM thing WHERE owner IS NOT NULL
      UNION ALL
@@ -47,7 +47,7 @@ line (schema, kind, object, definition) AS (
                CASE WHEN r.relkind = 'S' THEN
                    (SELECT concat_ws(' ', s.seqtypid::regtype, 'INCREMENT', s.seqincrement, 'MINVALUE', s.seqmin, 'MAXVALUE', s.seqmax,
                                      'START', s.seqstart, 'CACHE', s.seqcache, CASE WHEN s.seqcycle THEN 'CYCLE' END,
-                                     'OWNED BY ' || (SELECT d.refobjid::regclass || '.' || a.attname
+                                     'OWNED BY ' || (SELECT d.refobjid::regclass || '.' || quote_ident(a.attname)
                                                        FROM pg_depend d JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
                                                       WHERE d.classid = 'pg_class'::regclass AND d.objid = r.oid AND d.objsubid = 0
                                                         AND d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0 AND d.deptype IN ('a', 'i')))
@@ -57,7 +57,7 @@ line (schema, kind, object, definition) AS (
                       FROM pg_foreign_table f JOIN pg_foreign_server s ON s.oid = f.ftserver WHERE f.ftrelid = r.oid) END)
       FROM rel r
      UNION ALL
-    SELECT schema, 'columns of ' || kind, relname, string_agg(attname, ', ' ORDER BY attnum) FROM field GROUP BY schema, kind, relname
+    SELECT schema, 'columns of ' || kind, relname, string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM field GROUP BY schema, kind, relname
      UNION ALL
     SELECT f.schema, 'column', f.relname || '.' || f.attname,
            concat_ws(' ', format_type(f.atttypid, f.atttypmod),
@@ -127,7 +127,7 @@ line (schema, kind, object, definition) AS (
                                        CASE WHEN t.typcollation <> b.typcollation THEN 'COLLATE ' || t.typcollation::regcollation END,
                                        CASE WHEN t.typnotnull THEN 'NOT NULL' END, 'DEFAULT ' || pg_get_expr(t.typdefaultbin, 0))
                WHEN 'e' THEN 'ENUM (' || COALESCE((SELECT string_agg(quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder) FROM pg_enum e WHERE e.enumtypid = t.oid), '') || ')'
-               WHEN 'c' THEN 'AS (' || COALESCE((SELECT string_agg(concat_ws(' ', a.attname, format_type(a.atttypid, a.atttypmod),
+               WHEN 'c' THEN 'AS (' || COALESCE((SELECT string_agg(concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
                                                                    CASE WHEN a.attcollation <> u.typcollation THEN 'COLLATE ' || a.attcollation::regcollation END), ', ' ORDER BY a.attnum)
                                              FROM pg_attribute a JOIN pg_type u ON u.oid = a.atttypid WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped), '') || ')'
                WHEN 'r' THEN (SELECT concat_ws(' ', 'RANGE OF', format_type(g.rngsubtype, NULL), o.opcnamespace::regnamespace || '.' || o.opcname, NULLIF(g.rngcollation, 0)::regcollation,

@@ -59,7 +59,7 @@ BEGIN
              WHERE r.oid IN (SELECT relation FROM calls)
              GROUP BY r.oid)
         SELECT DISTINCT c.what, c.function::regprocedure::text AS function,
-               CASE WHEN pg_has_role(r.relowner, 'MEMBER') THEN r.relowner::regrole::text ELSE v_role END AS role,
+               CASE WHEN pg_has_role(r.relowner, 'MEMBER') THEN pg_get_userbyid(r.relowner)::text ELSE v_role END AS role,
                v.statement
           FROM calls c JOIN relation r ON r.oid = c.relation JOIN made_up m ON m.oid = c.relation
           JOIN pg_proc p ON p.oid = c.function JOIN pg_language l ON l.oid = p.prolang

@@ -33,9 +33,9 @@ constraint_ AS MATERIALIZED (
     SELECT m.schema, t.typname || '.' || k.conname, false, k.*
       FROM member m JOIN pg_type t ON t.oid = m.objid JOIN pg_constraint k ON k.contypid = t.oid
      WHERE m.classid = 'pg_type'::regclass AND t.typtype = 'd'),
--- What has an owner, privileges, a comment or a security label; acldefault takes the last.
+-- What has an owner, privileges, a comment or a security label; acldefault takes the last. The name is text: of type name, longer ones would be cut.
 thing (schema, classid, objid, objsubid, kind, name, owner, acl, acl_kind) AS MATERIALIZED (
-    SELECT oid, 'pg_namespace'::regclass, oid, 0, 'schema', '', nspowner, nspacl, 'n'::"char" FROM shard
+    SELECT oid, 'pg_namespace'::regclass, oid, 0, 'schema', ''::text, nspowner, nspacl, 'n'::"char" FROM shard
      UNION ALL
     SELECT schema, 'pg_class'::regclass, oid, 0, kind, relname, relowner, relacl, CASE relkind WHEN 'S' THEN 's'::"char" ELSE 'r'::"char" END FROM rel
      UNION ALL

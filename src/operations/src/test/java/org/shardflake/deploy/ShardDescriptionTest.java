@@ -109,6 +109,28 @@ class ShardDescriptionTest {
         assertThat(new ShardSchemaCopy(source, target).rehearse(CHANGED)).isEmpty();
     }
 
+    @Test
+    void longNamesAreComparedWhole() throws SQLException {
+        String table = "t".repeat(63);
+        for (int shard = 0; shard < 3; shard++) {
+            Sql.execute(source, """
+                    SET LOCAL search_path = shard_000%1$d;
+                    CREATE TABLE %2$s (id bigint PRIMARY KEY, one integer, other text);
+                    CREATE FUNCTION %3$s(%2$s) RETURNS integer LANGUAGE sql RETURN 1;
+                    """.formatted(shard, table, "f".repeat(63)));
+        }
+        assertThat(drift()).isEmpty();
+
+        Sql.execute(
+                source,
+                "ALTER TABLE shard_0001.%1$s RENAME one TO another; ALTER TABLE shard_0001.%1$s RENAME other TO one; ALTER TABLE shard_0001.%1$s RENAME another TO other"
+                        .formatted(table));
+
+        assertThat(drift())
+                .anySatisfy(said -> assertThat(said).startsWith("column %s.one".formatted(table)))
+                .anySatisfy(said -> assertThat(said).startsWith("column %s.other".formatted(table)));
+    }
+
     /** What changes, the line that tells it, and whether a move brings it along; s. is the shard's schema. */
     @ParameterizedTest
     @CsvSource(
