@@ -157,9 +157,11 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
     }
 
     private int print(int exitCode, String message, @Nullable String hint, Exception e) {
-        err.println(ansi.string("@|bold,red error:|@ ") + message);
+        err.print(ansi.string("@|bold,red error:|@ "));
+        err.println(message);
         if (hint != null) {
-            err.println(ansi.string("@|bold hint:|@ ") + hint);
+            err.print(ansi.string("@|bold hint:|@ "));
+            err.println(hint);
         }
         if (stacktrace.getAsBoolean()) {
             e.printStackTrace(err);

@@ -29,6 +29,7 @@ import org.shardflake.cli.command.Invocation;
 import org.shardflake.cli.command.NextSteps;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.cli.output.TerminalSize;
@@ -111,13 +112,20 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     public static void main(String[] args) {
         AtomicBoolean hasEnded = new AtomicBoolean();
         Runtime.getRuntime().addShutdownHook(new Thread(() -> endLine(hasEnded)));
-        int exitCode = run(
-                args,
-                System.in,
-                new FileOutputStream(FileDescriptor.out),
-                new FileOutputStream(FileDescriptor.err),
-                System.getenv(),
-                ansi(args, System.getenv()));
+        OutputStream stderr = new FileOutputStream(FileDescriptor.err);
+        Ansi ansi = ansi(args, System.getenv());
+        int exitCode;
+        try {
+            exitCode = run(
+                    Arguments.decode(args),
+                    System.in,
+                    new FileOutputStream(FileDescriptor.out),
+                    stderr,
+                    Arguments.decode(System.getenv()),
+                    ansi);
+        } catch (CliException e) {
+            exitCode = new ErrorReport(new MessageWriter(stderr), ansi, () -> false).explain(e);
+        }
         hasEnded.set(true);
         System.exit(exitCode);
     }
@@ -157,7 +165,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
         CommandLine commandLine = new CommandLine(this);
         StandardOutput output = new StandardOutput(stdout);
         PrintWriter out = new PrintWriter(new OutputStreamWriter(new BufferedOutputStream(output, 1 << 16), UTF_8));
-        PrintWriter err = new PrintWriter(new OutputStreamWriter(stderr, UTF_8), true);
+        PrintWriter err = new MessageWriter(stderr);
         ErrorReport report = new ErrorReport(err, ansi, () -> stacktrace);
         Commands.add(commandLine, args);
         commandLine.setDefaultValueProvider(this::defaultValue);

@@ -78,6 +78,40 @@ class ConfigCommandTest {
     }
 
     @Test
+    void theEpochOfIdsCanBeSet() throws IOException {
+        write("epoch: 1293840000000\n");
+
+        assertThat(launch("id", "decode", "11637205501278089").out()).contains("  2011-01-17T01:21:03Z  ");
+        assertThat(launch("id", "decode", "11637205501278089", "--epoch=2025-01-01T00:00:00Z")
+                        .out())
+                .contains("  2025-01-17T01:21:03Z  ");
+    }
+
+    /** The ids would be shown with times that are wrong by years. */
+    @Test
+    void anEpochThatOnlyTheCatalogKnowsIsNotGuessed() throws IOException {
+        write("catalog: postgresql://localhost:1/x\n");
+
+        Result decode = launch("id", "decode", "5");
+
+        assertThat(decode.exitCode()).isEqualTo(1);
+        assertThat(decode.out()).isEmpty();
+        assertThat(decode.err())
+                .startsWith("error: the catalog knows from when the ids count, and cannot be asked: ")
+                .contains("\nhint: give the epoch, such as --epoch 2025-01-01T00:00:00Z");
+    }
+
+    @Test
+    void yamlThatIsNestedWithoutEndIsRefused() throws IOException {
+        write("[".repeat(100_000));
+
+        Result show = launch("map", "show");
+
+        assertThat(show.exitCode()).isEqualTo(2);
+        assertThat(show.err()).isEqualTo("error: %s: it is nested too deeply to be read\n".formatted(file));
+    }
+
+    @Test
     void nothing() {
         environment.remove("SHARDFLAKE_LOCAL");
         assertThat(launch("config").out()).startsWith("nothing is set; set one of catalog, local, output, ");
@@ -118,7 +152,7 @@ class ConfigCommandTest {
         write("just text\n");
         assertThat(launch("map", "show").err()).startsWith("error: %s has to be a list of names".formatted(file));
         write("a: [\n");
-        assertThat(launch("map", "show").err()).startsWith("error: %s is not YAML: ".formatted(file));
+        assertThat(launch("map", "show").err()).startsWith("error: %s: it is not YAML: ".formatted(file));
         environment.put("SHARDFLAKE_CONFIG", "nowhere.yaml");
         Result nowhere = launch("map", "show");
         assertThat(nowhere)
@@ -130,7 +164,7 @@ class ConfigCommandTest {
     @Test
     void everySettingIsAnOptionOfSomeCommand() {
         TreeSet<String> left = new TreeSet<>(Settings.NAMES);
-        for (String command : List.of("schema deploy", "move run", "local start", "id convert")) {
+        for (String command : List.of("schema deploy", "move run", "local start", "id convert", "id decode")) {
             String help = launch((command + " --help").split(" ")).out();
             left.removeIf(name -> help.contains("--" + name));
         }

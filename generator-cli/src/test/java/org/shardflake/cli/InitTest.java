@@ -67,6 +67,31 @@ class InitTest {
     }
 
     @Test
+    void idsAreDecodedWithTheEpochOfTheCatalog() throws SQLException {
+        assertThat(init("--shards=2000", "--epoch=1293840000000").exitCode()).isZero();
+        String catalog = "--catalog=" + installation.url(0);
+
+        assertThat(installation
+                        .launch("id", "decode", "11637205501278089", catalog)
+                        .out())
+                .contains("  2011-01-17T01:21:03Z  ");
+        assertThat(installation
+                        .launch(
+                                "id",
+                                "encode",
+                                "--time=2011-01-17T01:21:03Z",
+                                "--shard=1341",
+                                "--sequence=905",
+                                catalog)
+                        .out())
+                .isEqualTo("11637205501278089\n");
+        assertThat(installation
+                        .launch("id", "range", "--from=2011-01-17T01:21:03Z", "--to=2011-01-17T01:21:03Z", catalog)
+                        .out())
+                .contains("BETWEEN 11637205499904000 AND 11637205508292607");
+    }
+
+    @Test
     void putsTheCatalogWhereItIsTold() throws SQLException {
         assertThat(init("--catalog", installation.url(2)).exitCode()).isZero();
 

@@ -84,6 +84,29 @@ class LauncherIT {
                                 """));
     }
 
+    /** In the locale of cron, systemd and plain containers, and where the system has no other. */
+    @Test
+    void argumentsAndOutputAreUtf8InEveryLocale() throws Exception {
+        String expected = "error: argument 1: \"Z\u00fcrich\" is not an id: character 1 is not a digit\n";
+        String direct = "\"$JAVA_HOME/bin/java\" -jar '%s'".formatted(home.resolve("target/shardflake.jar"));
+
+        for (String command : List.of("\"$LAUNCHER\"", direct)) {
+            assertThat(shell("LC_ALL=C %s id decode 'Z\u00fcrich'".formatted(command)))
+                    .as(command)
+                    .isEqualTo(new Result(2, "", expected));
+            assertThat(shell("LC_ALL=C %s id decode \"$(printf 'Z\\374rich')\"".formatted(command)))
+                    .as(command)
+                    .isEqualTo(new Result(2, "", """
+                            error: word 3 of the command line is not UTF-8: Z\uFFFDrich
+                            hint: give it in UTF-8, whatever the locale; a terminal with another encoding can convert it with iconv -t UTF-8
+                            """));
+        }
+        Path key = Files.writeString(temp.resolve("schl\u00fcssel"), "00112233445566778899aabbccddeeff");
+        assertThat(shell("LC_ALL=C \"$LAUNCHER\" id convert 5 --to public --id-key-file '%s'".formatted(key))
+                        .exitCode())
+                .isZero();
+    }
+
     @Test
     void showsTheVersionOfItsJar() throws Exception {
         assertThat(run(launcher.toString(), "--version").out())

@@ -5,6 +5,7 @@
 package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -80,9 +81,29 @@ class LocalCommandsTest {
                 .isEqualTo("{\"shard\":3,\"schema\":\"shard_0003\",\"server\":\"db2\",\"epoch\":2}\n");
         assertThat(launch("server", "list").out()).contains("\ndb3     0 ");
         assertThat(launch("doctor").out()).isEqualTo("3 servers with 16 shards: nothing found\n");
+        oneStopped("db2");
+        assertThat(launch("map", "locate", "--shard=1").exitCode()).isZero();
+        assertThat(launch("local", "status").out())
+                .containsPattern("db1 +running")
+                .containsPattern("db2 +stopped");
+        oneStopped("db1");
+        assertThat(launch("map", "show").err()).isEqualTo("""
+                        error: no catalog is given, and db1 of the local cluster in %s, which has it, is stopped
+                        hint: shardflake local start
+                        """.formatted(local));
+        assertThat(launch("local", "start", "--servers=3").exitCode()).isZero();
         Result other = launch("local", "start", "--shards=32");
         assertThat(other.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(other.err()).startsWith("error: the cluster runs, but it has 16 shards, and that never changes\n");
+    }
+
+    /** As after a crash of its machine. */
+    private void oneStopped(String name) throws IOException {
+        Path pidFile = local.resolve(name).resolve("data/postmaster.pid");
+        long pid = Long.parseLong(Files.readAllLines(pidFile).get(0).strip());
+        ProcessHandle.of(pid).orElseThrow().destroy();
+        await().until(() -> LocalCluster.in(local).servers().stream()
+                .noneMatch(server -> server.name().equals(name) && server.isRunning()));
     }
 
     @Test

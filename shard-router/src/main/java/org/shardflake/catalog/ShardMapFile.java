@@ -19,7 +19,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
-import org.shardflake.yaml.YamlFile;
+import org.shardflake.yaml.TextFile;
 import org.shardflake.yaml.YamlNode;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
@@ -90,7 +90,7 @@ public final class ShardMapFile {
 
     /** Writes the file atomically: a reader never sees half of it. */
     public static void write(ShardMap map, Path file) throws IOException {
-        YamlFile.write(format(map), "a shard map", file);
+        TextFile.write(format(map), "a shard map", file);
     }
 
     /**
@@ -99,7 +99,7 @@ public final class ShardMapFile {
      * @throws IllegalArgumentException if it is not a shard map, saying what is wrong and where
      */
     public static ShardMap read(Path file) throws IOException {
-        return YamlFile.read(file, ShardMapFile::parse);
+        return TextFile.read(file, ShardMapFile::parse);
     }
 
     /**

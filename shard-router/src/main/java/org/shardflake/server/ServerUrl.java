@@ -101,6 +101,7 @@ public final class ServerUrl {
         } else {
             throw malformed("it does not start with postgresql:// or jdbc:postgresql://");
         }
+        DriverOptions.check(fresh);
         if (fresh.getUser() == null) {
             fresh.setUser(environment.get("PGUSER"));
         }

@@ -33,11 +33,21 @@ public final class YamlNode {
      * @param label the text's name in YAML's own messages
      */
     public static YamlNode parse(String yaml, String label) {
+        return new YamlNode("the file", load(yaml, label));
+    }
+
+    /**
+     * Reads the text of a file whose content may be anything.
+     *
+     * @param label the text's name in YAML's own messages
+     */
+    public static @Nullable Object load(String yaml, String label) {
         try {
-            return new YamlNode(
-                    "the file", new Load(LoadSettings.builder().setLabel(label).build()).loadFromString(yaml));
+            return new Load(LoadSettings.builder().setLabel(label).build()).loadFromString(yaml);
         } catch (YamlEngineException e) {
             throw new IllegalArgumentException("it is not YAML: " + e.getMessage(), e);
+        } catch (StackOverflowError e) { // The parser calls itself for each level.
+            throw new IllegalArgumentException("it is nested too deeply to be read", e);
         }
     }
 

@@ -4,8 +4,6 @@
  */
 package org.shardflake.cli.command;
 
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -14,7 +12,6 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.CliException;
-import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.gateway.Gateways;
 import org.shardflake.install.Installation;
@@ -38,6 +35,7 @@ class CatalogMixin {
                     + " local cluster).")
     private @Nullable String url;
 
+    private boolean isToldOfOrigin;
     private boolean isToldOfStandby;
     private boolean readsOnly;
 
@@ -80,9 +78,17 @@ class CatalogMixin {
     /** The URL from the command line, or else the environment, the file or the local cluster, or else null. */
     @Nullable
     ServerUrl given() {
-        return origin().map(setting -> parse(setting.value()))
+        return origin().map(this::told)
                 .map(parsed -> readsOnly ? parsed.toRead(() -> tellOfStandby(parsed)) : parsed)
                 .orElse(null);
+    }
+
+    private ServerUrl told(Setting setting) {
+        if (!isToldOfOrigin) {
+            isToldOfOrigin = true;
+            CatalogOrigin.tell(command, setting);
+        }
+        return parse(setting.value());
     }
 
     private void tellOfStandby(ServerUrl parsed) {
@@ -124,32 +130,7 @@ class CatalogMixin {
     Optional<Setting> origin() {
         return url != null && !url.isBlank()
                 ? Optional.of(new Setting("catalog", url, "command line"))
-                : notGiven(invocation());
-    }
-
-    /** The URL used when the command line has none. */
-    static Optional<Setting> notGiven(Invocation invocation) {
-        return invocation
-                .settings()
-                .find("catalog")
-                .or(() -> local(invocation.settings()))
-                .or(() -> ServerAccess.libpqDefault(invocation.environment())
-                        .map(url -> new Setting("catalog", url, "PGSERVICE, PGHOST and others like them")));
-    }
-
-    private static Optional<Setting> local(Settings settings) {
-        Path directory = Path.of(settings.find("local").map(Setting::value).orElse(LocalMixin.DIRECTORY));
-        if (!Files.isDirectory(directory)) {
-            return Optional.empty();
-        }
-        LocalInstallation local = LocalInstallation.in(directory);
-        if (!local.isRunning()) {
-            throw new CliException(
-                    Kind.PRECONDITION,
-                    "no catalog is given, and the local cluster in %s is stopped".formatted(directory),
-                    "shardflake local start");
-        }
-        return local.catalog().map(uri -> new Setting("catalog", uri, "local cluster in " + directory));
+                : CatalogOrigin.find(invocation());
     }
 
     /** A URL, with missing parts taken from the environment. */

@@ -10,7 +10,7 @@ import org.shardflake.IdLayout;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Option;
 
-/** The epoch of the ids that a command handles. */
+/** The epoch of a new installation. */
 final class EpochMixin {
 
     @Option(
@@ -21,12 +21,16 @@ final class EpochMixin {
                     "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: 2025-01-01T00:00:00Z).")
     private Instant epoch = IdLayout.DEFAULT.epoch();
 
-    /** The epoch, even one that {@link IdLayout} would refuse. */
-    Instant epoch() {
-        return epoch;
+    IdLayout layout() {
+        return layout(epoch);
     }
 
-    IdLayout layout() {
+    /**
+     * The layout of ids that count from an instant.
+     *
+     * @throws CliException if no ids can
+     */
+    static IdLayout layout(Instant epoch) {
         if (!epoch.equals(epoch.truncatedTo(ChronoUnit.MILLIS))) {
             throw CliException.usage("epoch %s is not a whole millisecond".formatted(epoch));
         }

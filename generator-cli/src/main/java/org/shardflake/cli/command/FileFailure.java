@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
 import org.shardflake.ShardflakeException.Kind;
@@ -22,6 +23,9 @@ final class FileFailure {
     private static String reason(IOException e) {
         if (e instanceof NoSuchFileException) {
             return "no such file or directory";
+        }
+        if (e instanceof CharacterCodingException) {
+            return "it is not UTF-8; convert it, for example with iconv -t UTF-8";
         }
         return e instanceof AccessDeniedException ? "permission denied" : String.valueOf(e.getMessage());
     }

@@ -53,7 +53,7 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
     private IdKeyMixin key;
 
     @Mixin
-    private EpochMixin epoch;
+    private IdEpochMixin epoch;
 
     @Mixin
     private OutputMixin output;
@@ -76,8 +76,7 @@ final class IdDecodeCommand implements Callable<Integer>, IdInput.Handler {
             throw CliException.usage(
                     "--from is for ids of Shardflake; ids of other schemes are read in their own form");
         }
-        boolean ownEpoch = spec.commandLine().getParseResult().hasMatchedOption("--epoch");
-        SchemeDecoder decoder = new SchemeDecoder(scheme, ownEpoch ? epoch.epoch() : null, output);
+        SchemeDecoder decoder = new SchemeDecoder(scheme, epoch.given().orElse(null), output);
         int exitCode = ids.handle(decoder);
         decoder.end(spec.commandLine().getOut());
         return exitCode;

@@ -44,7 +44,7 @@ final class IdEncodeCommand implements Runnable {
     private int sequence;
 
     @Mixin
-    private EpochMixin epoch;
+    private IdEpochMixin epoch;
 
     @Mixin
     private OutputMixin output;

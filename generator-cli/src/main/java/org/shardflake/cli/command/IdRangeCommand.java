@@ -52,7 +52,7 @@ final class IdRangeCommand implements Runnable {
     private Instant to;
 
     @Mixin
-    private EpochMixin epoch;
+    private IdEpochMixin epoch;
 
     @Mixin
     private OutputMixin output;

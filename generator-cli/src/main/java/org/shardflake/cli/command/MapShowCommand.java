@@ -6,7 +6,6 @@ package org.shardflake.cli.command;
 
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -20,6 +19,7 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.map.MapCells;
 import org.shardflake.cli.map.MapPage;
 import org.shardflake.cli.map.MapPicture;
+import org.shardflake.cli.output.OutputFormat;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.load.LoadSample;
 import org.shardflake.load.LoadSampler;
@@ -27,6 +27,7 @@ import org.shardflake.load.ShardRate;
 import org.shardflake.load.ShardSizes;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
+import org.shardflake.yaml.TextFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -98,10 +99,10 @@ final class MapShowCommand implements Callable<Integer> {
             write(html, MapPage.of(picture, Instant.now()));
         }
         PrintWriter out = spec.commandLine().getOut();
-        output.print(out, ShardMapView.facts(picture, sizes, rates), () -> {
-            String table = ShardMapView.table(picture, sizes, rates);
-            return isDrawn ? table + "\n" + draw(picture) : table;
-        });
+        output.print(out, ShardMapView.facts(picture, sizes, rates), () -> ShardMapView.table(picture, sizes, rates));
+        if (isDrawn && output.format() == OutputFormat.TABLE) {
+            out.println("\n" + draw(picture).stripTrailing());
+        }
         return problems.isEmpty() ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
     }
 
@@ -133,7 +134,7 @@ final class MapShowCommand implements Callable<Integer> {
 
     private static void write(Path file, String page) {
         try {
-            Files.writeString(file, page);
+            TextFile.write(page, "a page", file);
         } catch (IOException e) {
             throw FileFailure.explain("write", file.toString(), e);
         }

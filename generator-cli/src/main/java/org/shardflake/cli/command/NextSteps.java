@@ -31,7 +31,7 @@ public final class NextSteps {
     }
 
     public void print() throws SQLException {
-        Optional<Setting> catalog = CatalogMixin.notGiven(invocation);
+        Optional<Setting> catalog = CatalogOrigin.find(invocation);
         if (catalog.isEmpty()) {
             out.println("No catalog is set, and there is no local cluster here. To begin:");
             step("demo", "see it run, on servers that go away again");

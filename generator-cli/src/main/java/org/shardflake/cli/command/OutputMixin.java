@@ -13,6 +13,7 @@ import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.OutputFormat;
 import org.shardflake.cli.output.Redraw;
 import org.shardflake.cli.output.TerminalSize;
+import org.shardflake.cli.output.Visible;
 import org.shardflake.cli.output.YamlWriter;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Option;
@@ -45,7 +46,7 @@ final class OutputMixin {
     /** Prints one result: its facts (a map or a list of maps) as JSON or YAML, or else the text for people. */
     void print(PrintWriter out, Object facts, Supplier<String> table) {
         switch (format) {
-            case TABLE -> out.println(table.get().stripTrailing());
+            case TABLE -> out.println(Visible.lines(table.get().stripTrailing()));
             case JSON -> out.println(JsonWriter.write(facts));
             case YAML -> out.print(YamlWriter.write(facts));
         }
@@ -54,7 +55,7 @@ final class OutputMixin {
     /** As {@link #print}, again and again: a table on a terminal takes the place of the one before. */
     void printAgain(Redraw redraw, PrintWriter out, Object facts, Supplier<String> table) {
         if (format == OutputFormat.TABLE) {
-            redraw.show(table.get());
+            redraw.show(Visible.lines(table.get()));
         } else {
             print(out, facts, table);
             out.flush();

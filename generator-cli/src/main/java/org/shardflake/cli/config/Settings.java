@@ -11,6 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 
 /**
@@ -36,7 +37,8 @@ public final class Settings {
             "patience",
             "rate",
             "max-lag",
-            "id-key-file");
+            "id-key-file",
+            "epoch");
 
     /** Names the file, if it is not in the working directory. */
     public static final String FILE_VARIABLE = "SHARDFLAKE_CONFIG";
@@ -93,6 +95,30 @@ public final class Settings {
             }
             return Map.of();
         }
+        if (!environment.containsKey(FILE_VARIABLE)) {
+            requireOwn(path, "%s=%s uses it all the same".formatted(FILE_VARIABLE, path));
+        }
         return SettingsFile.read(path);
+    }
+
+    /** Whether a value was found in the current directory, where it is because the command was run there. */
+    public boolean isFound(Setting setting) {
+        return switch (setting.origin()) {
+            case FILE -> !environment.containsKey(FILE_VARIABLE);
+            default ->
+                setting.origin().startsWith("local cluster in ")
+                        && find("local").isEmpty();
+        };
+    }
+
+    /**
+     * Refuses a file or directory that somebody else owns, or anyone may write to: with it they would choose the servers that this user's
+     * password goes to.
+     */
+    public static void requireOwn(Path path, String hint) {
+        Optional<String> stranger = Owner.stranger(path);
+        if (stranger.isPresent()) {
+            throw new CliException(Kind.PRECONDITION, "%s is not used: %s".formatted(path, stranger.get()), hint);
+        }
     }
 }

@@ -5,15 +5,12 @@
 package org.shardflake.cli.config;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.cli.error.CliException;
-import org.snakeyaml.engine.v2.api.Load;
-import org.snakeyaml.engine.v2.api.LoadSettings;
-import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
+import org.shardflake.yaml.YamlNode;
 
 /** Reads settings from YAML, in a class of its own so that the library is loaded only if there is a file. */
 final class SettingsFile {
@@ -26,11 +23,11 @@ final class SettingsFile {
      * @throws CliException if the file cannot be read, or contains anything else
      */
     static Map<String, String> read(Path path) {
-        try (InputStream in = Files.newInputStream(path)) {
-            Object content = new Load(LoadSettings.builder().build()).loadFromInputStream(in);
+        try {
+            Object content = YamlNode.load(Files.readString(path), path.toString());
             return content == null ? Map.of() : values(path, content);
-        } catch (YamlEngineException e) {
-            throw CliException.usage("%s is not YAML: %s".formatted(path, e.getMessage()));
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage("%s: %s".formatted(path, e.getMessage()));
         } catch (IOException e) {
             throw CliException.usage("cannot read %s: %s".formatted(path, e.getMessage()));
         }

@@ -50,14 +50,14 @@ public final class LocalInstallation {
         return cluster.servers();
     }
 
-    /** Whether it was started and none of its servers is stopped. */
-    public boolean isRunning() {
-        return !servers().isEmpty() && servers().stream().allMatch(LocalServer::isRunning);
+    /** The server that has the catalog, if the installation was ever started. */
+    public Optional<LocalServer> home() {
+        return servers().stream().findFirst();
     }
 
     /** The URL of its catalog, if it was ever started. */
     public Optional<String> catalog() {
-        return cluster.servers().stream().findFirst().map(LocalInstallation::uri);
+        return home().map(LocalInstallation::uri);
     }
 
     /** The URL of a server's shards. */

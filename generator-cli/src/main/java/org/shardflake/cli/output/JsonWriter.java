@@ -17,7 +17,7 @@ public final class JsonWriter {
 
     public static String write(@Nullable Object value) {
         try {
-            return MAPPER.writeValueAsString(value);
+            return Visible.inJson(MAPPER.writeValueAsString(value));
         } catch (JsonProcessingException e) {
             throw new IllegalArgumentException("not a map, collection or plain value: " + value, e);
         }

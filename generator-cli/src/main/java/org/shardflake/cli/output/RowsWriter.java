@@ -78,7 +78,7 @@ public final class RowsWriter {
             case TABLE -> {
                 widths = new int[columns.size()];
                 first.add(columns.stream()
-                        .map(name -> name.toUpperCase(Locale.ROOT))
+                        .map(name -> Visible.line(name.toUpperCase(Locale.ROOT)))
                         .toArray(String[]::new));
             }
             case JSON -> out.print("[");
@@ -115,7 +115,7 @@ public final class RowsWriter {
     private void table(List<? extends @Nullable Object> values) {
         String[] line = new String[values.size()];
         for (int i = 0; i < values.size(); i++) {
-            line[i] = String.valueOf(values.get(i)).replace("\n", "\\n");
+            line[i] = Visible.line(String.valueOf(values.get(i)));
         }
         if (hasWidths) {
             print(line);

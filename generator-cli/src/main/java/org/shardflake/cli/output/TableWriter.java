@@ -55,7 +55,7 @@ public final class TableWriter {
         if (values.length != widths.length) {
             throw new IllegalArgumentException("%d values for %d columns".formatted(values.length, widths.length));
         }
-        add(Arrays.stream(values).map(String::valueOf).toArray(String[]::new));
+        add(Arrays.stream(values).map(String::valueOf).map(Visible::line).toArray(String[]::new));
         return this;
     }
 

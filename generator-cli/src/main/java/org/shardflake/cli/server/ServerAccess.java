@@ -93,6 +93,11 @@ public final class ServerAccess {
         }
     }
 
+    /** Whether the password for a URL has to come from elsewhere. */
+    public static boolean lacksPassword(String url) {
+        return parse(url, Map.of()).dataSource().getPassword() == null;
+    }
+
     /** Asks the driver, which also recognizes parameters with percent-encoded names. */
     private static boolean holdsPassword(String url) {
         PGSimpleDataSource source = parse(url, Map.of()).dataSource();

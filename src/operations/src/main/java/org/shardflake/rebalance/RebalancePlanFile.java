@@ -15,7 +15,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.rebalance.RebalancePlan.Change;
 import org.shardflake.rebalance.RebalancePlan.Move;
 import org.shardflake.rebalance.RebalancePlan.ServerChange;
-import org.shardflake.yaml.YamlFile;
+import org.shardflake.yaml.TextFile;
 import org.shardflake.yaml.YamlNode;
 import org.snakeyaml.engine.v2.api.Dump;
 import org.snakeyaml.engine.v2.api.DumpSettings;
@@ -100,7 +100,7 @@ public final class RebalancePlanFile {
 
     /** Writes the file atomically: a reader never sees half of it. */
     public static void write(RebalancePlan plan, Path file) throws IOException {
-        YamlFile.write(format(plan), "a plan", file);
+        TextFile.write(format(plan), "a plan", file);
     }
 
     /**
@@ -109,7 +109,7 @@ public final class RebalancePlanFile {
      * @throws IllegalArgumentException if it is not a plan, saying what is wrong and where
      */
     public static RebalancePlan read(Path file) throws IOException {
-        return YamlFile.read(file, RebalancePlanFile::parse);
+        return TextFile.read(file, RebalancePlanFile::parse);
     }
 
     /**

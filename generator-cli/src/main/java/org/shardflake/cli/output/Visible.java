@@ -1,0 +1,67 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.output;
+
+/**
+ * Text for a terminal in which control characters are shown and not sent, since what users store may come from anyone: a
+ * value could otherwise clear the screen, retitle the window, or pass for a line of ours.
+ */
+public final class Visible {
+
+    private Visible() {}
+
+    /** A cell of a table: on one line. */
+    public static String line(String text) {
+        return show(text, false);
+    }
+
+    /** A message, which may have several lines. */
+    public static String lines(String text) {
+        return show(text, true);
+    }
+
+    /** JSON, in which such characters can only be in strings: as escapes, which every parser reads. */
+    static String inJson(String json) {
+        return show(json, true);
+    }
+
+    private static String show(String text, boolean keepsLines) {
+        if (text.chars().noneMatch(c -> isSent(c, keepsLines))) {
+            return text;
+        }
+        StringBuilder shown = new StringBuilder(text.length() + 16);
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            if (!isSent(c, keepsLines)) {
+                shown.append(c);
+                continue;
+            }
+            shown.append('\\');
+            switch (c) {
+                case '\n' -> shown.append('n');
+                case '\r' -> shown.append('r');
+                case '\t' -> shown.append('t');
+                default -> shown.append('u').append(hex(c));
+            }
+        }
+        return shown.toString();
+    }
+
+    private static String hex(char c) {
+        return "%1$4s".formatted(Integer.toHexString(c)).replace(' ', '0');
+    }
+
+    private static boolean isSent(int c, boolean keepsLines) {
+        if (keepsLines && (c == '\n' || c == '\t')) {
+            return false;
+        }
+        return Character.isISOControl(c) || isReordering(c) || c == '\u2028' || c == '\u2029';
+    }
+
+    /** Marks of direction, by which a text can look like another one. */
+    private static boolean isReordering(int c) {
+        return (c >= '\u202A' && c <= '\u202E') || (c >= '\u2066' && c <= '\u2069');
+    }
+}
