@@ -5,6 +5,7 @@
 package org.shardflake.server;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -31,8 +32,8 @@ final class DriverOptions {
             PGProperty.SSL_PASSWORD_CALLBACK, Set.of(),
             PGProperty.XML_FACTORY_FACTORY, Set.of());
 
-    private static final Set<PGProperty> NEVER =
-            Set.of(PGProperty.LOGGER_FILE, PGProperty.LOGGER_LEVEL, PGProperty.CLASS_LOADER_STRATEGY);
+    /** By name: the driver has deprecated the first two. */
+    private static final List<String> NEVER = List.of("loggerFile", "loggerLevel", "classLoaderStrategy");
 
     private DriverOptions() {}
 
@@ -42,8 +43,8 @@ final class DriverOptions {
      * @throws IllegalArgumentException if there is one
      */
     static void check(PGSimpleDataSource source) {
-        for (PGProperty option : NEVER) {
-            if (isSet(source, option)) {
+        for (PGProperty option : PGProperty.values()) {
+            if (NEVER.contains(option.getName()) && isSet(source, option)) {
                 throw refused(option, "leave it out");
             }
         }
