@@ -10,7 +10,7 @@ AS $$
  * NOT VALID: it holds for what is written from now on, and is to be validated when nobody waits for the table.
  */
 DECLARE
-    v_schema name := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = table_name);
+    v_schema name := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_name);
     v_type regtype := (SELECT atttypid FROM pg_attribute WHERE attrelid = table_name AND attname = column_name AND attnum > 0 AND NOT attisdropped);
     v_name name := shardflake.check_name(column_name);
     v_shard integer;

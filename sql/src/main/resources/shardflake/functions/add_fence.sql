@@ -11,7 +11,7 @@ AS $$
  * trigger takes a weaker lock than to create one, for a shorter time.
  */
 DECLARE
-    v_schema name := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = table_name);
+    v_schema name := (SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_name);
     v_fenced boolean;
 BEGIN
     IF v_schema !~ '^shard_[0-9]{4}$' IS NOT FALSE THEN

@@ -14,7 +14,7 @@ DECLARE
     v_sequence regclass;
 BEGIN
     SELECT * INTO v_table FROM pg_class WHERE oid = table_name;
-    v_schema := v_table.relnamespace::regnamespace;
+    v_schema := (SELECT nspname FROM pg_namespace WHERE oid = v_table.relnamespace);
     IF v_schema !~ '^shard_[0-9]{4}$' THEN
         RAISE EXCEPTION 'table % is not in the schema of a shard', table_name
             USING ERRCODE = 'invalid_parameter_value',

@@ -23,7 +23,7 @@ BEGIN
                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND k.conkey[1] = ANY (f.conkey))
                    AND a.attname IS DISTINCT FROM v_uid_column AS needs_ids,
                t.oid AS fence, t.oid IS NULL AS needs_fence,
-               t.tgenabled = 'D' AND t.tgnargs = 0 OR t.tgenabled <> 'D' AND t.tgargs = 'down\000' AS has_odd_fence, -- see fence_write
+               t.tgenabled = 'D' AND t.tgnargs = 0 OR t.tgenabled <> 'D' AND t.tgargs = decode('646f776e00', 'hex') AS has_odd_fence, -- see fence_write
                c.relreplident IN ('d', 'i') AND NOT (x.indimmediate AND x.indisvalid AND x.indisready) AS lacks_identity
           FROM shardflake.relations(shard) relation
           JOIN pg_class c ON c.oid = relation

@@ -17,7 +17,7 @@ BEGIN
     IF to_regnamespace(v_schema) IS NULL THEN
         RAISE EXCEPTION 'shard % is not on this server: there is no schema %', shard, v_schema
             USING ERRCODE = 'invalid_schema_name',
-                  HINT = 'Look for it with: SELECT nspname FROM pg_namespace WHERE nspname LIKE ''shard\_%''.';
+                  HINT = 'Look for it with: SELECT nspname FROM pg_namespace WHERE nspname ~ ''^shard_''.';
     END IF;
     IF NOT force THEN
         FOR v_table IN

@@ -16,7 +16,9 @@ CREATE OR REPLACE FUNCTION shardflake.refuse_work(sequence regclass) RETURNS big
     SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    v_schema name := (SELECT relnamespace::regnamespace FROM pg_class WHERE oid = sequence AND relkind = 'S' AND relname = 'id_seq');
+    v_schema name := (
+        SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.oid = sequence AND c.relkind = 'S' AND c.relname = 'id_seq');
 BEGIN
     IF v_schema !~ '^shard_[0-9]{4}$' IS NOT FALSE THEN
         RAISE EXCEPTION '% is not the sequence id_seq of a shard', COALESCE(sequence::text, 'NULL')

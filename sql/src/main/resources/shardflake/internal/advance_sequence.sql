@@ -61,8 +61,11 @@ DECLARE
     v_transaction xid8;
     v_ticks bigint;
 BEGIN
-    -- With search_path pinned as it is here, the text of a regclass always names the schema.
-    IF (shardflake.is_shard(shard) AND starts_with(sequence::text, shardflake.shard_schema(shard) || '.')) IS NOT TRUE THEN
+    -- With search_path pinned as it is here, the text of a regclass always names the schema; quote_all_identifiers quotes it.
+    IF (shardflake.is_shard(shard)
+        AND (starts_with(sequence::text, shardflake.shard_schema(shard) || '.')
+             OR starts_with(sequence::text, '"' || shardflake.shard_schema(shard) || '".'))) IS NOT TRUE
+    THEN
         PERFORM shardflake.refuse_draw(shard, sequence, NULL);
     END IF;
     v_last := pg_sequence_last_value(sequence);

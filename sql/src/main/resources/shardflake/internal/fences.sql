@@ -7,7 +7,7 @@ CREATE OR REPLACE FUNCTION shardflake.fences(shard integer) RETURNS TABLE (targe
     SET search_path = pg_catalog, pg_temp
 AS $$
     -- By name, so that all who lock a shard's tables do it in one order.
-    SELECT c.oid::regclass, t.oid IS NOT NULL, COALESCE(t.tgenabled IN ('O', 'A') AND t.tgargs <> 'down\000', false) -- see fence_write
+    SELECT c.oid::regclass, t.oid IS NOT NULL, COALESCE(t.tgenabled IN ('O', 'A') AND t.tgargs <> decode('646f776e00', 'hex'), false) -- see fence_write
       FROM shardflake.relations(shard) relation
       JOIN pg_class c ON c.oid = relation
       LEFT JOIN pg_trigger t ON t.tgrelid = c.oid AND t.tgfoid = 'shardflake.fence_write'::regproc

@@ -43,7 +43,7 @@ BEGIN
     FOR v_step IN 0..9 LOOP
         v_round := CASE WHEN backwards THEN 9 - v_step ELSE v_step END;
         v_mask := CASE v_round % 2 WHEN 0 THEN 2147483647 ELSE 4294967295 END;
-        v_block := '\x0102010000020a1f0000003f00000000' || '\x0000000000000000000000'::bytea || substr(int4send(v_round), 4)
+        v_block := decode('0102010000020a1f0000003f000000000000000000000000000000', 'hex') || substr(int4send(v_round), 4)
             || substr(int8send(CASE WHEN backwards THEN v_left ELSE v_right END), 5);
         EXECUTE v_encrypt INTO v_block USING v_block, key;
         v_add := ('x' || encode(substr(v_block, 21, 4), 'hex'))::bit(32)::bigint;

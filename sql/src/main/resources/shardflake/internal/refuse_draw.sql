@@ -15,7 +15,7 @@ DECLARE
     v_kind record;
 BEGIN
     PERFORM shardflake.check_shard(shard);
-    IF starts_with(sequence::text, shardflake.shard_schema(shard) || '.') IS NOT TRUE THEN
+    IF (SELECT relnamespace FROM pg_class WHERE oid = sequence) = to_regnamespace(shardflake.shard_schema(shard)) IS NOT TRUE THEN
         RAISE EXCEPTION 'sequence % is not in schema %', COALESCE(sequence::text, 'NULL'), shardflake.shard_schema(shard)
             USING ERRCODE = 'invalid_parameter_value',
                   HINT = format('Ids of shard %s are drawn from a sequence of its own schema.', shard);

@@ -153,7 +153,7 @@ class DoctorCommandsTest {
     void aTableThatIsReachedFromOutsideItsShard() throws SQLException {
         shards.executeAsUser("db1", "CREATE TABLE public.heir () INHERITS (shard_0003.account)");
         try {
-            assertThat(finds("problem", "db1", "table-outside").out()).contains("shard_0003.account with heir");
+            assertThat(finds("problem", "db1", "table-outside").out()).contains("shard_0003.account with public.heir");
         } finally {
             shards.executeAsUser("db1", "DROP TABLE public.heir");
         }

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.logging.Level;
 import java.util.logging.Logger;
@@ -44,13 +45,18 @@ public final class ServerUrl {
     /** The environment variable that says from where changes come, for the history of the shard map. */
     public static final String ORIGIN = "SHARDFLAKE_ORIGIN";
 
+    /** SQLSTATEs by which poolers refuse a login with settings: an unknown parameter, something they lack. */
+    private static final Set<String> REFUSED_OPTIONS = Set.of("08P01", "0A000", "42704");
+
     private final String url;
     private final Map<String, String> environment;
     private final PGSimpleDataSource source;
     /** Runs after connecting to a standby; null if only the primary will do. */
     private final @Nullable Runnable onStandby;
-    /** Whether connections were found to lead to the server itself. Not asked again, as it costs a round trip. */
-    private volatile boolean isDirect;
+    /** Whether sessions were found to be our own, or those of a pooler that shares them; null as long as nobody knows. */
+    private volatile @Nullable Boolean isShared;
+    /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
+    private volatile boolean refusesOptions;
 
     private ServerUrl(String url, Map<String, String> environment, @Nullable Runnable onStandby) {
         this.url = url;
@@ -121,6 +127,10 @@ public final class ServerUrl {
     /**
      * Connects to the primary, in auto-commit mode; the caller closes the connection.
      *
+     * <p>The session depends on nothing that the server, the database or the role has set: names are looked up in
+     * {@code pg_catalog}, there are no time limits, rows that a policy would hide are an error, and values have one form.
+     * Only through a pooler that shares its sessions, which {@link #toRead} takes, they stay as they are.
+     *
      * <p>Nothing waits forever: a host has {@code connect_timeout} to complete the login, 10 seconds by default, and a
      * statement fails if the server stops answering, however long statements themselves may take.
      *
@@ -138,18 +148,22 @@ public final class ServerUrl {
      * @param way sets those properties
      */
     public Connection connect(String applicationName, Consumer<PGSimpleDataSource> way) throws SQLException {
+        return connect(applicationName, way, onStandby, onStandby != null);
+    }
+
+    private Connection connect(
+            String applicationName, Consumer<PGSimpleDataSource> way, @Nullable Runnable onStandby, boolean takesShared)
+            throws SQLException {
         PGSimpleDataSource named = limited(applicationName);
         way.accept(named);
         Connection connection = open(named);
         try {
+            pin(connection, named, takesShared);
             if (isStandby(connection)) {
                 if (onStandby == null) {
                     throw new StandbyException(hosts());
                 }
                 onStandby.run();
-            }
-            if (onStandby == null) {
-                requireDirect(connection, named);
             }
             // The limit for the login would now apply to statements.
             connection.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
@@ -161,15 +175,53 @@ public final class ServerUrl {
         }
     }
 
+    /** A session that others share is left as it is, since they would get it with our settings. */
+    private void pin(Connection connection, PGSimpleDataSource named, boolean takesShared) throws SQLException {
+        int process = connection.unwrap(PGConnection.class).getBackendPID();
+        if (pin(connection, process) == process) {
+            return;
+        }
+        if (isShared == null) {
+            isShared = SharedSessions.isBehind(connection, () -> open(named));
+        }
+        if (!isShared) {
+            pin(connection, null);
+        } else if (!takesShared) {
+            throw new PoolerException(hosts());
+        }
+    }
+
+    private int pin(Connection connection, @Nullable Integer process) throws SQLException {
+        int version = connection.getMetaData().getDatabaseMajorVersion();
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery(SessionSettings.sql(process, source.getOptions(), version))) {
+            row.next();
+            return row.getInt(1);
+        }
+    }
+
     /** By a statement: poolers refuse settings that come with the connection. */
     private void tellOrigin(Connection connection) throws SQLException {
         String origin = environment.getOrDefault(ORIGIN, "");
         if (!origin.isEmpty()) {
             try (PreparedStatement statement =
-                    connection.prepareStatement("SELECT set_config('shardflake.origin', ?, false)")) {
+                    connection.prepareStatement("SELECT pg_catalog.set_config('shardflake.origin', ?, false)")) {
                 statement.setString(1, origin);
                 statement.execute();
             }
+        }
+    }
+
+    /**
+     * The schemas in which this login finds names that have none, as it does in psql. Only for names that a user gives:
+     * the sessions of {@link #connect(String)} look in none of them.
+     */
+    public List<String> searchPath() throws SQLException {
+        try (Connection connection = limited("shardflake").getConnection();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT pg_catalog.current_schemas(true)")) {
+            row.next();
+            return List.of((String[]) row.getArray(1).getArray());
         }
     }
 
@@ -179,23 +231,7 @@ public final class ServerUrl {
      * @throws PoolerException if there is a pooler that changes sessions
      */
     public Connection connectToEither(String applicationName) throws SQLException {
-        Connection connection = toRead(() -> {}).connect(applicationName);
-        try {
-            requireDirect(connection, limited(applicationName));
-            return connection;
-        } catch (SQLException | RuntimeException e) {
-            connection.close();
-            throw e;
-        }
-    }
-
-    private void requireDirect(Connection connection, PGSimpleDataSource named) throws SQLException {
-        if (!isDirect) {
-            if (SharedSessions.isBehind(connection, () -> open(named))) {
-                throw new PoolerException(hosts());
-            }
-            isDirect = true;
-        }
+        return connect(applicationName, configured -> {}, () -> {}, false);
     }
 
     private PGSimpleDataSource limited(String applicationName) {
@@ -211,10 +247,30 @@ public final class ServerUrl {
     }
 
     private Connection open(PGSimpleDataSource primary) throws SQLException {
+        if (!refusesOptions) {
+            primary.setOptions(SessionSettings.options(source.getOptions()));
+            try {
+                return openAny(primary);
+            } catch (SQLException e) {
+                if (!REFUSED_OPTIONS.contains(String.valueOf(e.getSQLState()))) {
+                    throw e;
+                }
+            }
+            primary.setOptions(source.getOptions());
+            Connection connection = openAny(primary);
+            refusesOptions = true;
+            return connection;
+        }
+        return openAny(primary);
+    }
+
+    private Connection openAny(PGSimpleDataSource primary) throws SQLException {
         try {
             return primary.getConnection();
         } catch (SQLException e) {
-            if (isOneHost() || !String.valueOf(e.getSQLState()).startsWith("08")) {
+            if (isOneHost()
+                    || !String.valueOf(e.getSQLState()).startsWith("08")
+                    || REFUSED_OPTIONS.contains(String.valueOf(e.getSQLState()))) {
                 throw e;
             }
             // The driver caches which host was the primary, and a standby must be told from no answer at all.
@@ -236,7 +292,7 @@ public final class ServerUrl {
         }
         // A pooler may not have passed the report on.
         try (Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT pg_is_in_recovery()")) {
+                ResultSet row = statement.executeQuery("SELECT pg_catalog.pg_is_in_recovery()")) {
             return row.next() && row.getBoolean(1);
         }
     }

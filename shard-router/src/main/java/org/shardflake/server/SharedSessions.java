@@ -52,7 +52,7 @@ public final class SharedSessions {
 
     private static int process(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT pg_backend_pid()")) {
+                ResultSet row = statement.executeQuery("SELECT pg_catalog.pg_backend_pid()")) {
             row.next();
             return row.getInt(1);
         }

@@ -9,44 +9,73 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashMap;
+import java.util.Map;
 
 /**
  * Makes deployments to a database wait for each other. Its holder is alone, so a Liquibase lock it finds was left by a
  * killed process.
  *
- * <p>Meanwhile names resolve to {@code pg_catalog}, whatever others may have put into the schemas of the deployer's
- * {@code search_path}: anything bound then runs with the rights of the library's owner forever.
+ * <p>Until it is released, the session has settings that decide what the library's SQL means: names resolve to
+ * {@code pg_catalog}, whatever others may have put into the schemas of the deployer's {@code search_path}, since anything
+ * bound then runs with the rights of the library's owner forever. Time limits stay the caller's.
  */
-record DeployLock(Connection connection, boolean autoCommit, String searchPath) implements AutoCloseable {
+record DeployLock(Connection connection, boolean autoCommit, Map<String, String> settings) implements AutoCloseable {
+
+    private static final Map<String, String> PINNED = Map.of(
+            "search_path", "pg_catalog, pg_temp",
+            "standard_conforming_strings", "on",
+            "quote_all_identifiers", "off",
+            "transform_null_equals", "off",
+            "array_nulls", "on",
+            "check_function_bodies", "on",
+            "row_security", "off",
+            "exit_on_error", "off",
+            "default_transaction_read_only", "off",
+            "default_transaction_isolation", "read committed");
 
     static DeployLock take(Connection connection) throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
         connection.setAutoCommit(true);
-        DeployLock lock = new DeployLock(connection, autoCommit, searchPath(connection));
-        lock.execute("SET search_path = pg_catalog, pg_temp");
+        DeployLock lock = new DeployLock(connection, autoCommit, settings(connection));
         try {
+            lock.set(PINNED);
             lock.execute("SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
         } catch (SQLException e) {
-            lock.restoreSearchPath();
+            lock.restore();
             throw e;
         }
         return lock;
     }
 
-    private static String searchPath(Connection connection) throws SQLException {
-        try (Statement statement = connection.createStatement();
-                ResultSet path = statement.executeQuery("SELECT pg_catalog.current_setting('search_path')")) {
-            path.next();
-            return path.getString(1);
+    private static Map<String, String> settings(Connection connection) throws SQLException {
+        Map<String, String> settings = new HashMap<>();
+        try (PreparedStatement statement = connection.prepareStatement(
+                "SELECT name, pg_catalog.current_setting(name) FROM pg_catalog.unnest(?::pg_catalog.text[]) setting (name)")) {
+            statement.setArray(
+                    1, connection.createArrayOf("text", PINNED.keySet().toArray()));
+            try (ResultSet rows = statement.executeQuery()) {
+                while (rows.next()) {
+                    settings.put(rows.getString(1), rows.getString(2));
+                }
+            }
+        }
+        return settings;
+    }
+
+    private void set(Map<String, String> wanted) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(
+                "SELECT pg_catalog.set_config(name, value, false) FROM ROWS FROM (pg_catalog.unnest(?::pg_catalog.text[]), pg_catalog.unnest(?::pg_catalog.text[])) setting (name, value)")) {
+            statement.setArray(
+                    1, connection.createArrayOf("text", wanted.keySet().toArray()));
+            statement.setArray(
+                    2, connection.createArrayOf("text", wanted.values().toArray()));
+            statement.execute();
         }
     }
 
-    private void restoreSearchPath() throws SQLException {
-        try (PreparedStatement restore =
-                connection.prepareStatement("SELECT pg_catalog.set_config('search_path', ?, false)")) {
-            restore.setString(1, searchPath);
-            restore.execute();
-        }
+    private void restore() throws SQLException {
+        set(settings);
     }
 
     /** Releases the lock and restores the connection's mode, even if Liquibase failed in a transaction. */
@@ -57,7 +86,7 @@ record DeployLock(Connection connection, boolean autoCommit, String searchPath) 
             connection.setAutoCommit(true);
         }
         execute("SELECT pg_catalog.pg_advisory_unlock(pg_catalog.hashtext('shardflake.deploy'))");
-        restoreSearchPath();
+        restore();
         connection.setAutoCommit(autoCommit);
     }
 

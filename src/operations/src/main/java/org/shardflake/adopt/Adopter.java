@@ -45,13 +45,6 @@ public final class Adopter implements AutoCloseable {
     /** SQLSTATEs of a row that conflicts with another: unique key, exclusion constraint. */
     private static final Set<String> CLASH = Set.of("23505", "23P01");
 
-    /** Time limits are meant for the application's queries; and each statement must see what was committed before it. */
-    private static final String SESSION = """
-            SET standard_conforming_strings = on; SET row_security = off; SET default_transaction_isolation = 'read committed';
-            SELECT set_config(name, '0', false) FROM pg_settings
-             WHERE name IN ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')
-            """;
-
     private final AdoptSettings settings;
     private final UUID installation;
     private final ShardMap map;
@@ -71,6 +64,7 @@ public final class Adopter implements AutoCloseable {
     private Adopter(
             AdoptSettings settings,
             Connection connection,
+            List<String> searchPath,
             UUID installation,
             ShardMap map,
             Function<Server, ServerUrl> urls,
@@ -81,7 +75,7 @@ public final class Adopter implements AutoCloseable {
         this.map = map;
         this.listener = listener;
         this.connection = connection;
-        this.table = TableFacts.find(connection, settings.table())
+        this.table = TableFacts.find(connection, settings.table(), searchPath)
                 .orElseThrow(() -> new AdoptRefusedException(
                         "there is no table %s".formatted(settings.table()), "name it with its schema: app.photo"));
         TableChecks.checkKind(table);
@@ -128,7 +122,7 @@ public final class Adopter implements AutoCloseable {
                             "the old database is of PostgreSQL %d".formatted(version),
                             "upgrade it to %d or later first".formatted(OLDEST_VERSION));
                 }
-                return new Adopter(settings, connection, installation, map, urls, listener);
+                return new Adopter(settings, connection, oldDatabase.searchPath(), installation, map, urls, listener);
             } catch (SQLException | RuntimeException e) {
                 connection.close();
                 throw e;
@@ -137,15 +131,7 @@ public final class Adopter implements AutoCloseable {
     }
 
     static Connection connect(ServerUrl url) throws SQLException {
-        Connection connection = url.connect("shardflake adopt");
-        try {
-            Sql.execute(connection, Rows.SETTINGS);
-            Sql.execute(connection, SESSION);
-            return connection;
-        } catch (SQLException e) {
-            connection.close();
-            throw e;
-        }
+        return url.connect("shardflake adopt");
     }
 
     private Column findKey() {
@@ -167,7 +153,7 @@ public final class Adopter implements AutoCloseable {
             }
             refuseFiring(server);
         }
-        return TableFacts.find(servers.all().get(0).connection(), servers.example())
+        return TableFacts.find(servers.all().get(0).connection(), servers.example(), List.of())
                 .orElseThrow();
     }
 

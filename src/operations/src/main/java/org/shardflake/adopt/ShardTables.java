@@ -93,7 +93,7 @@ final class ShardTables implements AutoCloseable {
 
     private boolean maySilence() throws SQLException {
         try {
-            Sql.execute(connection, SILENCE.replace("LOCAL ", "") + "; RESET session_replication_role");
+            Sql.execute(connection, SILENCE.replace("LOCAL ", "") + "; SET session_replication_role = origin");
             return true;
         } catch (SQLException e) {
             if (!Sql.isNotAllowed(e)) {
@@ -140,7 +140,7 @@ final class ShardTables implements AutoCloseable {
         for (String sql : statements) {
             Sql.execute(connection, sql);
         }
-        Sql.execute(connection, "RESET lock_timeout");
+        Sql.execute(connection, "SET lock_timeout = 0");
     }
 
     /** The shards whose table is not empty. */

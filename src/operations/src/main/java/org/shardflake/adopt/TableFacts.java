@@ -37,7 +37,13 @@ record TableFacts(
                    COALESCE((SELECT bool_or(pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]')
                                FROM pg_index i JOIN pg_attrdef d ON d.adrelid = i.indrelid AND d.adnum = i.indkey[0]
                               WHERE i.indrelid = c.oid AND i.indisprimary), false)
-              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(?)
+              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.oid = COALESCE(
+                       to_regclass(?),
+                       (SELECT to_regclass(quote_ident(path.schema) || '.' || named.name)
+                          FROM (VALUES (?)) named (name), unnest(?::text[]) WITH ORDINALITY path (schema, position)
+                         WHERE cardinality(parse_ident(named.name, false)) = 1 AND to_regclass(quote_ident(path.schema) || '.' || named.name) IS NOT NULL
+                         ORDER BY path.position LIMIT 1))
             """;
 
     private static final String COLUMNS = """
@@ -64,8 +70,12 @@ record TableFacts(
 
     private record UniqueKey(boolean isPrimary, List<String> columns) {}
 
-    /** Looks up a table; empty if there is none of this name. */
-    static Optional<TableFacts> find(Connection connection, String name) throws SQLException {
+    /**
+     * Looks up a table; empty if there is none of this name.
+     *
+     * @param searchPath the schemas in which a name without a schema is looked up
+     */
+    static Optional<TableFacts> find(Connection connection, String name, List<String> searchPath) throws SQLException {
         return Sql.list(
                         connection,
                         TABLE,
@@ -87,7 +97,9 @@ record TableFacts(
                                     keys.stream().map(UniqueKey::columns).toList(),
                                     row.getBoolean(7));
                         },
-                        name)
+                        name,
+                        name,
+                        connection.createArrayOf("text", searchPath.toArray()))
                 .stream()
                 .findFirst();
     }

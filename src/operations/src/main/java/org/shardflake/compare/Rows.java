@@ -27,10 +27,6 @@ import org.shardflake.jdbc.Sql;
  */
 public record Rows(String name, String key, String hash) {
 
-    /** Settings that affect the text of a value. */
-    public static final String SETTINGS =
-            "SET extra_float_digits = 1; SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC'; SET bytea_output = 'hex'; SET xmlbinary = 'base64'; SET lc_monetary = 'C'";
-
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
 
     /** For servers with different encodings. */
@@ -151,7 +147,6 @@ public record Rows(String name, String key, String hash) {
 
     /** Sets a connection up so that what it sees can be compared with another. */
     public static void prepare(Connection connection) throws SQLException {
-        Sql.execute(connection, SETTINGS);
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
         connection.setReadOnly(true);
         connection.setAutoCommit(false);

@@ -285,7 +285,8 @@ final class ShardRun {
 
     private void reset() {
         try (Statement statement = connection.createStatement()) {
-            statement.execute("RESET search_path; RESET statement_timeout; RESET shardflake.checks");
+            statement.execute(
+                    "SET search_path = pg_catalog, pg_temp; SET statement_timeout = 0; RESET shardflake.checks");
         } catch (SQLException e) {
             // The connection is gone; its next user reports that.
         }

@@ -55,7 +55,7 @@ final class CleanUp {
         }
         for (MoveSide side : sides()) {
             // A commit that waits for the disk, and so for all earlier drops.
-            Sql.execute(side.control(), "RESET synchronous_commit");
+            Sql.execute(side.control(), "SET synchronous_commit = on");
             side.giveUpClaim();
         }
         listener.reached(MoveStep.CLEANED);

@@ -223,10 +223,7 @@ final class LateBuilds {
 
     /** Indexes and foreign keys that a server has, with statements that name schemas. */
     private static List<Late> definitions(Connection server, int shard) throws SQLException {
-        Sql.execute(server, "SET search_path = ''");
-        List<Late> indexes = indexes(server, shard);
-        Sql.execute(server, "RESET search_path");
-        return indexes;
+        return indexes(server, shard);
     }
 
     /** Says what to do if a row on the source breaks a foreign key, of which the target has told now. */

@@ -156,8 +156,6 @@ final class PartedCopy {
             }
             return kept;
         }
-        Sql.execute(source, Rows.SETTINGS);
-        Sql.execute(target, Rows.SETTINGS);
         Rows hashed = Rows.of(source, target, table.table().name());
         InParallel.Pair<Map<Integer, Digest>> both =
                 InParallel.both(() -> table.digests(source, hashed), () -> table.digests(target, hashed));

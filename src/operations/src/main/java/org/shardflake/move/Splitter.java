@@ -312,12 +312,12 @@ public final class Splitter {
             if (!CANCELED.equals(e.getSQLState())) {
                 throw e;
             }
-            Sql.execute(control, "RESET statement_timeout");
+            Sql.execute(control, "SET statement_timeout = 0");
             throw new MoveException(
                     "slot %s was not made within %s s, since it waits for every transaction that writes on %s, in any database; the oldest is %s. End that and run the same command again, or give the split up with --cancel"
                             .formatted(name, patience().toSeconds(), source.name(), Sql.text(control, OLDEST)));
         }
-        Sql.execute(control, "RESET statement_timeout");
+        Sql.execute(control, "SET statement_timeout = 0");
     }
 
     /** A mark that was made when the slot was there, and is seen on the standby: then that has everything from before the slot. */

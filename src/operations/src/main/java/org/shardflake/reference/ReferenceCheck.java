@@ -12,7 +12,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -228,7 +227,7 @@ public final class ReferenceCheck {
 
     private boolean inSnapshots(Connection to, Sql.Work<Boolean> work) throws SQLException {
         for (Connection connection : List.of(from, to)) {
-            Sql.execute(connection, Rows.SETTINGS + "; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+            Sql.execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
         }
         try {
             return work.run();

@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.List;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.compare.Rows;
 import org.shardflake.deploy.ReferenceChangelog;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -45,14 +44,7 @@ final class ReferenceServer implements AutoCloseable {
     /** @throws ShardflakeException if it cannot be reached */
     static ReferenceServer connect(String name, ServerUrl url) {
         try {
-            ReferenceServer server = connectBoth(name, url);
-            try {
-                Sql.execute(server.work, Rows.SETTINGS);
-                return server;
-            } catch (SQLException e) {
-                server.close();
-                throw e;
-            }
+            return connectBoth(name, url);
         } catch (SQLException e) {
             throw new ShardflakeException(
                     Kind.FAILURE,

@@ -38,7 +38,7 @@ class RowsTest {
         to = postgres.database(1);
         one = from.connect();
         other = to.connect();
-        both("CREATE SCHEMA shard_0003; SET search_path = shard_0003; " + Rows.SETTINGS);
+        both("CREATE SCHEMA shard_0003; SET search_path = shard_0003");
     }
 
     @AfterEach

@@ -1,0 +1,153 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.server;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The settings that a session of ours has, whatever the server, the database and the role say.
+ *
+ * <p>They come with the login, so that they hold from the first statement on and {@code RESET} leads back to them. The
+ * statement sets them once more, for poolers that take no settings with a login, and sets those that not every version has
+ * or not every role may set. What changes neither an answer nor a guarantee stays as the operators want it: planning,
+ * memory, logs, tablespaces.
+ */
+final class SessionSettings {
+
+    /** Where names are looked up: in no schema in which others may create. */
+    static final String PATH = "pg_catalog, pg_temp";
+
+    /** For every role. Before PostgreSQL 14, which an old database may be, the login is refused because of one of them. */
+    private static final List<Setting> SETTINGS = List.of(
+            new Setting("search_path", PATH),
+            // An error in place of rows that are left out.
+            new Setting("row_security", "off"),
+            new Setting("gin_fuzzy_search_limit", "0"),
+            // Time limits are meant for the application.
+            new Setting("statement_timeout", "0"),
+            new Setting("lock_timeout", "0"),
+            new Setting("idle_in_transaction_session_timeout", "0"),
+            new Setting("idle_session_timeout", "0"),
+            new Setting("tcp_user_timeout", "0"),
+            new Setting("vacuum_cost_delay", "0"),
+            // How transactions begin, and what their end means.
+            new Setting("default_transaction_read_only", "off"),
+            new Setting("default_transaction_isolation", "read committed"),
+            new Setting("default_transaction_deferrable", "off"),
+            new Setting("synchronous_commit", "on"),
+            new Setting("exit_on_error", "off"),
+            // Values as text.
+            new Setting("DateStyle", "ISO, MDY"),
+            new Setting("IntervalStyle", "postgres"),
+            new Setting("TimeZone", "UTC"),
+            new Setting("timezone_abbreviations", "Default"),
+            new Setting("extra_float_digits", "1"),
+            new Setting("bytea_output", "hex"),
+            new Setting("xmlbinary", "base64"),
+            new Setting("xmloption", "content"),
+            new Setting("lc_monetary", "C"),
+            new Setting("lc_numeric", "C"),
+            new Setting("lc_time", "C"),
+            new Setting("array_nulls", "on"),
+            // SQL as text.
+            new Setting("standard_conforming_strings", "on"),
+            new Setting("backslash_quote", "safe_encoding"),
+            new Setting("escape_string_warning", "on"),
+            new Setting("quote_all_identifiers", "off"),
+            new Setting("transform_null_equals", "off"),
+            new Setting("check_function_bodies", "on"),
+            new Setting("client_min_messages", "notice"));
+
+    /** Of some versions, and for every role. */
+    private static final List<Setting> OF_SOME_VERSIONS = List.of(
+            new Setting("transaction_timeout", "0"),
+            new Setting("stats_fetch_consistency", "cache"),
+            new Setting("restrict_nonsystem_relation_kind", ""),
+            new Setting("createrole_self_grant", ""));
+
+    /** Of some versions, and for superusers and roles that were given them. */
+    private static final List<Setting> OF_SUPERUSERS = List.of(
+            new Setting("session_replication_role", "origin"),
+            new Setting("event_triggers", "on"),
+            new Setting("allow_system_table_mods", "off"),
+            new Setting("zero_damaged_pages", "off"),
+            new Setting("ignore_checksum_failure", "off"),
+            new Setting("lo_compat_privileges", "off"),
+            new Setting("track_activities", "on"),
+            new Setting("plpgsql.variable_conflict", "error"),
+            new Setting("plpgsql.extra_errors", "none"),
+            new Setting("plpgsql.extra_warnings", "none"),
+            new Setting("plpgsql.check_asserts", "on"));
+
+    /** In the first statement of a session each name has its schema, since others may have planted what it would find. */
+    private static final String STATEMENT = """
+            SELECT pg_catalog.pg_backend_pid(), pg_catalog.count(
+                       CASE WHEN %s THEN
+                           CASE WHEN pg_catalog.current_setting(name, true) OPERATOR(pg_catalog.<>) value THEN
+                               CASE WHEN for_all THEN pg_catalog.set_config(name, value, false)
+                                    WHEN %s THEN pg_catalog.set_config(name, value, false)
+                               END
+                           END
+                       END)
+              FROM (VALUES %s) setting (name, value, for_all)
+            """;
+
+    private static final Pattern ROLE = Pattern.compile("(?i)(?:-c\\s*|--)role=");
+
+    private static final Setting NO_ROLE = new Setting("role", "none");
+
+    private record Setting(String name, String value) {
+
+        String option() {
+            return "-c " + name + "=" + value.replace(" ", "\\ ");
+        }
+
+        String row(boolean isForAll) {
+            return "('%s', '%s', %s)".formatted(name, value, isForAll);
+        }
+    }
+
+    private SessionSettings() {}
+
+    /**
+     * Options of a login.
+     *
+     * @param own options that the user gave: they choose the role, and what is not pinned
+     */
+    static String options(@Nullable String own) {
+        return Stream.concat(
+                        Stream.of(NO_ROLE.option(), own == null ? "" : own),
+                        SETTINGS.stream().map(Setting::option))
+                .filter(option -> !option.isEmpty())
+                .collect(Collectors.joining(" "));
+    }
+
+    /**
+     * The statement that pins the settings, and returns the number of the session's process.
+     *
+     * @param process if it runs in another process, it changes nothing; null to change any
+     * @param own options that the user gave
+     * @param version of the server, as in 18
+     */
+    static String sql(@Nullable Integer process, @Nullable String own, int version) {
+        List<String> rows = new ArrayList<>();
+        if (own == null || !ROLE.matcher(own).find()) {
+            rows.add(NO_ROLE.row(true));
+        }
+        SETTINGS.forEach(setting -> rows.add(setting.row(true)));
+        OF_SOME_VERSIONS.forEach(setting -> rows.add(setting.row(true)));
+        OF_SUPERUSERS.forEach(setting -> rows.add(setting.row(false)));
+        String condition = process == null ? "true" : "pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) " + process;
+        String mightSet = version < 15
+                ? "pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'"
+                : "pg_catalog.has_parameter_privilege(name, 'SET')";
+        return STATEMENT.formatted(condition, mightSet, String.join(", ", rows));
+    }
+}
