@@ -59,6 +59,7 @@ final class MoveVerifyCommand implements Callable<Integer> {
         facts.put("shards", wanted.toString());
         facts.put("equal", differences.isEmpty());
         facts.put("differences", MoveView.facts(differences));
+        facts.put("rows", MoveView.rows(differences));
         facts.put("undecided", ShardSet.of(progress.undecided()).toString());
         output.print(spec.commandLine().getOut(), facts, () -> text(wanted, differences.size(), progress));
         if (!differences.isEmpty()) {
@@ -69,7 +70,8 @@ final class MoveVerifyCommand implements Callable<Integer> {
 
     private static String text(ShardSet wanted, int different, MoveProgress progress) {
         if (different > 0) {
-            return "%s of %d differ".formatted(ShardMapView.count(different), wanted.size());
+            return "%s of %d differ; -o json names up to a thousand rows"
+                    .formatted(ShardMapView.count(different), wanted.size());
         }
         int undecided = progress.undecided().size();
         return "compared %s: no row differs%s"

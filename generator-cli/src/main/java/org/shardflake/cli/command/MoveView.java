@@ -157,6 +157,22 @@ final class MoveView {
         return facts;
     }
 
+    /** The rows by their keys, up to a thousand of all shards. */
+    static List<Map<String, Object>> rows(Map<Integer, List<TableDifference>> differences) {
+        List<Map<String, Object>> rows = new ArrayList<>();
+        differences.forEach((shard, tables) -> tables.forEach(table -> {
+            Map<String, Object> facts = new LinkedHashMap<>();
+            facts.put("shard", shard);
+            facts.put("table", table.table());
+            facts.put("missing", List.copyOf(table.missing()));
+            facts.put("extra", List.copyOf(table.extra()));
+            facts.put("different", List.copyOf(table.different()));
+            facts.put("atLeast", table.atLeast());
+            rows.add(facts);
+        }));
+        return rows;
+    }
+
     static String bytes(long bytes) {
         if (bytes < 1024) {
             return bytes + " B";

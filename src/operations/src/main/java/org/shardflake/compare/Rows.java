@@ -23,9 +23,10 @@ import org.shardflake.jdbc.Sql;
  *
  * @param name the table, with its schema
  * @param key a row expression of the columns that identify a row
+ * @param keyTypes the types of these columns
  * @param hash SQL for the hash of a row, in which each column's value counts together with the row's others
  */
-public record Rows(String name, String key, String hash) {
+public record Rows(String name, String key, List<String> keyTypes, String hash) {
 
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
 
@@ -43,7 +44,8 @@ public record Rows(String name, String key, String hash) {
                         WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
                    a.attnum = ANY (
                        (SELECT i.indkey FROM pg_index i WHERE i.indrelid = a.attrelid AND (i.indisreplident OR i.indisprimary)
-                         ORDER BY i.indisreplident DESC LIMIT 1)::int2[])
+                         ORDER BY i.indisreplident DESC LIMIT 1)::int2[]),
+                   format_type(a.atttypid, a.atttypmod)
               FROM pg_attribute a
              WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped
                AND a.attname = ANY (COALESCE(?::text[]::name[], ARRAY[a.attname]))
@@ -56,6 +58,13 @@ public record Rows(String name, String key, String hash) {
      * @param sum in decimal: it may exceed 64 bits
      */
     public record Digest(long count, String sum) {}
+
+    /**
+     * A row as one transaction left it.
+     *
+     * @param writer the transaction, as in {@code xmin}: a row that was changed and changed back has another
+     */
+    public record Version(long hash, String writer) {}
 
     /** The rows of a table on two servers, with the quick hash if both compute it alike. */
     public static Rows of(Connection one, Connection other, String table) throws SQLException {
@@ -73,18 +82,20 @@ public record Rows(String name, String key, String hash) {
         Connection first = connections.get(0);
         Array names = columns == null ? null : first.createArrayOf("text", columns.toArray());
         List<String> key = new ArrayList<>();
+        List<String> keyTypes = new ArrayList<>();
         List<HashedColumn> all = Sql.list(
                 first,
                 COLUMNS,
                 row -> {
                     if (row.getBoolean(4)) {
                         key.add(row.getString(1));
+                        keyTypes.add(row.getString(5));
                     }
                     return new HashedColumn(row.getString(1), row.getString(2), row.getBoolean(3));
                 },
                 table,
                 names);
-        return new Rows(table, "ROW(%s)".formatted(String.join(", ", key)), hash(connections, all));
+        return new Rows(table, "ROW(%s)".formatted(String.join(", ", key)), keyTypes, hash(connections, all));
     }
 
     /** The quick one is not guaranteed to be the same on all versions and machines. */
@@ -120,6 +131,11 @@ public record Rows(String name, String key, String hash) {
         return "SELECT %s, count(*), COALESCE(sum(%s), 0) FROM %s".formatted(part, hash, table);
     }
 
+    /** The same rows in a table of another name. */
+    public Rows in(String table) {
+        return new Rows(table, key, keyTypes, hash);
+    }
+
     /** Covers the rows whose key falls into each of 4096 buckets. */
     public Map<Integer, Digest> bucketDigests(Connection connection) throws SQLException {
         String sql = "SELECT %s, count(*), sum(%s) FROM %s GROUP BY 1".formatted(BUCKET.formatted(key), hash, name);
@@ -128,21 +144,47 @@ public record Rows(String name, String key, String hash) {
         return digests;
     }
 
-    /** Hashes of the rows in some buckets, by key. */
-    public Map<String, Long> inBuckets(Connection connection, Collection<Integer> buckets) throws SQLException {
-        return hashes(connection, BUCKET.formatted(key), connection.createArrayOf("integer", buckets.toArray()));
+    /** A query for key and hash of the rows in some buckets, the query's only parameter, in the order of {@link KeyText#ORDER}. */
+    String inBuckets() {
+        return "SELECT (%1$s)::text, %2$s FROM %3$s WHERE %4$s = ANY (?) ORDER BY convert_to((%1$s)::text, 'UTF8'), 2"
+                .formatted(key, hash, name, BUCKET.formatted(key));
     }
 
-    /** Hashes of the rows with these keys; missing rows are left out. */
-    public Map<String, Long> withKeys(Connection connection, Collection<String> keys) throws SQLException {
-        return hashes(connection, "(%s)::text".formatted(key), connection.createArrayOf("text", keys.toArray()));
-    }
-
-    private Map<String, Long> hashes(Connection connection, String which, Object wanted) throws SQLException {
-        String sql = "SELECT (%s)::text, %s FROM %s WHERE %s = ANY (?)".formatted(key, hash, name, which);
-        Map<String, Long> hashes = new HashMap<>();
-        Sql.list(connection, sql, row -> hashes.put(row.getString(1), row.getLong(2)), wanted);
-        return hashes;
+    /** The rows with these keys, each found by the key's index; missing rows are left out. */
+    public Map<String, Version> withKeys(Connection connection, Collection<String> keys) throws SQLException {
+        List<List<String>> values = keys.stream().map(KeyText::values).toList();
+        List<Object> parameters = new ArrayList<>();
+        List<String> arrays = new ArrayList<>();
+        List<String> names = new ArrayList<>();
+        List<String> casts = new ArrayList<>();
+        for (int i = 0; i < keyTypes.size(); i++) {
+            int column = i;
+            parameters.add(connection.createArrayOf(
+                    "text", values.stream().map(its -> its.get(column)).toArray()));
+            arrays.add("?::text[]");
+            names.add("k" + i);
+            casts.add("w.k%d::%s".formatted(i, keyTypes.get(i)));
+        }
+        String sql = "SELECT (%1$s)::text, %2$s, xmin::text FROM %3$s%4$s"
+                .formatted(
+                        key,
+                        hash,
+                        name,
+                        keyTypes.isEmpty()
+                                ? ""
+                                : " WHERE %s IN (SELECT %s FROM unnest(%s) AS w(%s))"
+                                        .formatted(
+                                                key,
+                                                String.join(", ", casts),
+                                                String.join(", ", arrays),
+                                                String.join(", ", names)));
+        Map<String, Version> versions = new HashMap<>();
+        Sql.list(
+                connection,
+                sql,
+                row -> versions.put(row.getString(1), new Version(row.getLong(2), row.getString(3))),
+                parameters.toArray());
+        return versions;
     }
 
     /** Sets a connection up so that what it sees can be compared with another. */

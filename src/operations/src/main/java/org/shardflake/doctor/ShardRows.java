@@ -11,8 +11,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.ShardSet;
+import org.shardflake.compare.DifferenceSearch;
 import org.shardflake.compare.Rows;
-import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
 
 /** Examines the copies of the few shards that have several. For one thread. */
@@ -119,17 +119,12 @@ final class ShardRows {
 
     private static boolean isContained(Connection copy, Connection owner, String table) throws SQLException {
         Rows rows = Rows.of(copy, owner, table);
-        Map<Integer, Digest> here = rows.bucketDigests(copy);
-        Map<Integer, Digest> there = rows.bucketDigests(owner);
-        List<Integer> different = new ArrayList<>();
-        here.forEach((bucket, digest) -> {
-            if (!digest.equals(there.get(bucket))) {
-                different.add(bucket);
-            }
-        });
-        Map<String, Long> owned = rows.inBuckets(owner, different);
-        return rows.inBuckets(copy, different).entrySet().stream()
-                .allMatch(row -> row.getValue().equals(owned.get(row.getKey())));
+        if (rows.digest(copy).equals(rows.digest(owner))) {
+            return true;
+        }
+        return new DifferenceSearch(copy, owner, rows)
+                .run(some -> some.stream().allMatch(row -> row.leader() == null))
+                .isEmpty();
     }
 
     private static List<Table> tables(Connection connection, int shard) throws SQLException {

@@ -81,17 +81,29 @@ final class ComparedCopies {
          *
          * @param sessions on the source first
          * @param leader the session on the server that had the shard
+         * @param first called when a table is found to differ, before its rows are looked for
          */
-        List<TableDifference> compare(List<String> names, ComparisonSessions sessions, Connection leader)
+        List<TableDifference> compare(
+                List<String> its,
+                ComparisonSessions sessions,
+                Connection leader,
+                TableDifference.Names names,
+                TableDifference.First first)
                 throws SQLException {
             Connection source = sessions.first();
             Connection follower = leader == source ? sessions.second() : source;
             Moment now = Moment.read(source, sessions.second());
             List<TableDifference> differences = new ArrayList<>();
-            for (String table : names) {
+            for (String table : its) {
                 long oid = Sql.number(source, OID, table);
                 Rows rows = Rows.of(leader, follower, table);
-                TableDifference.find(leader, follower, rows, count -> tables.put(table, new Equal(oid, count, now)))
+                TableDifference.find(
+                                leader,
+                                follower,
+                                rows,
+                                names,
+                                count -> tables.put(table, new Equal(oid, count, now)),
+                                first)
                         .ifPresent(differences::add);
             }
             return differences;

@@ -62,9 +62,10 @@ final class Comparison implements AutoCloseable {
         InParallel.await(seen);
     }
 
-    List<TableDifference> compare(ComparisonSessions sessions) throws SQLException {
+    List<TableDifference> compare(ComparisonSessions sessions, TableDifference.Names names, TableDifference.First first)
+            throws SQLException {
         boolean leaderIsSource = shard.server().equals(source.name());
-        return attempt.compare(tables, sessions, leaderIsSource ? sessions.first() : sessions.second());
+        return attempt.compare(tables, sessions, leaderIsSource ? sessions.first() : sessions.second(), names, first);
     }
 
     /** Makes {@link #close} leave the sessions open for {@link #compare}. */

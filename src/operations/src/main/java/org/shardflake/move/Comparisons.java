@@ -32,6 +32,7 @@ final class Comparisons implements AutoCloseable {
     private final Queue<ComparisonSessions> idle = new ConcurrentLinkedQueue<>();
     private final List<Future<?>> running = new ArrayList<>();
     private final Map<Integer, List<TableDifference>> different = new ConcurrentSkipListMap<>();
+    private final TableDifference.Names names = new TableDifference.Names();
     private final boolean wanted;
 
     /**
@@ -100,11 +101,14 @@ final class Comparisons implements AutoCloseable {
 
     private void compare(Comparison comparison, ComparisonSessions sessions) throws SQLException {
         try {
-            List<TableDifference> differences = comparison.compare(sessions);
-            if (!differences.isEmpty()) {
-                different.put(comparison.shard(), differences);
+            int shard = comparison.shard();
+            List<TableDifference> differences =
+                    comparison.compare(sessions, names, () -> lease.verified(shard, Verified.DIFFERENT));
+            if (differences.isEmpty()) {
+                lease.verified(shard, Verified.AT_CUTOVER);
+            } else {
+                different.put(shard, differences);
             }
-            lease.verified(comparison.shard(), differences.isEmpty() ? Verified.AT_CUTOVER : Verified.DIFFERENT);
             listener.compared(comparison.shard(), differences);
             listener.reached(MoveStep.COMPARED);
             sessions.reset();

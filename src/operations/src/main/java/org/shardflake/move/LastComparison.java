@@ -13,9 +13,12 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.TreeSet;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
+import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.compare.Rows;
+import org.shardflake.compare.Rows.Version;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -57,7 +60,9 @@ final class LastComparison implements AutoCloseable {
     }
 
     /** Leaves the copies sealed. The rows it returns differ, except for a row that was changed and changed back at the wrong moment. */
-    Map<Integer, List<TableDifference>> run(ShardSet shards) throws SQLException {
+    Map<Integer, List<TableDifference>> run(ShardSet shards, IntFunction<TableDifference.Filter> filters)
+            throws SQLException {
+        TableDifference.Names names = new TableDifference.Names();
         stopFollowing();
         Seal.putOn(session.source(), shards);
         listener.reached(MoveStep.SEALED);
@@ -68,10 +73,10 @@ final class LastComparison implements AutoCloseable {
         for (int shard : shards.stream().toArray()) {
             List<String> kept = tables.getOrDefault(shard, List.of());
             List<String> present = there.getOrDefault(shard, List.of());
-            List<TableDifference> found = new ArrayList<>(TableDifference.onlyOn(copy, kept, present));
+            List<TableDifference> found = new ArrayList<>(TableDifference.onlyOn(copy, kept, present, names));
             for (String table : present) {
                 if (kept.contains(table)) {
-                    compare(shard, table, now).ifPresent(found::add);
+                    compare(shard, table, now, names, filters.apply(shard)).ifPresent(found::add);
                 }
             }
             if (!found.isEmpty()) {
@@ -92,22 +97,30 @@ final class LastComparison implements AutoCloseable {
         listener.reached(MoveStep.REVERSE_STOPPED);
     }
 
-    private Optional<TableDifference> compare(int shard, String table, ComparedCopies.Moment now) throws SQLException {
+    private Optional<TableDifference> compare(
+            int shard,
+            String table,
+            ComparedCopies.Moment now,
+            TableDifference.Names names,
+            TableDifference.Filter filter)
+            throws SQLException {
         boolean isEqual = session.move().shard(shard).verified() == Verified.AT_CUTOVER;
         if (isEqual && copies.isUnwritten(shard, table, copy, now)) {
             return Optional.empty();
         }
         Rows rows = Rows.of(after, copy, table);
-        Optional<TableDifference> found = TableDifference.find(after, copy, rows);
-        if (found.isEmpty()) {
-            return found;
-        }
-        Set<String> keys = found.get().keys();
-        Map<String, Long> first = rows.withKeys(before, keys);
-        Map<String, Long> second = rows.withKeys(after, keys);
-        Set<String> changed = new TreeSet<>(keys);
-        changed.removeIf(key -> Objects.equals(first.get(key), second.get(key)));
-        return found.get().without(changed);
+        TableDifference.Filter unchanged = some -> unchanged(rows, some);
+        return TableDifference.findCounting(after, copy, rows, names, unchanged.and(filter), () -> {});
+    }
+
+    /** Without the rows that were written on the target at that moment. */
+    private List<Difference> unchanged(Rows rows, List<Difference> some) throws SQLException {
+        Set<String> keys = some.stream().map(Difference::key).collect(Collectors.toSet());
+        Map<String, Version> first = rows.withKeys(before, keys);
+        Map<String, Version> second = rows.withKeys(after, keys);
+        return some.stream()
+                .filter(row -> Objects.equals(first.get(row.key()), second.get(row.key())))
+                .toList();
     }
 
     @Override

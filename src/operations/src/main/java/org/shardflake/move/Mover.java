@@ -14,9 +14,11 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -215,7 +217,13 @@ public final class Mover {
     }
 
     private Map<Integer, List<TableDifference>> verify(MoveSession session, ShardSet shards) throws SQLException {
+        return verify(session, shards, shard -> TableDifference.Filter.ALL);
+    }
+
+    private Map<Integer, List<TableDifference>> verify(
+            MoveSession session, ShardSet shards, IntFunction<TableDifference.Filter> filters) throws SQLException {
         Map<Integer, List<TableDifference>> all = new TreeMap<>();
+        TableDifference.Names names = new TableDifference.Names();
         Map<Integer, List<String>> tables = session.source().tables(shards);
         for (int number : shards.stream().toArray()) {
             MoveShard shard = session.move().shard(number);
@@ -226,16 +234,21 @@ public final class Mover {
                 if (session.carrying(shard) == session.reverse()) {
                     List<String> there =
                             session.target().tables(ShardSet.of(number)).getOrDefault(number, List.of());
-                    differences.addAll(TableDifference.onlyOn(session.source().control(), its, there));
+                    differences.addAll(TableDifference.onlyOn(session.source().control(), its, there, names));
                     its.retainAll(there);
                 }
-                differences.addAll(comparison.compare(its));
+                // The first result since the cutover decides for good whether the source's copy may be removed.
+                boolean decides = shard.phase() != ShardPhase.SWITCHED || shard.verified() == Verified.NOT_COMPARED;
+                differences.addAll(comparison.compare(its, names, filters.apply(number), () -> {
+                    if (decides) {
+                        session.lease().verified(number, Verified.DIFFERENT);
+                    }
+                }));
                 if (differences.isEmpty() && !comparison.undecided().isEmpty()) {
                     listener.undecided(number, comparison.undecided());
                     continue;
                 }
-                if (shard.phase() != ShardPhase.SWITCHED || shard.verified() == Verified.NOT_COMPARED) {
-                    // The first result since the cutover decides for good whether the source's copy may be removed.
+                if (decides) {
                     session.lease().verified(number, differences.isEmpty() ? Verified.ONLINE : Verified.DIFFERENT);
                 }
                 listener.compared(number, differences);
@@ -450,6 +463,8 @@ public final class Mover {
      */
     private void compareForTheLastTime(MoveSession session) throws SQLException {
         ShardSet shards = session.move().shardSet(ShardPhase.SWITCHED);
+        Set<Integer> behind = new TreeSet<>();
+        IntFunction<TableDifference.Filter> filters = withoutRowsThatTheSourceLost(session, behind);
         for (int attempt = 1; !shards.isEmpty(); attempt++) {
             // Tells whoever finds the move if this process is killed.
             session.lease()
@@ -457,16 +472,16 @@ public final class Mover {
                             .formatted(session.taken().source()));
             Map<Integer, List<TableDifference>> suspects;
             try (LastComparison comparison = new LastComparison(session, settings, listener, copies(session))) {
-                suspects = withoutRowsThatTheSourceLost(session, comparison.run(shards));
+                suspects = comparison.run(shards, filters);
             }
             if (suspects.isEmpty()) {
+                tellOfLostRows(session, behind);
                 listener.reached(MoveStep.COMPARED_AGAIN);
                 return;
             }
             new Settlement(session, settings.patience(), listener).run();
             session.lease().problem("");
-            Map<Integer, List<TableDifference>> differences =
-                    withoutRowsThatTheSourceLost(session, verify(session, ShardSet.of(suspects.keySet())));
+            Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(suspects.keySet()), filters);
             if (!differences.isEmpty()) {
                 throw new CopiesDifferException(
                         "copies of shards %s differ, so the source's are not removed"
@@ -484,24 +499,24 @@ public final class Mover {
     /**
      * Leaves out rows that only the target has, if the source has failed over or was restored: it lacks for good what it had confirmed before, since
      * nobody sends that again. Nothing of such a row is removed with the source's copy.
+     *
+     * @param behind gets the shards with such rows
      */
-    private Map<Integer, List<TableDifference>> withoutRowsThatTheSourceLost(
-            MoveSession session, Map<Integer, List<TableDifference>> differences) throws SQLException {
-        if (differences.isEmpty() || session.forward().isUnbroken()) {
-            return differences;
+    private static IntFunction<TableDifference.Filter> withoutRowsThatTheSourceLost(
+            MoveSession session, Set<Integer> behind) throws SQLException {
+        if (session.forward().isUnbroken()) {
+            return shard -> TableDifference.Filter.ALL;
         }
-        Map<Integer, List<TableDifference>> left = new TreeMap<>();
-        Set<Integer> behind = new TreeSet<>();
-        differences.forEach((shard, all) -> {
-            List<TableDifference> its =
-                    all.stream().flatMap(found -> found.ofFollower().stream()).toList();
-            if (!its.equals(all)) {
+        return shard -> rows -> {
+            List<Difference> left = TableDifference.Filter.OF_FOLLOWER.of(rows);
+            if (left.size() < rows.size()) {
                 behind.add(shard);
             }
-            if (!its.isEmpty()) {
-                left.put(shard, its);
-            }
-        });
+            return left;
+        };
+    }
+
+    private void tellOfLostRows(MoveSession session, Set<Integer> behind) {
         if (!behind.isEmpty()) {
             listener.streamFails(
                     "%s has failed over or was restored, and its copies of shards %s lack rows that %s has, which are kept there"
@@ -510,7 +525,6 @@ public final class Mover {
                                     ShardSet.of(behind),
                                     session.target().name()));
         }
-        return left;
     }
 
     /** The ways to end a move without completing it. */

@@ -92,6 +92,7 @@ final class NewerCopies {
         Map<Integer, List<String>> copies = other.tables(shards);
         Map<Integer, List<String>> originals = owner.tables(shards);
         Map<Integer, List<TableDifference>> found = new TreeMap<>();
+        TableDifference.Names names = new TableDifference.Names();
         try (ComparisonSessions sessions = ComparisonSessions.open(owner, other)) {
             for (int shard : shards.stream().toArray()) {
                 List<String> copied = copies.getOrDefault(shard, List.of());
@@ -100,14 +101,16 @@ final class NewerCopies {
                 }
                 List<String> there = originals.getOrDefault(shard, List.of());
                 List<TableDifference> differences =
-                        new ArrayList<>(TableDifference.onlyOn(sessions.second(), copied, there));
+                        new ArrayList<>(TableDifference.onlyOn(sessions.second(), copied, there, names));
                 for (String table : copied) {
                     if (there.contains(table)) {
-                        TableDifference.find(
+                        TableDifference.findCounting(
                                         sessions.first(),
                                         sessions.second(),
-                                        Rows.of(sessions.first(), sessions.second(), table))
-                                .flatMap(TableDifference::ofFollower)
+                                        Rows.of(sessions.first(), sessions.second(), table),
+                                        names,
+                                        TableDifference.Filter.OF_FOLLOWER,
+                                        () -> {})
                                 .ifPresent(differences::add);
                     }
                 }

@@ -8,22 +8,24 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.compare.Rows;
+import org.shardflake.compare.Rows.Version;
 import org.shardflake.jdbc.Sql;
 
 /**
  * Compares a shard with the copy that follows it, while the shard takes writes.
  *
  * <p>The follower is always slightly behind, so differing rows are checked again, on the follower only after it has received
- * everything that the leader had: a row that has not changed on the leader meanwhile and still differs really differs.
+ * everything that the leader had: a row that no transaction has written on the leader in between, and that still differs, really
+ * differs.
  */
 final class OnlineComparison implements AutoCloseable {
 
@@ -33,23 +35,36 @@ final class OnlineComparison implements AutoCloseable {
     private final Duration patience;
     private final MoveListener listener;
     private final ComparisonSessions sessions;
-    private final Connection leader;
-    private final Connection follower;
     private final List<String> undecided = new ArrayList<>();
+    private @Nullable ComparisonSessions again;
 
     OnlineComparison(Stream stream, Duration patience, MoveListener listener) throws SQLException {
         this.listener = listener;
         this.stream = stream;
         this.patience = patience;
         this.sessions = ComparisonSessions.open(stream.publisher(), stream.subscriber());
-        this.leader = sessions.first();
-        this.follower = sessions.second();
     }
 
-    List<TableDifference> compare(List<String> tables) throws SQLException {
+    /**
+     * Compares tables.
+     *
+     * @param first called when the first row is found that differs, before any other is looked for
+     */
+    List<TableDifference> compare(
+            List<String> tables,
+            TableDifference.Names names,
+            TableDifference.Filter filter,
+            TableDifference.First first)
+            throws SQLException {
         List<TableDifference> differences = new ArrayList<>();
+        see(sessions.first());
+        catchUp();
+        see(sessions.second());
         for (String table : tables) {
-            compare(table).ifPresent(differences::add);
+            Rows rows = Rows.of(sessions.first(), sessions.second(), table);
+            TableDifference.Filter lasting = some -> confirm(rows, some);
+            TableDifference.findCounting(sessions.first(), sessions.second(), rows, names, lasting.and(filter), first)
+                    .ifPresent(differences::add);
         }
         return differences;
     }
@@ -59,47 +74,56 @@ final class OnlineComparison implements AutoCloseable {
         return undecided;
     }
 
-    private Optional<TableDifference> compare(String table) throws SQLException {
-        Rows rows = Rows.of(leader, follower, table);
-        see(leader);
-        catchUp();
-        see(follower);
-        Optional<TableDifference> first = TableDifference.find(leader, follower, rows);
-        if (first.isEmpty()) {
-            return first;
+    /** What a row is on both servers. */
+    private record Seen(@Nullable Version leader, @Nullable Version follower) {}
+
+    private List<Difference> confirm(Rows rows, List<Difference> suspects) throws SQLException {
+        if (again == null) {
+            again = ComparisonSessions.open(stream.publisher(), stream.subscriber());
         }
-        Set<String> doubtful = first.get().keys();
-        Map<String, Long> leaderHas = new TreeMap<>();
-        Map<String, Long> followerHas = new TreeMap<>();
+        Connection leader = again.first();
+        Connection follower = again.second();
+        Map<String, Optional<Seen>> doubtful = new LinkedHashMap<>();
+        suspects.forEach(suspect -> doubtful.put(suspect.key(), Optional.empty()));
+        List<Difference> confirmed = new ArrayList<>();
         for (int round = 0; round < ROUNDS && !doubtful.isEmpty(); round++) {
+            Set<String> keys = Set.copyOf(doubtful.keySet());
             see(leader);
-            Map<String, Long> before = rows.withKeys(leader, doubtful);
+            Map<String, Version> before = rows.withKeys(leader, keys);
             catchUp();
             see(follower);
-            Map<String, Long> there = rows.withKeys(follower, doubtful);
+            Map<String, Version> there = rows.withKeys(follower, keys);
             see(leader);
-            Map<String, Long> after = rows.withKeys(leader, doubtful);
-            Set<String> undecided = new TreeSet<>();
-            for (String key : doubtful) {
+            Map<String, Version> after = rows.withKeys(leader, keys);
+            for (String key : keys) {
                 if (!Objects.equals(before.get(key), after.get(key))) {
-                    undecided.add(key);
-                } else if (!Objects.equals(before.get(key), there.get(key))) {
-                    put(leaderHas, key, before.get(key));
-                    put(followerHas, key, there.get(key));
+                    doubtful.put(key, Optional.empty());
+                    continue;
+                }
+                Seen seen = new Seen(before.get(key), there.get(key));
+                Long ours = hash(seen.leader());
+                Long theirs = hash(seen.follower());
+                if (Objects.equals(ours, theirs)) {
+                    doubtful.remove(key);
+                } else if (ours != null || Optional.of(seen).equals(doubtful.get(key))) {
+                    // A row that is not there may have been there in between; its copy would then be gone by the next
+                    // check.
+                    confirmed.add(new Difference(key, ours, theirs));
+                    doubtful.remove(key);
+                } else {
+                    doubtful.put(key, Optional.of(seen));
                 }
             }
-            doubtful = undecided;
         }
-        if (!doubtful.isEmpty()) {
-            undecided.add(table);
+        again.reset();
+        if (!doubtful.isEmpty() && !undecided.contains(rows.name())) {
+            undecided.add(rows.name());
         }
-        return TableDifference.of(table, leaderHas, followerHas);
+        return confirmed;
     }
 
-    private static void put(Map<String, Long> hashes, String key, @Nullable Long hash) {
-        if (hash != null) {
-            hashes.put(key, hash);
-        }
+    private static @Nullable Long hash(@Nullable Version version) {
+        return version == null ? null : version.hash();
     }
 
     private static void see(Connection connection) throws SQLException {
@@ -113,6 +137,9 @@ final class OnlineComparison implements AutoCloseable {
 
     @Override
     public void close() {
+        if (again != null) {
+            again.close();
+        }
         sessions.close();
     }
 }

@@ -8,14 +8,14 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.LongConsumer;
+import org.shardflake.compare.DifferenceSearch;
+import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
@@ -26,94 +26,137 @@ import org.shardflake.jdbc.Sql;
  * @param missing the rows that only the server taking the writes has
  * @param extra the rows that only the other server has
  * @param different the rows whose values differ
+ * @param atLeast how many rows differ at least, if not all were looked for; otherwise 0
  */
-public record TableDifference(String table, Set<String> missing, Set<String> extra, Set<String> different) {
+public record TableDifference(
+        String table, Set<String> missing, Set<String> extra, Set<String> different, long atLeast) {
 
     private static final int EXAMPLES = 3;
 
-    /** Compares a table as seen by two connections; fast if it is equal. */
-    static Optional<TableDifference> find(Connection leader, Connection follower, Rows rows) throws SQLException {
-        return find(leader, follower, rows, equal -> {});
+    /** What is done before the rows that differ are looked for, when it is certain that some do. */
+    @FunctionalInterface
+    interface First {
+        void differs() throws SQLException;
+    }
+
+    /** The rows among these that count as different. */
+    @FunctionalInterface
+    interface Filter {
+
+        /** All of them. */
+        Filter ALL = rows -> rows;
+
+        /** Those that the follower has. */
+        Filter OF_FOLLOWER =
+                rows -> rows.stream().filter(row -> row.follower() != null).toList();
+
+        List<Difference> of(List<Difference> rows) throws SQLException;
+
+        default Filter and(Filter other) {
+            return rows -> other.of(of(rows));
+        }
+    }
+
+    /** Rows of a comparison that may still be named. The first of a table is, whatever the number of tables. Thread-safe. */
+    static final class Names {
+
+        /** How many are named of one comparison of any number of shards. */
+        private static final int ALL = 1_000;
+
+        private int left = ALL;
+
+        private synchronized int left() {
+            return Math.max(left, 1);
+        }
+
+        private synchronized void take(int names) {
+            left -= names;
+        }
     }
 
     /**
-     * The same.
+     * Compares a table as seen by two connections in a transaction; fast if it is equal.
      *
      * @param equal is told how many rows there are, if no row differs
+     * @param first called before any row that differs is looked for
      */
-    static Optional<TableDifference> find(Connection leader, Connection follower, Rows rows, LongConsumer equal)
+    static Optional<TableDifference> find(
+            Connection leader, Connection follower, Rows rows, Names names, LongConsumer equal, First first)
             throws SQLException {
         var digests = InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower));
         if (digests.areEqual()) {
             equal.accept(digests.first().count());
             return Optional.empty();
         }
-        var buckets = InParallel.both(() -> rows.bucketDigests(leader), () -> rows.bucketDigests(follower));
-        Set<Integer> differing = new HashSet<>(buckets.first().keySet());
-        differing.addAll(buckets.second().keySet());
-        differing.removeIf(bucket ->
-                Objects.equals(buckets.first().get(bucket), buckets.second().get(bucket)));
-        var hashes =
-                InParallel.both(() -> rows.inBuckets(leader, differing), () -> rows.inBuckets(follower, differing));
-        return of(rows.name(), hashes.first(), hashes.second());
+        first.differs();
+        return search(leader, follower, rows, names, Filter.ALL, () -> {});
     }
 
-    static Optional<TableDifference> of(String table, Map<String, Long> leader, Map<String, Long> follower) {
-        Set<String> missing = new TreeSet<>(leader.keySet());
-        missing.removeAll(follower.keySet());
-        Set<String> extra = new TreeSet<>(follower.keySet());
-        extra.removeAll(leader.keySet());
-        Set<String> different = new TreeSet<>(leader.keySet());
-        different.removeIf(key -> !follower.containsKey(key) || Objects.equals(leader.get(key), follower.get(key)));
-        TableDifference difference = new TableDifference(table, missing, extra, different);
-        return difference.count() == 0 ? Optional.empty() : Optional.of(difference);
+    /**
+     * The same, when some rows that differ may not count.
+     *
+     * @param first called when the first one is found that counts
+     */
+    static Optional<TableDifference> findCounting(
+            Connection leader, Connection follower, Rows rows, Names names, Filter filter, First first)
+            throws SQLException {
+        boolean areEqual = InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower))
+                .areEqual();
+        return areEqual ? Optional.empty() : search(leader, follower, rows, names, filter, first);
+    }
+
+    private static Optional<TableDifference> search(
+            Connection leader, Connection follower, Rows rows, Names names, Filter filter, First first)
+            throws SQLException {
+        Set<String> missing = new TreeSet<>();
+        Set<String> extra = new TreeSet<>();
+        Set<String> different = new TreeSet<>();
+        int most = names.left();
+        long[] counted = new long[1];
+        OptionalLong rest = new DifferenceSearch(leader, follower, rows).run(some -> {
+            List<Difference> counting = filter.of(some);
+            if (counted[0] == 0 && !counting.isEmpty()) {
+                first.differs();
+            }
+            counting.stream()
+                    .limit(Math.max(0, most - counted[0]))
+                    .forEach(row -> (row.follower() == null ? missing : row.leader() == null ? extra : different)
+                            .add(row.key()));
+            counted[0] += counting.size();
+            return counted[0] < most;
+        });
+        boolean areAll = rest.isEmpty() && counted[0] <= most;
+        // Each part that was not searched has a row that differs, but perhaps none that counts.
+        long unsearched = filter == Filter.ALL ? rest.orElse(0) : 0;
+        TableDifference found =
+                new TableDifference(rows.name(), missing, extra, different, areAll ? 0 : counted[0] + unsearched);
+        names.take(found.named());
+        return found.named() == 0 ? Optional.empty() : Optional.of(found);
     }
 
     /** Tables with rows that only the follower has, each identified by its place in the table. */
-    static List<TableDifference> onlyOn(Connection follower, Collection<String> tables, Collection<String> leaderTables)
+    static List<TableDifference> onlyOn(
+            Connection follower, Collection<String> tables, Collection<String> leaderTables, Names names)
             throws SQLException {
         List<TableDifference> differences = new ArrayList<>();
         for (String table : tables) {
             if (!leaderTables.contains(table)) {
-                Set<String> rows =
-                        new TreeSet<>(Sql.list(follower, "SELECT ctid::text FROM " + table, row -> row.getString(1)));
+                Set<String> rows = new TreeSet<>(Sql.list(
+                        follower,
+                        "SELECT ctid::text FROM %s LIMIT %d".formatted(table, names.left()),
+                        row -> row.getString(1)));
                 if (!rows.isEmpty()) {
-                    differences.add(new TableDifference(table, Set.of(), rows, Set.of()));
+                    long all = Sql.number(follower, "SELECT count(*) FROM " + table);
+                    names.take(rows.size());
+                    differences.add(new TableDifference(table, Set.of(), rows, Set.of(), all > rows.size() ? all : 0));
                 }
             }
         }
         return differences;
     }
 
-    /** A copy without some keys. */
-    Optional<TableDifference> without(Set<String> keys) {
-        TableDifference left =
-                new TableDifference(table, without(missing, keys), without(extra, keys), without(different, keys));
-        return left.count() == 0 ? Optional.empty() : Optional.of(left);
-    }
-
-    /** A copy without the rows that only the leader has. */
-    Optional<TableDifference> ofFollower() {
-        TableDifference left = new TableDifference(table, Set.of(), extra, different);
-        return left.count() == 0 ? Optional.empty() : Optional.of(left);
-    }
-
-    private static Set<String> without(Set<String> all, Set<String> keys) {
-        Set<String> left = new TreeSet<>(all);
-        left.removeAll(keys);
-        return left;
-    }
-
-    /** How many rows differ. */
-    public int count() {
+    private int named() {
         return missing.size() + extra.size() + different.size();
-    }
-
-    Set<String> keys() {
-        Set<String> keys = new HashSet<>(missing);
-        keys.addAll(extra);
-        keys.addAll(different);
-        return keys;
     }
 
     @Override
@@ -122,7 +165,8 @@ public record TableDifference(String table, Set<String> missing, Set<String> ext
         describe(parts, missing, "missing");
         describe(parts, extra, "extra");
         describe(parts, different, "different");
-        return "%s: %s".formatted(table, String.join(", ", parts));
+        String all = atLeast > 0 ? "at least %,d rows, among them ".formatted(atLeast) : "";
+        return "%s: %s%s".formatted(table, all, String.join(", ", parts));
     }
 
     private static void describe(List<String> parts, Set<String> keys, String what) {

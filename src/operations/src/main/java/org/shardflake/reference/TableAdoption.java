@@ -164,7 +164,7 @@ final class TableAdoption {
         Map<Digest, List<String>> shards = new LinkedHashMap<>();
         for (ReferenceServer server : session.servers()) {
             for (String schema : schemas(server)) {
-                Rows its = new Rows(name(server, schema), rows.key(), rows.hash());
+                Rows its = rows.in(name(server, schema));
                 shards.computeIfAbsent(its.digest(server.work()), digest -> new ArrayList<>())
                         .add("%s on %s".formatted(schema, server.name()));
             }

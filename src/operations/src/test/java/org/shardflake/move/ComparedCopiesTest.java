@@ -78,8 +78,13 @@ class ComparedCopiesTest {
 
     /** As after a cutover. */
     private List<TableDifference> compare() throws SQLException {
-        List<TableDifference> differences =
-                copies.begin(1).compare(List.of(TABLE), new ComparisonSessions(source, target), source);
+        List<TableDifference> differences = copies.begin(1)
+                .compare(
+                        List.of(TABLE),
+                        new ComparisonSessions(source, target),
+                        source,
+                        new TableDifference.Names(),
+                        () -> {});
         source.rollback();
         target.rollback();
         return differences;
