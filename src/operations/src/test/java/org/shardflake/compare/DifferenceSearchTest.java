@@ -47,7 +47,6 @@ class DifferenceSearchTest {
     private static Connection create(int server) throws SQLException {
         Connection connection = postgres.database(server).connect();
         Sql.execute(connection, ROWS);
-        Sql.execute(connection, Rows.SETTINGS);
         connection.setAutoCommit(false);
         return connection;
     }
