@@ -9,8 +9,10 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Makes deployments to a database wait for each other. Its holder is alone, so a Liquibase lock it finds was left by a
@@ -34,14 +36,24 @@ record DeployLock(Connection connection, boolean autoCommit, Map<String, String>
             "default_transaction_read_only", "off",
             "default_transaction_isolation", "read committed");
 
+    private static final AdvisoryLock LOCK = new AdvisoryLock("shardflake.deploy");
+
+    /** The library and the catalog take seconds. */
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
     static DeployLock take(Connection connection) throws SQLException {
         boolean autoCommit = connection.getAutoCommit();
         connection.setAutoCommit(true);
         DeployLock lock = new DeployLock(connection, autoCommit, settings(connection));
         try {
             lock.set(PINNED);
-            lock.execute("SELECT pg_advisory_lock(hashtext('shardflake.deploy'))");
-        } catch (SQLException e) {
+            Optional<String> holder = LOCK.take(connection, PATIENCE);
+            if (holder.isPresent()) {
+                throw new DeploymentException(
+                        "another deployment has not ended within %d s. %s holds its lock: wait for it, or end it with pg_terminate_backend"
+                                .formatted(PATIENCE.toSeconds(), holder.get()));
+            }
+        } catch (SQLException | RuntimeException e) {
             lock.restore();
             throw e;
         }
@@ -85,7 +97,7 @@ record DeployLock(Connection connection, boolean autoCommit, Map<String, String>
             connection.rollback();
             connection.setAutoCommit(true);
         }
-        execute("SELECT pg_catalog.pg_advisory_unlock(pg_catalog.hashtext('shardflake.deploy'))");
+        LOCK.release(connection);
         restore();
         connection.setAutoCommit(autoCommit);
     }

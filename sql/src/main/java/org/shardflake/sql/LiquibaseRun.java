@@ -5,7 +5,11 @@
 package org.shardflake.sql;
 
 import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -41,6 +45,14 @@ import liquibase.ui.LoggerUIService;
 public final class LiquibaseRun {
 
     private static final ReentrantLock ONE_AT_A_TIME = new ReentrantLock();
+
+    private static final String LACKS_REPLICA_IDENTITY = """
+            SELECT pg_catalog.format('ALTER TABLE %I.%I REPLICA IDENTITY FULL', n.nspname, c.relname)
+              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+             WHERE n.nspname OPERATOR(pg_catalog.=) ?::pg_catalog.name AND c.relkind OPERATOR(pg_catalog.=) 'r' AND c.relreplident OPERATOR(pg_catalog.=) 'd'
+               AND pg_catalog.pg_has_role(c.relowner, 'USAGE')
+               AND NOT EXISTS (SELECT FROM pg_catalog.pg_index x WHERE x.indrelid OPERATOR(pg_catalog.=) c.oid AND x.indisprimary)
+            """;
 
     private LiquibaseRun() {}
 
@@ -78,10 +90,35 @@ public final class LiquibaseRun {
                         .addArgumentValue(ShowSummaryArgument.SHOW_SUMMARY_OUTPUT, UpdateSummaryOutputEnum.LOG)
                         .execute();
             });
+            addReplicaIdentities(connection, historySchema);
         } catch (Exception e) {
             throw new DeploymentException("could not deploy " + changelog + ": " + e.getMessage(), e);
         } finally {
             ONE_AT_A_TIME.unlock();
+        }
+    }
+
+    /**
+     * Lets the tables of a schema be published: Liquibase's history has no key, and under a publication FOR ALL TABLES PostgreSQL would
+     * refuse to delete from it.
+     */
+    public static void addReplicaIdentities(Connection connection, String schema) throws SQLException {
+        List<String> statements = new ArrayList<>();
+        try (PreparedStatement lacking = connection.prepareStatement(LACKS_REPLICA_IDENTITY)) {
+            lacking.setString(1, schema);
+            try (ResultSet row = lacking.executeQuery()) {
+                while (row.next()) {
+                    statements.add(row.getString(1));
+                }
+            }
+        }
+        try (Statement statement = connection.createStatement()) {
+            for (String sql : statements) {
+                statement.execute(sql);
+            }
+        }
+        if (!connection.getAutoCommit()) {
+            connection.commit();
         }
     }
 

@@ -8,6 +8,7 @@ import static java.util.stream.Collectors.joining;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,6 +25,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.AdvisoryLock;
 
 /**
  * Brings the rows of one table into the shards while it takes writes. {@link #finish} stops the writes, brings the last changes over
@@ -378,10 +380,11 @@ public final class Adopter implements AutoCloseable {
 
     /** Lasts until the connection ends. */
     private void lock() throws SQLException {
-        String lock = "SELECT pg_try_advisory_lock(hashtextextended('shardflake adopt ' || ?, 0))";
-        if (!Sql.isTrue(connection, lock, table.name())) {
+        Optional<String> holder = new AdvisoryLock("shardflake adopt " + table.name()).take(connection, Duration.ZERO);
+        if (holder.isPresent()) {
             throw new AdoptRefusedException(
-                    "another run is adopting %s just now".formatted(table.name()), "wait for it, or stop it");
+                    "another run is adopting %s just now: %s holds its lock".formatted(table.name(), holder.get()),
+                    "wait for it, or stop it");
         }
     }
 

@@ -7,13 +7,13 @@ package org.shardflake.deploy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
-import org.shardflake.jdbc.Poll;
-import org.shardflake.jdbc.Sql;
+import java.util.Optional;
+import org.shardflake.sql.AdvisoryLock;
 
 /** The lock under which the schema of a server's shards changes. It is released when its session ends, if not before. */
 public final class SchemaLock implements AutoCloseable {
 
-    private static final String KEY = "hashtext('shardflake.schema')";
+    private static final AdvisoryLock LOCK = new AdvisoryLock("shardflake.schema");
 
     private final Connection connection;
 
@@ -28,16 +28,17 @@ public final class SchemaLock implements AutoCloseable {
      * @throws DeployRefusedException if others have held it for that long
      */
     public static SchemaLock take(Connection connection, String server, Duration patience) throws SQLException {
-        Poll poll = Poll.everyMillis(100, patience);
-        if (!poll.until(() -> Sql.isTrue(connection, "SELECT pg_try_advisory_lock(" + KEY + ")"))) {
+        Optional<String> holder = LOCK.take(connection, patience);
+        if (holder.isPresent()) {
             throw new DeployRefusedException(
-                    "another schema deployment works on server %s; wait for it to end".formatted(server));
+                    "another schema deployment works on server %s: %s holds its lock. Wait for it to end"
+                            .formatted(server, holder.get()));
         }
         return new SchemaLock(connection);
     }
 
     @Override
     public void close() throws SQLException {
-        Sql.isTrue(connection, "SELECT pg_advisory_unlock(" + KEY + ")");
+        LOCK.release(connection);
     }
 }

@@ -47,6 +47,7 @@ final class ShardHistory {
     static void create(Connection connection) throws SQLException {
         createHistory(connection);
         DeployedSql.create(connection);
+        LiquibaseRun.addReplicaIdentities(connection, SCHEMA);
     }
 
     /** Whether a server has a history: none exists before its first deployment. */

@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
@@ -23,6 +24,7 @@ import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SqlText;
+import org.shardflake.sql.AdvisoryLock;
 
 /** The database of a gateway: its tables, their parts, and the foreign servers. For one thread. */
 final class GatewayDatabase {
@@ -67,15 +69,11 @@ final class GatewayDatabase {
 
     /** Waits for whoever works on this gateway; the lock is held until the connection closes. */
     void lock(Duration patience) throws SQLException {
-        boolean got = Poll.everyMillis(50, patience)
-                .until(() -> Sql.isTrue(
-                        connection,
-                        "SELECT pg_try_advisory_lock(hashtext(?))",
-                        "shardflake.gateway." + gateway.schema()));
-        if (!got) {
+        Optional<String> holder = new AdvisoryLock("shardflake.gateway." + gateway.schema()).take(connection, patience);
+        if (holder.isPresent()) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "another command works on gateway %s".formatted(gateway.name()),
+                    "another command works on gateway %s: %s holds its lock".formatted(gateway.name(), holder.get()),
                     "wait for it to end",
                     null);
         }

@@ -14,9 +14,9 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.LookupDefinition.State;
 import org.shardflake.catalog.ShardCatalog;
-import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.AdvisoryLock;
 
 /** What the catalog says of one lookup, and the lock of whoever changes it. Thread-safe. */
 final class LookupCatalog implements AutoCloseable {
@@ -52,13 +52,12 @@ final class LookupCatalog implements AutoCloseable {
                         "bring it up to date with shardflake upgrade",
                         null);
             }
-            boolean got = Poll.everyMillis(100, LOCK_PATIENCE)
-                    .until(() -> Sql.isTrue(
-                            connection, "SELECT pg_try_advisory_lock(hashtext('shardflake.lookup.' || ?))", name));
-            if (!got) {
+            Optional<String> holder = new AdvisoryLock("shardflake.lookup." + name).take(connection, LOCK_PATIENCE);
+            if (holder.isPresent()) {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
-                        "another command works on lookup %s; nothing was changed".formatted(name),
+                        "another command works on lookup %s; nothing was changed. In the catalog, %s holds its lock"
+                                .formatted(name, holder.get()),
                         "wait for it to end",
                         null);
             }

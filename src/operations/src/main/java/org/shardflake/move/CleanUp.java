@@ -40,6 +40,11 @@ final class CleanUp {
     void run() throws SQLException {
         Move move = session.move();
         listener.reached(MoveStep.ENDING);
+        if (!session.target().hasLibrary()) { // What the move brings there first.
+            session.source().giveUpClaim();
+            session.lease().end("move cancelled");
+            return;
+        }
         requireShards(move);
         requireSealed(move);
         session.reverse().drop();

@@ -9,8 +9,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalLong;
-import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.sql.AdvisoryLock;
 
 /**
  * The right to work on a move while its connection to the catalog lives, and the holder's changes to the catalog.
@@ -18,8 +18,6 @@ import org.shardflake.jdbc.Sql;
  * <p>Each change is made only if the claim is still the latest. Thread-safe.
  */
 final class MoveLease implements AutoCloseable {
-
-    private static final String LOCK = "SELECT pg_try_advisory_lock(hashtext('shardflake.move'), ?::integer)";
 
     /** A lock with two keys is listed with the first as unsigned. */
     private static final String IS_LOCKED = """
@@ -61,9 +59,13 @@ final class MoveLease implements AutoCloseable {
     static MoveLease take(Connection connection, long move, OptionalLong mine) throws SQLException {
         MoveCatalog.find(connection, move);
         Sql.execute(connection, NOTICE);
-        if (!Poll.everyMillis(100, LOCK_PATIENCE).until(() -> Sql.isTrue(connection, LOCK, move))) {
+        Optional<String> holder =
+                new AdvisoryLock("shardflake.move", Math.toIntExact(move)).take(connection, LOCK_PATIENCE);
+        if (holder.isPresent()) {
             throw new MoveRefusedException(
-                    "another shardflake works on move %d; see it with shardflake move status --watch".formatted(move));
+                    "another shardflake works on move %d: in the catalog, %s holds its lock"
+                            .formatted(move, holder.get()),
+                    "see it with shardflake move status --watch");
         }
         // Looked up again, since it may have been completed while we waited.
         MoveCatalog.find(connection, move);

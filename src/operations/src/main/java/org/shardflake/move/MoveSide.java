@@ -100,7 +100,8 @@ final class MoveSide implements AutoCloseable {
         return "shardflake move " + tag;
     }
 
-    private boolean hasLibrary() throws SQLException {
+    /** Whether the server has the function library, as every server with shards does. */
+    boolean hasLibrary() throws SQLException {
         return Sql.isTrue(control, "SELECT to_regclass('shardflake.move_claim') IS NOT NULL");
     }
 

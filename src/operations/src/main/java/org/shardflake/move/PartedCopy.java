@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Collectors;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
@@ -126,7 +125,7 @@ final class PartedCopy {
                 for (LateBuilds.Late late : LateBuilds.indexesOfBoth(source, target, shard)) {
                     Sql.execute(target, late.drop());
                 }
-                removeStale(kept);
+                removeStale(shard, kept);
                 return true;
             });
         }
@@ -189,9 +188,9 @@ final class PartedCopy {
         parted.left.set(parted.parts.size());
     }
 
-    private void removeStale(Map<SplitTable, Kept> kept) throws SQLException {
+    private void removeStale(int shard, Map<SplitTable, Kept> kept) throws SQLException {
         if (kept.values().stream().allMatch(Kept::isNothing)) {
-            truncate(kept.keySet());
+            ShardCopy.empty(target, shard);
             return;
         }
         for (Map.Entry<SplitTable, Kept> table : kept.entrySet()) {
@@ -199,21 +198,13 @@ final class PartedCopy {
             List<Integer> stale = table.getValue().stale;
             if (!stale.isEmpty()) {
                 if (table.getValue().isNothing() && !Sql.isTrue(target, IS_REFERENCED, name)) {
-                    truncate(List.of(table.getKey()));
+                    // Not what inherits from it, whose parts may be kept.
+                    Sql.execute(target, "TRUNCATE ONLY " + name);
                 } else {
                     delete(name, table.getKey().condition(stale));
                 }
             }
         }
-    }
-
-    /** Not what inherits from a table, whose parts may be kept. */
-    private void truncate(Collection<SplitTable> tables) throws SQLException {
-        Sql.execute(
-                target,
-                tables.stream()
-                        .map(split -> "ONLY " + split.table().name())
-                        .collect(Collectors.joining(", ", "TRUNCATE ", "")));
     }
 
     /** Without a key, rows of a table that somebody publishes could not be deleted. */
@@ -272,10 +263,9 @@ final class PartedCopy {
     }
 
     /** Gives a shard the indexes that it will have at the end, without its rows; the caller rolls that back. */
-    static void pretendEnd(Connection source, Connection target, int shard, List<String> tables) throws SQLException {
-        Sql.execute(
-                target,
-                "SET LOCAL lock_timeout = '5s'; %s; TRUNCATE %s".formatted(AS_REPLICATION, String.join(", ", tables)));
+    static void pretendEnd(Connection source, Connection target, int shard) throws SQLException {
+        Sql.execute(target, "SET LOCAL lock_timeout = '5s'; " + AS_REPLICATION);
+        ShardCopy.empty(target, shard);
         LateBuilds.buildMissing(source, target, shard);
     }
 }

@@ -329,8 +329,8 @@ public final class Preflight {
                 Outcome.WARNING,
                 from,
                 TABLES + "SELECT name FROM t WHERE relkind = 'm'",
-                "empty on the target until they are refreshed there",
-                "REFRESH MATERIALIZED VIEW after the cutover",
+                "refreshed on the target before the cutover, so their rows are of that time",
+                "REFRESH MATERIALIZED VIEW after the cutover, if that is too old",
                 shards);
         none(
                 "always-triggers",

@@ -168,11 +168,10 @@ final class Preparation {
         if (lacking.isEmpty()) {
             return differences;
         }
-        Map<Integer, List<String>> tables = session.target().tables(lacking);
         to.setAutoCommit(false);
         try {
             for (int shard : lacking.stream().toArray()) {
-                PartedCopy.pretendEnd(from, to, shard, tables.getOrDefault(shard, List.of()));
+                PartedCopy.pretendEnd(from, to, shard);
             }
             return schema.differences(shards);
         } catch (SQLException e) {
@@ -309,6 +308,8 @@ final class Preparation {
     }
 
     private void catchUp() throws SQLException {
+        MaterializedViews.populate(
+                session.source(), session.target(), session.move().shardSet());
         session.reverse().moveOn();
         session.forward().moveOn();
         // First, since a target that has failed over need not be awaited.

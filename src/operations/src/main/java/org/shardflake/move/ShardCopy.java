@@ -11,6 +11,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import org.shardflake.Sharding;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
@@ -24,6 +25,11 @@ final class ShardCopy {
 
     /** The size of a shard's tables, in bytes, from which copying is faster without indexes, which are built afterwards. */
     private static final long LARGE = 1 << 20;
+
+    private static final String TABLES = """
+            SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+             WHERE n.nspname = ? AND c.relkind IN ('r', 'p')
+            """;
 
     private final Connection source;
     private final Connection target;
@@ -61,9 +67,7 @@ final class ShardCopy {
             Sql.execute(target, checkClaim + "SET synchronous_commit = off; " + LateBuilds.MEMORY);
             Deque<String> builds = new ArrayDeque<>();
             silenceTriggers(shard, builds);
-            if (!tables.isEmpty()) {
-                Sql.execute(target, "TRUNCATE " + String.join(", ", tables));
-            }
+            empty(target, shard);
             if (bytes >= LARGE) {
                 takeAway(LateBuilds.indexes(target, shard), builds);
             }
@@ -94,6 +98,17 @@ final class ShardCopy {
         if (!tables.isEmpty()) {
             // After the commit, without which autovacuum would soon repeat it.
             Sql.execute(target, "ANALYZE " + String.join(", ", tables));
+        }
+    }
+
+    /**
+     * Removes all rows of a shard. All its tables at once, partitioned ones too: a table that a foreign key refers to can only be truncated
+     * together with the one that has the key, and of two partitioned tables that is not a partition.
+     */
+    static void empty(Connection target, int shard) throws SQLException {
+        List<String> tables = Sql.list(target, TABLES, row -> row.getString(1), Sharding.schema(shard));
+        if (!tables.isEmpty()) {
+            Sql.execute(target, "TRUNCATE " + String.join(", ", tables));
         }
     }
 

@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import org.shardflake.ShardSet;
-import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.AdvisoryLock;
 
 /** The splits recorded in the catalog. Thread-safe; connects for each call. */
 final class SplitCatalog {
@@ -175,11 +175,13 @@ final class SplitCatalog {
     Lease takeUp(long id) throws SQLException {
         Connection connection = connect();
         try {
-            boolean mine = Poll.everyMillis(100, LOCK_PATIENCE)
-                    .until(() -> Sql.isTrue(
-                            connection, "SELECT pg_try_advisory_lock(hashtext('shardflake.split'), ?::integer)", id));
-            if (!mine) {
-                throw new MoveRefusedException("another shardflake works on this split", "let it end");
+            Optional<String> holder =
+                    new AdvisoryLock("shardflake.split", Math.toIntExact(id)).take(connection, LOCK_PATIENCE);
+            if (holder.isPresent()) {
+                throw new MoveRefusedException(
+                        "another shardflake works on this split: in the catalog, %s holds its lock"
+                                .formatted(holder.get()),
+                        "let it end");
             }
             find(connection, id);
             long claim = Sql.number(

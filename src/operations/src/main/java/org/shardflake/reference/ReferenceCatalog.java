@@ -15,9 +15,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.AdvisoryLock;
 
 /** What the catalog says of reference tables, and the lock of whoever changes them. For one thread. */
 final class ReferenceCatalog implements AutoCloseable {
@@ -38,13 +38,12 @@ final class ReferenceCatalog implements AutoCloseable {
     static ReferenceCatalog lock(ServerUrl url) throws SQLException {
         Connection connection = url.connect("shardflake reference");
         try {
-            boolean got = Poll.everyMillis(100, LOCK_PATIENCE)
-                    .until(() ->
-                            Sql.isTrue(connection, "SELECT pg_try_advisory_lock(hashtext('shardflake.reference'))"));
-            if (!got) {
+            Optional<String> holder = new AdvisoryLock("shardflake.reference").take(connection, LOCK_PATIENCE);
+            if (holder.isPresent()) {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
-                        "another command works on reference tables; nothing was changed",
+                        "another command works on reference tables; nothing was changed. In the catalog, %s holds its lock"
+                                .formatted(holder.get()),
                         "wait for it to end",
                         null);
             }

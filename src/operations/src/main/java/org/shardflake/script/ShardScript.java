@@ -41,6 +41,7 @@ public record ShardScript(List<String> statements) {
             "SELECT",
             "SET",
             "LOCK",
+            "REFRESH",
             "DO",
             "VALUES",
             "TABLE");
