@@ -4,13 +4,22 @@
  */
 package org.shardflake.cli;
 
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
+import com.tngtech.archunit.core.domain.JavaCall;
+import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaConstructor;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.sql.Driver;
+import java.sql.DriverManager;
+import java.util.Set;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.shardflake.server.ServerUrl;
 
 /** The direction of the modules and of the packages in them. */
 class LayersTest {
@@ -42,6 +51,9 @@ class LayersTest {
         "org.shardflake.watch.."
     };
     private static final String[] COMMAND_LINE = {"org.shardflake.cli.."};
+    /** Classes that look for hosts or a password in a URL's data source. */
+    private static final Set<String> ONLY_READ_URLS = Set.of("HostFindings", "SplitChecks", "ServerAccess");
+
     private static final String[] SQL = {"org.shardflake.sql.."};
 
     private static final JavaClasses MAIN = new ClassFileImporter()
@@ -85,6 +97,32 @@ class LayersTest {
                 .dependOnClassesThat()
                 .resideInAnyPackage("picocli..", "org.shardflake.cli.command")
                 .check(MAIN);
+    }
+
+    /** In that place every session gets the same settings, whatever its server, database and role have set. */
+    @Test
+    void enginesAndCommandsOpenSessionsInOnePlace() {
+        noClasses()
+                .that()
+                .resideInAnyPackage(OPERATIONS)
+                .or()
+                .resideInAnyPackage(COMMAND_LINE)
+                .should()
+                .callCodeUnitWhere(describe("it opens a session without ServerUrl", LayersTest::opensSession))
+                .check(MAIN);
+    }
+
+    private static boolean opensSession(JavaCall<?> call) {
+        JavaClass owner = call.getTargetOwner();
+        return switch (call.getName()) {
+            case "getConnection" -> owner.isAssignableTo(DataSource.class) || owner.isEquivalentTo(DriverManager.class);
+            case "connect" -> owner.isAssignableTo(Driver.class);
+            case "dataSource" ->
+                owner.isEquivalentTo(ServerUrl.class)
+                        && !ONLY_READ_URLS.contains(call.getOriginOwner().getSimpleName());
+            case JavaConstructor.CONSTRUCTOR_NAME -> owner.isAssignableTo(DataSource.class);
+            default -> false;
+        };
     }
 
     private static void refuses(String[] users, String[]... used) {

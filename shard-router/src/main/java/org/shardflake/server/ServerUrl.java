@@ -25,6 +25,7 @@ import java.util.function.Consumer;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGProperty;
@@ -48,6 +49,8 @@ public final class ServerUrl {
     /** SQLSTATEs by which poolers refuse a login with settings: an unknown parameter, something they lack. */
     private static final Set<String> REFUSED_OPTIONS = Set.of("08P01", "0A000", "42704");
 
+    private static final String TRANSACTION_TIMEOUT = "25P04";
+
     private final String url;
     private final Map<String, String> environment;
     private final PGSimpleDataSource source;
@@ -57,6 +60,8 @@ public final class ServerUrl {
     private volatile @Nullable Boolean isShared;
     /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
     private volatile boolean refusesOptions;
+    /** Whether transactions were found to have so little time that not even the first one ends. */
+    private volatile boolean isTimed;
 
     private ServerUrl(String url, Map<String, String> environment, @Nullable Runnable onStandby) {
         this.url = url;
@@ -148,17 +153,34 @@ public final class ServerUrl {
      * @param way sets those properties
      */
     public Connection connect(String applicationName, Consumer<PGSimpleDataSource> way) throws SQLException {
-        return connect(applicationName, way, onStandby, onStandby != null);
+        return connect(applicationName, way, SessionSettings.PATH, onStandby, onStandby != null);
     }
 
     private Connection connect(
-            String applicationName, Consumer<PGSimpleDataSource> way, @Nullable Runnable onStandby, boolean takesShared)
+            String applicationName,
+            Consumer<PGSimpleDataSource> way,
+            String path,
+            @Nullable Runnable onStandby,
+            boolean takesShared)
             throws SQLException {
         PGSimpleDataSource named = limited(applicationName);
         way.accept(named);
-        Connection connection = open(named);
         try {
-            pin(connection, named, takesShared);
+            return connect(named, path, onStandby, takesShared);
+        } catch (SQLException e) {
+            if (isTimed || !TRANSACTION_TIMEOUT.equals(e.getSQLState())) {
+                throw e;
+            }
+            isTimed = true;
+            return connect(named, path, onStandby, takesShared);
+        }
+    }
+
+    private Connection connect(PGSimpleDataSource named, String path, @Nullable Runnable onStandby, boolean takesShared)
+            throws SQLException {
+        Connection connection = open(named, path);
+        try {
+            pin(connection, named, path, takesShared);
             if (isStandby(connection)) {
                 if (onStandby == null) {
                     throw new StandbyException(hosts());
@@ -176,25 +198,27 @@ public final class ServerUrl {
     }
 
     /** A session that others share is left as it is, since they would get it with our settings. */
-    private void pin(Connection connection, PGSimpleDataSource named, boolean takesShared) throws SQLException {
+    private void pin(Connection connection, PGSimpleDataSource named, String path, boolean takesShared)
+            throws SQLException {
         int process = connection.unwrap(PGConnection.class).getBackendPID();
-        if (pin(connection, process) == process) {
+        if (pin(connection, path, process) == process) {
             return;
         }
         if (isShared == null) {
-            isShared = SharedSessions.isBehind(connection, () -> open(named));
+            isShared = SharedSessions.isBehind(connection, () -> open(named, path));
         }
         if (!isShared) {
-            pin(connection, null);
+            pin(connection, path, null);
         } else if (!takesShared) {
             throw new PoolerException(hosts());
         }
     }
 
-    private int pin(Connection connection, @Nullable Integer process) throws SQLException {
+    private int pin(Connection connection, String path, @Nullable Integer process) throws SQLException {
         int version = connection.getMetaData().getDatabaseMajorVersion();
         try (Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(SessionSettings.sql(process, source.getOptions(), version))) {
+                ResultSet row =
+                        statement.executeQuery(SessionSettings.sql(process, source.getOptions(), path, version))) {
             row.next();
             return row.getInt(1);
         }
@@ -210,6 +234,16 @@ public final class ServerUrl {
                 statement.execute();
             }
         }
+    }
+
+    /**
+     * A data source of sessions like those of {@link #connect(String)}, for pools.
+     *
+     * @param searchPath the schemas in which users' SQL that runs in them finds names, as written in SQL
+     */
+    public DataSource sessions(String applicationName, String searchPath) {
+        return new PinnedDataSource(
+                () -> connect(applicationName, configured -> {}, searchPath, onStandby, onStandby != null));
     }
 
     /**
@@ -231,7 +265,7 @@ public final class ServerUrl {
      * @throws PoolerException if there is a pooler that changes sessions
      */
     public Connection connectToEither(String applicationName) throws SQLException {
-        return connect(applicationName, configured -> {}, () -> {}, false);
+        return connect(applicationName, configured -> {}, SessionSettings.PATH, () -> {}, false);
     }
 
     private PGSimpleDataSource limited(String applicationName) {
@@ -246,9 +280,9 @@ public final class ServerUrl {
         return limited;
     }
 
-    private Connection open(PGSimpleDataSource primary) throws SQLException {
+    private Connection open(PGSimpleDataSource primary, String path) throws SQLException {
         if (!refusesOptions) {
-            primary.setOptions(SessionSettings.options(source.getOptions()));
+            primary.setOptions(SessionSettings.options(source.getOptions(), path, isTimed));
             try {
                 return openAny(primary);
             } catch (SQLException e) {

@@ -26,7 +26,6 @@ final class SessionSettings {
 
     /** For every role. Before PostgreSQL 14, which an old database may be, the login is refused because of one of them. */
     private static final List<Setting> SETTINGS = List.of(
-            new Setting("search_path", PATH),
             // An error in place of rows that are left out.
             new Setting("row_security", "off"),
             new Setting("gin_fuzzy_search_limit", "0"),
@@ -65,9 +64,11 @@ final class SessionSettings {
             new Setting("check_function_bodies", "on"),
             new Setting("client_min_messages", "notice"));
 
+    private static final Setting NO_TRANSACTION_TIMEOUT = new Setting("transaction_timeout", "0");
+
     /** Of some versions, and for every role. */
     private static final List<Setting> OF_SOME_VERSIONS = List.of(
-            new Setting("transaction_timeout", "0"),
+            NO_TRANSACTION_TIMEOUT,
             new Setting("stats_fetch_consistency", "cache"),
             new Setting("restrict_nonsystem_relation_kind", ""),
             new Setting("createrole_self_grant", ""));
@@ -120,10 +121,16 @@ final class SessionSettings {
      * Options of a login.
      *
      * @param own options that the user gave: they choose the role, and what is not pinned
+     * @param path the search_path
+     * @param isTimed whether transactions are limited to so little time that the statement would be too late
      */
-    static String options(@Nullable String own) {
+    static String options(@Nullable String own, String path, boolean isTimed) {
         return Stream.concat(
-                        Stream.of(NO_ROLE.option(), own == null ? "" : own),
+                        Stream.of(
+                                NO_ROLE.option(),
+                                own == null ? "" : own,
+                                searchPath(path).option(),
+                                isTimed ? NO_TRANSACTION_TIMEOUT.option() : ""),
                         SETTINGS.stream().map(Setting::option))
                 .filter(option -> !option.isEmpty())
                 .collect(Collectors.joining(" "));
@@ -134,13 +141,15 @@ final class SessionSettings {
      *
      * @param process if it runs in another process, it changes nothing; null to change any
      * @param own options that the user gave
+     * @param path the search_path
      * @param version of the server, as in 18
      */
-    static String sql(@Nullable Integer process, @Nullable String own, int version) {
+    static String sql(@Nullable Integer process, @Nullable String own, String path, int version) {
         List<String> rows = new ArrayList<>();
         if (own == null || !ROLE.matcher(own).find()) {
             rows.add(NO_ROLE.row(true));
         }
+        rows.add(searchPath(path).row(true));
         SETTINGS.forEach(setting -> rows.add(setting.row(true)));
         OF_SOME_VERSIONS.forEach(setting -> rows.add(setting.row(true)));
         OF_SUPERUSERS.forEach(setting -> rows.add(setting.row(false)));
@@ -149,5 +158,9 @@ final class SessionSettings {
                 ? "pg_catalog.current_setting('is_superuser') OPERATOR(pg_catalog.=) 'on'"
                 : "pg_catalog.has_parameter_privilege(name, 'SET')";
         return STATEMENT.formatted(condition, mightSet, String.join(", ", rows));
+    }
+
+    private static Setting searchPath(String path) {
+        return new Setting("search_path", path);
     }
 }

@@ -40,13 +40,7 @@ class SettingsTest {
             "temp_buffers", // so many that memory does not hold them
             "default_transaction_read_only",
             "session_replication_role", // no trigger fires, no fence among them
-            "ignore_system_indexes", // only with the login
-            "post_auth_delay",
-            "DateStyle", // the driver ends a session that has another
-            "log_connections",
-            "log_disconnections",
-            "jit_debugging_support",
-            "jit_profiling_support");
+            "DateStyle"); // the driver ends a session that has another
 
     /** Each says the same whenever it is asked. */
     private static final List<String> QUESTIONS = List.of(

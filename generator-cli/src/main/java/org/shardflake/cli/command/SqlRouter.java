@@ -5,7 +5,6 @@
 package org.shardflake.cli.command;
 
 import java.time.Duration;
-import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.router.ShardRouter;
 
 /** Makes the router of a command, which logs in as commands do. */
@@ -21,15 +20,9 @@ final class SqlRouter {
                 .connectionTimeout(Duration.ofSeconds(3))
                 .statementTimeout(Duration.ZERO)
                 .closeTimeout(Duration.ZERO)
-                .customizePools((server, pool) -> {
-                    // The server's own URL, as all commands, not that for applications.
-                    PGSimpleDataSource source = catalog.parse(server.url()).dataSource();
-                    if (source.getServerNames().length > 1) {
-                        source.setTargetServerType("primary");
-                    }
-                    source.setApplicationName("shardflake sql");
-                    pool.setDataSource(source);
-                })
+                // The server's own URL, as all commands, not that for applications. Users' SQL finds what is in public.
+                .customizePools((server, pool) ->
+                        pool.setDataSource(catalog.parse(server.url()).sessions("shardflake sql", "public")))
                 .build();
     }
 }

@@ -9,7 +9,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +25,8 @@ public final class UnusualSettings {
             SELECT name, vartype, min_val, max_val, setting,
                    (SELECT %s(value) FROM unnest(enumvals) value WHERE value NOT IN (setting, boot_val))
               FROM pg_settings
-             WHERE context IN ('user', 'superuser', 'backend', 'superuser-backend')
+             WHERE context IN ('user', 'superuser')
+               AND (max_val IS NULL OR max_val <> min_val)
                AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable', 'client_encoding', 'application_name')
             """;
 
@@ -50,6 +53,29 @@ public final class UnusualSettings {
     /** Each setting's name with a value as written in SQL: of numbers the greatest, of words the last. */
     public static Map<String, String> large(Connection connection) throws SQLException {
         return read(connection, true);
+    }
+
+    /**
+     * Gives settings to a role or a database, but those that this machine or another setting does not allow.
+     *
+     * @param to as ALTER has it: {@code ROLE name}, {@code DATABASE name}, {@code ROLE name IN DATABASE name}
+     * @return the names of those that were given
+     */
+    public static Set<String> give(Connection connection, String to, Map<String, String> values) throws SQLException {
+        Set<String> given = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        try (Statement statement = connection.createStatement()) {
+            for (Map.Entry<String, String> setting : values.entrySet()) {
+                try {
+                    statement.execute("ALTER %s SET %s = %s".formatted(to, setting.getKey(), setting.getValue()));
+                    given.add(setting.getKey());
+                } catch (SQLException e) {
+                    if (!"22023".equals(e.getSQLState())) { // an invalid value
+                        throw e;
+                    }
+                }
+            }
+        }
+        return given;
     }
 
     private static Map<String, String> read(Connection connection, boolean large) throws SQLException {

@@ -22,7 +22,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
-import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
@@ -360,14 +359,8 @@ public final class LookupTables {
         return ShardRouter.builder()
                 .catalog(catalog)
                 .poolSize(threads)
-                .customizePools((server, config) -> {
-                    PGSimpleDataSource source = urls.apply(server).dataSource();
-                    if (source.getServerNames().length > 1) {
-                        source.setTargetServerType("primary");
-                    }
-                    source.setApplicationName("shardflake lookup");
-                    config.setDataSource(source);
-                })
+                .customizePools((server, config) ->
+                        config.setDataSource(urls.apply(server).sessions("shardflake lookup", "pg_catalog, pg_temp")))
                 .build();
     }
 }

@@ -76,7 +76,7 @@ public final class ScriptRunner {
 
     private ShardSet notNoted(ShardSet shards) {
         ShardQuery<String> done = ShardQuery.of(
-                        "SELECT digest FROM ${shard.schema}." + RunTable.NAME + " WHERE run = ?",
+                        "SELECT digest FROM ${shard.schema}." + RunTable.NAME + " WHERE run OPERATOR(pg_catalog.=) ?",
                         row -> row.getString(1))
                 .bind(run)
                 .over(shards);
@@ -248,13 +248,22 @@ public final class ScriptRunner {
                     run,
                     script.digest());
             if (noted == 0) {
-                requireSame(tx.shard(), Sql.text(connection, "SELECT digest FROM " + table + " WHERE run = ?", run));
-                return mayBeOurs ? Sql.number(connection, "SELECT rows FROM " + table + " WHERE run = ?", run) : BEFORE;
+                requireSame(
+                        tx.shard(),
+                        Sql.text(
+                                connection,
+                                "SELECT digest FROM " + table + " WHERE run OPERATOR(pg_catalog.=) ?",
+                                run));
+                return mayBeOurs
+                        ? Sql.number(
+                                connection, "SELECT rows FROM " + table + " WHERE run OPERATOR(pg_catalog.=) ?", run)
+                        : BEFORE;
             }
             long changed = execute(tx);
             Sql.update(
                     connection,
-                    "UPDATE " + table + " SET rows = ?, done_at = clock_timestamp() WHERE run = ?",
+                    "UPDATE " + table
+                            + " SET rows = ?, done_at = pg_catalog.clock_timestamp() WHERE run OPERATOR(pg_catalog.=) ?",
                     changed,
                     run);
             return changed;
@@ -277,8 +286,8 @@ public final class ScriptRunner {
     private long execute(ShardTransaction tx) throws SQLException {
         Sql.call(
                 tx.connection(),
-                "SELECT set_config('search_path', concat_ws(', ', ?, nullif(current_setting('search_path'), '')), true)",
-                tx.schema());
+                "SELECT pg_catalog.set_config('search_path', ?, true)",
+                tx.schema() + ", public"); // as changesets have it
         long changed = 0;
         try (Statement statement = tx.connection().createStatement()) {
             statement.setEscapeProcessing(false);
