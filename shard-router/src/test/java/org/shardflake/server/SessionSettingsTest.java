@@ -12,6 +12,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -109,6 +110,20 @@ class SessionSettingsTest {
             }
         } finally {
             asOwner("ALTER " + to + " RESET ALL");
+        }
+    }
+
+    @Test
+    void aSessionOutlivesATimeLimitOfAMillisecond() throws SQLException {
+        for (String limit : List.of("statement_timeout", "idle_session_timeout", "transaction_timeout")) {
+            try {
+                asOwner("ALTER ROLE %s SET %s = '1ms'".formatted(role, limit));
+            } catch (SQLException e) {
+                assertThat(e.getSQLState()).as(limit).isEqualTo("42704"); // before PostgreSQL 17
+            }
+        }
+        try (Connection connection = url(role, "").connect("a test")) {
+            assertThat(answers(connection, "SELECT 'waited' FROM pg_sleep(0.01)")).isEqualTo("waited");
         }
     }
 
