@@ -11,7 +11,7 @@ BEGIN
         'GRANT SELECT ON shardflake_catalog.installation, shardflake_catalog.server, shardflake_catalog.shard, shardflake_catalog.history,
                          shardflake_catalog.move, shardflake_catalog.move_shard, shardflake_catalog.reference,
                          shardflake_catalog.reference_delete, shardflake_catalog.lookup, shardflake_catalog.lookup_backfill,
-                         shardflake_catalog.gateway, shardflake_catalog.split TO %I',
+                         shardflake_catalog.gateway, shardflake_catalog.split, shardflake_catalog.adoption TO %I',
         role);
 END
 $$;

@@ -7,6 +7,7 @@ package org.shardflake.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -18,6 +19,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -210,6 +213,7 @@ class AdoptCommandTest {
     @Test
     @Tag("full")
     void aTableOfManyKeyColumnsAndJson() throws SQLException {
+        onAllShards("ALTER TABLE %s.likes DROP CONSTRAINT IF EXISTS likes_photo_id_fkey");
         Result adopted = adopt("old.likes", "--key=uid", "--batch=7", "--finish", "--yes", "-o", "json");
 
         assertThat(adopted.out()).isEqualTo("""
@@ -472,6 +476,269 @@ class AdoptCommandTest {
                         shards(
                                 "SELECT concat_ws('|', a, f, t, b, doubled, halved) FROM SHARD.odd WHERE \"Key\" = '\\.' AND \"n$note$\" = 7"))
                 .isEqualTo("{\"\\\\.\",NULL,\"{\\\"\"}|NaN|infinity|\\x00ff|14|3");
+    }
+
+    private static final String ID_CHECKS =
+            "SELECT 'NUMBER ' || pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = 'SHARD.photo'::regclass AND conname = 'id_of_shard'";
+
+    private static final String ROWS = "SELECT 'NUMBER ' || p::text FROM SHARD.photo p";
+
+    private Result cancel() {
+        return adopt("old.photo", "--key=uid", "--cancel", "--yes");
+    }
+
+    @Test
+    void cancelRemovesWhatItBroughtAndPutsTheChecksBack() throws SQLException {
+        installation.execute(
+                0, "ALTER TABLE shard_0001.photo DROP CONSTRAINT id_of_shard, ADD CONSTRAINT id_of_shard CHECK (true)");
+        installation.execute(
+                1,
+                "ALTER TABLE shard_0006.photo DROP CONSTRAINT id_of_shard, ADD CONSTRAINT id_of_shard CHECK ((id >> 10 & 8191) = 6) NOT VALID");
+        String checks = shards(ID_CHECKS);
+        adopt("old.photo", "--key=uid", "--batch=300");
+        installation.execute(
+                OLD, "UPDATE old.photo SET title = 'later' WHERE id < 50; DELETE FROM old.photo WHERE id > 990");
+
+        Result cancelled = cancel();
+
+        assertThat(cancelled.exitCode()).as(cancelled.toString()).isZero();
+        assertThat(shardRows("photo")).isZero();
+        assertThat(shards(ID_CHECKS)).isEqualTo(checks);
+        assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
+                .isEqualTo("null");
+        assertThat(installation.query(OLD, "SELECT count(*) FROM old.photo")).isEqualTo("990");
+        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").out()).contains("990 rows compared");
+    }
+
+    @Test
+    void cancelRefusesWhatOthersWroteAndNamesIt() throws SQLException {
+        adopt("old.photo", "--key=uid");
+        installation.execute(OLD, "UPDATE old.photo SET title = 'old' WHERE id = 7");
+        installation.execute(0, """
+                INSERT INTO shard_0003.photo (id, uid, slug) VALUES (7777777, 3, 'new');
+                UPDATE shard_0002.photo SET shown = false WHERE id = 2
+                """); // a column that the old table lacks
+        installation.execute(1, "UPDATE shard_0007.photo SET title = 'new' WHERE id = 7");
+        String rows = shards(ROWS);
+
+        Result refused = cancel();
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err())
+                .contains(
+                        "the shards have 3 rows of photo that adopt did not bring, or that somebody has changed since: ")
+                .contains("shard_0003.photo (7777777)", "shard_0002.photo (2)", "shard_0007.photo (7)")
+                .contains("\nhint: they would be lost");
+        assertThat(shards(ROWS)).isEqualTo(rows);
+        onAllShards("DELETE FROM %s.photo WHERE id IN (2, 7, 7777777)");
+        assertThat(cancel().exitCode()).isZero();
+        assertThat(shardRows("photo")).isZero();
+    }
+
+    /** Without what is known of its transactions, as after a kill, rows that are equal to the old table's are its own. */
+    @Test
+    @Tag("full")
+    void cancelKnowsItsRowsByTheirValuesToo() throws SQLException {
+        adopt("old.photo", "--key=uid");
+        installation.execute(OLD, "DELETE FROM shardflake_adopt.written");
+        installation.execute(0, "UPDATE shard_0002.photo SET shown = false WHERE id = 2");
+        String rows = shards(ROWS);
+
+        assertThat(cancel().err()).contains("the shards have 1 rows of photo", "shard_0002.photo (2)");
+
+        assertThat(shards(ROWS)).isEqualTo(rows);
+        installation.execute(0, "UPDATE shard_0002.photo SET shown = true WHERE id = 2");
+        Result cancelled = cancel();
+        assertThat(cancelled.exitCode()).as(cancelled.toString()).isZero();
+        assertThat(shardRows("photo")).isZero();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1", "2", "3", "4", "5", "6"})
+    @Tag("full")
+    void cancelAtRandomMomentsKeepsWhatTheApplicationWrote(long seed) throws SQLException {
+        Random random = new Random(seed);
+        Set<String> others = new TreeSet<>();
+        for (int turn = 0; turn < 3; turn++) {
+            adopt("old.photo", "--key=uid", "--batch=" + random.nextInt(50, 400));
+            others.clear(); // as far as the old rows were brought over these
+            for (int i = 0; i < 10; i++) {
+                int id = random.nextInt(1, 1001);
+                installation.execute(
+                        OLD,
+                        random.nextBoolean()
+                                ? "UPDATE old.photo SET title = 'old %d' WHERE id = %d".formatted(i, id)
+                                : "DELETE FROM old.photo WHERE id = %d".formatted(id));
+            }
+        }
+        if (random.nextBoolean()) {
+            installation.execute(OLD, "DELETE FROM shardflake_adopt.written WHERE random() < 0.5");
+        }
+        for (int i = 0; i < random.nextInt(12); i++) {
+            int shard = random.nextInt(8);
+            int id = random.nextInt(1, 1001);
+            String sql = random.nextBoolean()
+                    ? "INSERT INTO %1$s.photo (id, uid, slug) VALUES (%2$d, %3$d, 'new %2$d') RETURNING id"
+                    : "UPDATE %1$s.photo SET shown = NOT shown WHERE id = (SELECT id FROM %1$s.photo ORDER BY abs(id - %2$d) LIMIT 1) RETURNING id";
+            others.add(installation.query(
+                    shard / 4, sql.formatted(Sharding.schema(shard), id + 1_000_000 * (i + 1), shard)));
+        }
+        String rows = shards(ROWS);
+
+        Result first = cancel();
+
+        if (!others.isEmpty()) {
+            assertThat(first.exitCode()).as(first.toString()).isEqualTo(ExitCodes.PRECONDITION);
+            assertThat(shards(ROWS)).isEqualTo(rows);
+            onAllShards("DELETE FROM %s.photo WHERE id IN (" + String.join(",", others) + ")");
+        }
+        Result last = others.isEmpty() ? first : cancel();
+        assertThat(last.exitCode()).as(last + " after " + others).isZero();
+        assertThat(shardRows("photo")).isZero();
+        assertThat(shards(ID_CHECKS)).doesNotContain("true");
+    }
+
+    @Test
+    @Tag("full")
+    void aLockOnOneShardLeavesTheChecksOfAll() throws SQLException {
+        String checks = shards(ID_CHECKS);
+        try (Connection reader = postgres.database(1).connect()) {
+            reader.setAutoCommit(false);
+            reader.createStatement().execute("SELECT count(*) FROM shard_0005.photo");
+
+            Result failed = adopt("old.photo", "--key=uid");
+
+            assertThat(failed.exitCode()).as(failed.toString()).isEqualTo(ExitCodes.FAILURE);
+            assertThat(failed.err()).contains("lock timeout");
+            assertThat(shards(ID_CHECKS)).isEqualTo(checks);
+            reader.rollback();
+        }
+        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+        assertThat(shards(ID_CHECKS)).isNotEqualTo(checks);
+        // As after a kill while the checks were lifted.
+        installation.execute(
+                0,
+                "ALTER TABLE shard_0002.photo DROP CONSTRAINT id_of_shard, ADD CONSTRAINT id_of_shard CHECK ((id >> 10 & 8191) = 2) NOT VALID");
+        assertThat(cancel().exitCode()).isZero();
+        assertThat(shards(ID_CHECKS).replace(" NOT VALID", "")).isEqualTo(checks);
+    }
+
+    @Test
+    void adoptionsAndMovesExcludeEachOtherByName() throws SQLException {
+        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+
+        for (String[] command : new String[][] {
+            {"move", "start", "--shards=2", "--to=db2", "--dry-run"}, {"move", "run", "--shards=2", "--to=db2"}
+        }) {
+            Result refused = installation.launch(command);
+            assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+            assertThat(refused.out() + refused.err())
+                    .contains("old.photo of postgresql://", " is being adopted into photo");
+        }
+        assertThat(installation.launch("doctor").out()).contains("old.photo of postgresql://", "adoption");
+        assertThat(cancel().exitCode()).isZero();
+        assertThat(installation.launch("doctor").out()).doesNotContain("adopt");
+
+        Result moving = installation.launch("move", "start", "--shards=2", "--to=db2");
+        assertThat(moving.exitCode()).as(moving.toString()).isZero();
+        String checks = shards(ID_CHECKS);
+        for (String option : List.of("--dry-run", "--batch=100", "--finish")) {
+            Result refused = adopt("old.photo", "--key=uid", option, "--yes");
+            assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+            assertThat(refused.err()).contains("old.photo cannot be adopted during a move: move 1 from db1 to db2");
+        }
+        assertThat(shards(ID_CHECKS)).isEqualTo(checks);
+        assertThat(installation.query(OLD, "SELECT to_regnamespace('shardflake_adopt')"))
+                .isEqualTo("null");
+        assertThat(installation.launch("move", "cancel", "1", "--yes").exitCode())
+                .isZero();
+        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+                .isZero();
+        assertThat(installation.query(0, "SELECT count(*) FROM shardflake_catalog.adoption"))
+                .isEqualTo("0");
+    }
+
+    @Test
+    void largeObjectsAreRefusedAndDoctorNamesThem() throws SQLException {
+        onAllShards("ALTER TABLE %s.photo ADD picture oid");
+        installation.execute(OLD, "ALTER TABLE old.photo ADD picture oid");
+        assertThat(adopt("old.photo", "--key=uid").err())
+                .contains(
+                        "old.photo has columns that may refer to large objects, which would stay behind: photo.picture\nhint: ");
+        assertThat(installation.launch("doctor").out())
+                .contains(
+                        "has columns in 4 shards that may refer to large objects, which no move takes along: photo.picture");
+        installation.execute(OLD, """
+                ALTER TABLE old.photo DROP picture;
+                UPDATE old.photo SET title = CASE WHEN id < 500 THEN lo_from_bytea(0, 'pixels')::text END
+                """);
+
+        Result refused = adopt("old.photo", "--key=uid");
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err()).contains("which would stay behind: photo.title\n");
+        // A number of the house is no large object's.
+        installation.execute(OLD, "UPDATE old.photo SET title = id");
+        assertThat(adopt("old.photo", "--key=uid").exitCode()).isZero();
+    }
+
+    /** The likes have the key of who likes, so many of their photos are in other shards. */
+    @Test
+    void brokenForeignKeysAreNamedByTheTableThatIsFinishedLast() throws SQLException {
+        assumeTrue(silencesForeignKeys());
+        String broken = "foreign key likes_photo_id_fkey of likes to photo: ";
+        adopt("old.photo", "--key=uid");
+        Result first = adopt("old.likes", "--key=uid", "--finish", "--yes");
+        assertThat(first.exitCode()).as(first.toString()).isZero();
+
+        Result last = adopt("old.photo", "--key=uid", "--finish", "--yes");
+
+        assertThat(last.exitCode()).as(last.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(last.err())
+                .contains("with the rows of old.photo the shards have broken foreign keys: " + broken)
+                .contains("rows in 8 shards, in shard_000", "old.photo takes writes again");
+        Result doctor = installation.launch("doctor", "--rows");
+        assertThat(doctor.exitCode()).as(doctor.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(doctor.out()).contains("foreign-key-broken", broken, "rows in 4 shards, in shard_000");
+        // One that is to hold for new rows only keeps nobody from finishing.
+        onAllShards(
+                "ALTER TABLE %1$s.likes DROP CONSTRAINT likes_photo_id_fkey, ADD CONSTRAINT likes_photo_id_fkey FOREIGN KEY (photo_id) REFERENCES %1$s.photo NOT VALID");
+        Result finished = adopt("old.photo", "--key=uid", "--finish", "--yes");
+        assertThat(finished.exitCode()).as(finished.toString()).isZero();
+        assertThat(finished.err()).contains("warning: NOT VALID, and broken: " + broken);
+    }
+
+    @Test
+    void cancelKeepsRowsThatOthersReferTo() throws SQLException {
+        assumeTrue(silencesForeignKeys());
+        adopt("old.photo", "--key=uid");
+        installation.execute(0, "INSERT INTO shard_0003.likes SELECT id, 3, now() FROM shard_0003.photo LIMIT 1");
+
+        Result refused = cancel();
+
+        assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(refused.err())
+                .contains(
+                        "rows of others refer to those of photo, by foreign key likes_photo_id_fkey of likes to photo: 1 rows");
+        assertThat(shardRows("photo")).isEqualTo(1000);
+    }
+
+    @Test
+    void whatTheShardsComputeIsComparedAllTheSame() throws SQLException {
+        installation.execute(OLD, """
+                ALTER TABLE old.photo DROP words, ADD words integer;
+                UPDATE old.photo SET words = CASE id WHEN 8 THEN 1000 ELSE length(title) END
+                """);
+        Result adopted = adopt("old.photo", "--key=uid", "--dry-run");
+        assertThat(adopted.out()).contains("the shards compute words themselves");
+
+        Result differs = adopt("old.photo", "--key=uid", "--finish", "--yes");
+
+        assertThat(differs.exitCode()).as(differs.toString()).isEqualTo(ExitCodes.VERIFICATION);
+        assertThat(differs.err()).contains("differ in 1 shards: shard 0 has other values", "only words differs");
+        installation.execute(OLD, "UPDATE old.photo SET words = length(title) WHERE id = 8");
+        assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").exitCode())
+                .isZero();
     }
 
     @Test

@@ -12,7 +12,6 @@ import org.shardflake.adopt.AdoptPlan;
 import org.shardflake.adopt.AdoptReport;
 import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.Adopter;
-import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import picocli.CommandLine.Command;
@@ -107,16 +106,10 @@ final class AdoptCommand implements Callable<Integer> {
         if (Stream.of(finish, reopen, cancel).filter(chosen -> chosen).count() > 1) {
             throw CliException.usage("--finish, --reopen and --cancel exclude each other");
         }
-        ShardCatalog shardCatalog = catalog.catalog();
-        ShardMap map = shardCatalog.load();
+        ShardMap map = catalog.catalog().load();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         try (Adopter adopter = Adopter.open(
-                settings(),
-                catalog.parse(from),
-                shardCatalog.installation(),
-                map,
-                server -> catalog.parse(server.url()),
-                progress)) {
+                settings(), catalog.parse(from), catalog.url(), map, server -> catalog.parse(server.url()), progress)) {
             if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {

@@ -38,6 +38,11 @@ final class AdoptProgress implements AdoptListener {
     }
 
     @Override
+    public void brokenForeignKey(String key) {
+        err.printf("warning: NOT VALID, and broken: %s%n", key);
+    }
+
+    @Override
     public void opened(String table) {
         err.printf("%s takes writes again%n", table);
     }

@@ -19,6 +19,9 @@ public interface AdoptListener {
     /** The table takes no more writes. */
     default void closed(String table) {}
 
+    /** A foreign key that is NOT VALID in the shards has rows that break it. */
+    default void brokenForeignKey(String key) {}
+
     /** The table takes writes again because the adoption could not be finished. */
     default void opened(String table) {}
 

@@ -9,7 +9,10 @@ import static java.util.stream.Collectors.joining;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -19,11 +22,18 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.compare.ForeignKeys;
+import org.shardflake.compare.ForeignKeys.ForeignKey;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.OpenAdoptions;
+import org.shardflake.move.OpenAdoptions.OpenAdoption;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.AdvisoryLock;
 
@@ -49,6 +59,8 @@ public final class Adopter implements AutoCloseable {
 
     private final AdoptSettings settings;
     private final UUID installation;
+    private final OpenAdoptions open;
+    private final String database;
     private final ShardMap map;
     private final AdoptListener listener;
     private final Connection connection;
@@ -67,13 +79,16 @@ public final class Adopter implements AutoCloseable {
             AdoptSettings settings,
             Connection connection,
             List<String> searchPath,
-            UUID installation,
+            String database,
+            ServerUrl catalog,
             ShardMap map,
             Function<Server, ServerUrl> urls,
             AdoptListener listener)
             throws SQLException {
         this.settings = settings;
-        this.installation = installation;
+        this.installation = ShardCatalog.at(catalog).installation();
+        this.open = new OpenAdoptions(catalog);
+        this.database = database;
         this.map = map;
         this.listener = listener;
         this.connection = connection;
@@ -104,14 +119,14 @@ public final class Adopter implements AutoCloseable {
      * Connects to the old database and to all servers of the map. Changes nothing.
      *
      * @param oldDatabase the database of the table, where progress is recorded too; the login owns the table
-     * @param installation the installation of the map
+     * @param catalog where the adoption is recorded, so that no move begins meanwhile
      * @param urls how to reach a server of the map; the login acts for the owner of the tables
      * @throws AdoptRefusedException if there are no such tables
      */
     public static Adopter open(
             AdoptSettings settings,
             ServerUrl oldDatabase,
-            UUID installation,
+            ServerUrl catalog,
             ShardMap map,
             Function<Server, ServerUrl> urls,
             AdoptListener listener) {
@@ -124,7 +139,15 @@ public final class Adopter implements AutoCloseable {
                             "the old database is of PostgreSQL %d".formatted(version),
                             "upgrade it to %d or later first".formatted(OLDEST_VERSION));
                 }
-                return new Adopter(settings, connection, oldDatabase.searchPath(), installation, map, urls, listener);
+                return new Adopter(
+                        settings,
+                        connection,
+                        oldDatabase.searchPath(),
+                        oldDatabase.toString(),
+                        catalog,
+                        map,
+                        urls,
+                        listener);
             } catch (SQLException | RuntimeException e) {
                 connection.close();
                 throw e;
@@ -179,7 +202,9 @@ public final class Adopter implements AutoCloseable {
         return Sql.translating(() -> {
             checks.checkColumns();
             checks.checkNulls(connection);
+            checks.checkLargeObjects(connection);
             checks.checkNewIdsAreAbove(connection, map.layout());
+            open.check(table.name());
             Optional<Adoption> begun = journal.find();
             begun.ifPresent(this::refuseOther);
             if (begun.isEmpty()) {
@@ -248,6 +273,7 @@ public final class Adopter implements AutoCloseable {
     private Optional<Adoption> copyAndCatchUp() throws SQLException {
         lock();
         if (isFinished()) {
+            forgetFinished();
             return Optional.empty();
         }
         Adoption adoption = beginOrGoOn();
@@ -276,13 +302,20 @@ public final class Adopter implements AutoCloseable {
             try {
                 bringOver(adoption, Long.MAX_VALUE);
                 long rows = compare(comparison);
+                checkForeignKeys();
                 journal.finish(adoption);
+                forgetFinished();
                 return report(rows);
             } catch (SQLException | RuntimeException e) {
                 openAfter(e, adoption);
                 throw e;
             }
         });
+    }
+
+    /** Moves may begin again. */
+    private void forgetFinished() throws SQLException {
+        journal.find().map(Adoption::mark).ifPresent(open::end);
     }
 
     private void openAfter(Exception failure, Adoption adoption) {
@@ -303,7 +336,7 @@ public final class Adopter implements AutoCloseable {
     public AdoptReport reopen() {
         return Sql.translating(() -> {
             lock();
-            Adoption adoption = requireBegun();
+            Adoption adoption = record(requireBegun());
             if (adoption.state() == AdoptState.FINISHED) {
                 compare(comparison());
             }
@@ -315,19 +348,55 @@ public final class Adopter implements AutoCloseable {
     }
 
     /**
-     * Cancels an unfinished adoption: makes the table take writes again if it did not, removes the rows from the shards and all
-     * traces from the old database.
+     * Cancels an unfinished adoption: makes the table take writes again if it did not, removes the rows that it brought to the shards,
+     * puts back the checks that it lifted, and removes all traces from the old database.
+     *
+     * @throws AdoptRefusedException if the shards have rows that it did not bring, or that somebody has changed since; nothing was
+     *     changed
      */
     public AdoptReport cancel() {
         return Sql.translating(() -> {
             lock();
-            Adoption adoption = checkCancel();
+            if (journal.find().isEmpty()) {
+                open.forget(table.name(), database); // of a run that was killed at the very end
+            }
+            Adoption adoption = record(checkCancel());
+            BroughtRows brought = new BroughtRows(old, shardKey(), comparison(), checks.compared());
+            refuseOthers(brought::findOthers, adoption, "nothing was changed");
+            refuseReferring();
             journal.beginAgain(adoption);
-            servers.onAll(ShardTables::clear);
+            refuseOthers(brought::delete, adoption, "others wrote them just now");
+            restore(adoption);
+            open.end(Objects.requireNonNull(adoption.mark()));
             journal.remove(adoption);
             return new AdoptReport(
                     table.name(), into, AdoptState.CANCELLED, map.sharding().shardCount(), 0, 0, NOT_COMPARED);
         });
+    }
+
+    @FunctionalInterface
+    private interface Sift {
+        void on(ShardTables server, List<Long> transactions, BroughtRows.Others others) throws SQLException;
+    }
+
+    private void refuseOthers(Sift sift, Adoption adoption, String state) throws SQLException {
+        BroughtRows.Others others = new BroughtRows.Others();
+        for (ShardTables server : servers.all()) {
+            sift.on(server, journal.written(adoption, server.transactionScope()), others);
+        }
+        if (others.count() > 0) {
+            throw new AdoptRefusedException(
+                    "the shards have %,d rows of %s that adopt did not bring, or that somebody has changed since: %s; %s"
+                            .formatted(others.count(), into, others.samples(), state),
+                    "they would be lost: save what is needed of them, delete them in the shards, and run the same command again");
+        }
+    }
+
+    /** Puts the checks of ids back. */
+    private void restore(Adoption adoption) throws SQLException {
+        for (ShardTables.IdCheck check : journal.lifted(adoption)) {
+            servers.ofShard(check.shard()).restore(check);
+        }
     }
 
     /** Refuses an adoption that cannot be cancelled. */
@@ -367,15 +436,55 @@ public final class Adopter implements AutoCloseable {
 
     private Adoption beginOrGoOn() throws SQLException {
         plan();
+        Optional<Adoption> begun = journal.find();
+        Adoption adoption = begun.isPresent() ? begun.get() : journal.begin(installation, into, keyExpression);
+        try {
+            adoption = record(adoption);
+        } catch (ShardflakeException e) {
+            if (begun.isEmpty()) {
+                journal.remove(adoption);
+            }
+            throw e;
+        }
         Optional<Column> foreignIds = foreignIds();
         if (foreignIds.isPresent()) {
-            servers.onAll(server -> server.liftIdCheck(foreignIds.get()));
+            lift(adoption, foreignIds.get());
         }
         for (ShardTables server : servers.all()) {
             server.prepare(shardColumns);
         }
-        Optional<Adoption> begun = journal.find();
-        return begun.isPresent() ? begun.get() : journal.begin(installation, into, keyExpression);
+        return adoption;
+    }
+
+    /** Tells the catalog, which keeps moves from beginning. */
+    private Adoption record(Adoption adoption) throws SQLException {
+        Adoption complete = journal.complete(adoption);
+        open.begin(
+                new OpenAdoption(Objects.requireNonNull(complete.mark()), table.name(), database, into, Instant.now()));
+        return complete;
+    }
+
+    /** Lifts the checks of all shards, or of none; after a kill, what is recorded here tells which. */
+    private void lift(Adoption adoption, Column id) throws SQLException {
+        List<ShardTables.IdCheck> all = new ArrayList<>();
+        for (ShardTables server : servers.all()) {
+            all.addAll(server.idChecks(id));
+        }
+        journal.lifts(adoption, all);
+        try {
+            for (ShardTables.IdCheck check : all) {
+                servers.ofShard(check.shard()).lift(check);
+            }
+        } catch (SQLException e) {
+            for (ShardTables.IdCheck check : all) {
+                try {
+                    servers.ofShard(check.shard()).restore(check);
+                } catch (SQLException another) {
+                    e.addSuppressed(another);
+                }
+            }
+            throw e;
+        }
     }
 
     /** Lasts until the connection ends. */
@@ -402,6 +511,7 @@ public final class Adopter implements AutoCloseable {
                 rows += copyBatch(adoption, copiedTo, batch.end());
                 copiedTo = batch.end();
                 journal.copied(adoption, copiedTo, rows);
+                recordWritten(adoption);
                 listener.copied(rows, Math.max(rows, table.estimatedRows()));
             }
             more = batch != null && !batch.isLast();
@@ -475,8 +585,15 @@ public final class Adopter implements AutoCloseable {
         return Sql.inTransaction(connection, () -> {
             long taken = old.takeChanges(adoption, limit, this::stage);
             merge();
+            recordWritten(adoption);
             return taken;
         });
+    }
+
+    private void recordWritten(Adoption adoption) throws SQLException {
+        for (ShardTables server : servers.all()) {
+            journal.written(adoption, server.transactionScope(), server.takeWritten());
+        }
     }
 
     private void stage(int shard, byte[] line) throws SQLException {
@@ -484,32 +601,99 @@ public final class Adopter implements AutoCloseable {
     }
 
     private void merge() throws SQLException {
-        List<Column> primaryKey = table.primaryKey().stream()
+        List<Column> primaryKey = shardKey();
+        servers.onAll(server -> server.merge(shardColumns, primaryKey));
+    }
+
+    /** The primary key, as the shards have it. */
+    private List<Column> shardKey() {
+        return table.primaryKey().stream()
                 .map(name -> shardColumns.stream()
                         .filter(column -> column.name().equals(name))
                         .findFirst()
                         .orElseThrow())
                 .toList();
-        servers.onAll(server -> server.merge(shardColumns, primaryKey));
     }
 
     private Rows comparison() throws SQLException {
+        return comparison(checks.compared());
+    }
+
+    private Rows comparison(List<String> columns) throws SQLException {
         List<Connection> all = new ArrayList<>(
                 servers.all().stream().map(ShardTables::connection).toList());
         all.add(connection);
-        return Rows.of(
-                all, servers.example(), shardColumns.stream().map(Column::name).toList());
+        return Rows.of(all, servers.example(), columns);
     }
 
     private long compare(Rows rows) throws SQLException {
         Map<Integer, Rows.Digest> found = new ConcurrentHashMap<>();
-        Future<Map<Integer, Rows.Digest>> wanted = servers.start(() -> old.digests(rows));
-        servers.onAll(server -> found.putAll(server.digests(rows)));
-        List<String> differences = differences(ShardServers.await(wanted), found);
+        List<String> differences = differences(rows, found);
         if (!differences.isEmpty()) {
-            throw new RowsDifferException(table.name(), differences);
+            throw new RowsDifferException(table.name(), differences, computedOnly());
         }
         return found.values().stream().mapToLong(Rows.Digest::count).sum();
+    }
+
+    private List<String> differences(Rows rows, Map<Integer, Rows.Digest> found) throws SQLException {
+        Future<Map<Integer, Rows.Digest>> wanted = servers.start(() -> old.digests(rows));
+        servers.onAll(server -> found.putAll(server.digests(rows)));
+        return differences(ShardServers.await(wanted), found);
+    }
+
+    /** Those with tables that are still being adopted are left to the one that is finished last. */
+    private void checkForeignKeys() throws SQLException {
+        Set<String> unfinished = tablesBeingAdopted();
+        List<ForeignKeys.Rows> broken = Collections.synchronizedList(new ArrayList<>());
+        servers.onAll(server -> broken.addAll(ForeignKeys.broken(
+                server.connection(),
+                server.foreignKeys().stream()
+                        .filter(key -> !unfinished.contains(key.table()) && !unfinished.contains(key.referred()))
+                        .toList())));
+        ForeignKeys.lines(broken, key -> !key.isValid()).forEach(listener::brokenForeignKey);
+        List<String> lines = ForeignKeys.lines(broken, ForeignKey::isValid);
+        if (!lines.isEmpty()) {
+            throw new BrokenForeignKeysException(table.name(), lines);
+        }
+    }
+
+    private Set<String> tablesBeingAdopted() {
+        Set<String> tables =
+                open.list().stream().map(OpenAdoption::into).collect(Collectors.toCollection(HashSet::new));
+        tables.remove(into);
+        return tables;
+    }
+
+    /** Rows of others would refer to rows that are gone. */
+    private void refuseReferring() throws SQLException {
+        Set<String> adopted = tablesBeingAdopted();
+        List<ForeignKeys.Rows> inUse = Collections.synchronizedList(new ArrayList<>());
+        servers.onAll(server -> inUse.addAll(ForeignKeys.inUse(
+                server.connection(),
+                server.foreignKeys().stream()
+                        .filter(key -> key.referred().equals(into)
+                                && !key.table().equals(into)
+                                && !adopted.contains(key.table()))
+                        .toList())));
+        List<String> lines = ForeignKeys.lines(inUse, key -> true);
+        if (!lines.isEmpty()) {
+            throw new AdoptRefusedException(
+                    "rows of others refer to those of %s, by %s; nothing was changed"
+                            .formatted(into, String.join("; ", lines)),
+                    "delete these rows in the shards, or cancel the adoption that brought them, and run the same command again");
+        }
+    }
+
+    /** The columns that the shards compute, if nothing else differs. */
+    private List<String> computedOnly() throws SQLException {
+        List<String> broughtOver = shardColumns.stream().map(Column::name).toList();
+        List<String> computed = checks.compared().stream()
+                .filter(name -> !broughtOver.contains(name))
+                .toList();
+        boolean othersAgree = !computed.isEmpty()
+                && differences(comparison(broughtOver), new ConcurrentHashMap<>())
+                        .isEmpty();
+        return othersAgree ? computed : List.of();
     }
 
     private static List<String> differences(Map<Integer, Rows.Digest> wanted, Map<Integer, Rows.Digest> found) {

@@ -24,4 +24,5 @@ record Adoption(
         int shardCount,
         AdoptState state,
         @Nullable List<String> copiedTo,
-        long copiedRows) {}
+        long copiedRows,
+        @Nullable UUID mark) {}

@@ -34,6 +34,12 @@ final class Journal {
                 source text NOT NULL UNIQUE, installation uuid NOT NULL, target text NOT NULL, key text NOT NULL, shard_count integer NOT NULL,
                 state text NOT NULL DEFAULT 'COPYING', copied_to text[], copied_rows bigint NOT NULL DEFAULT 0,
                 begun timestamptz NOT NULL DEFAULT now());
+            ALTER TABLE shardflake_adopt.adoption ADD COLUMN IF NOT EXISTS mark uuid;
+            CREATE TABLE IF NOT EXISTS shardflake_adopt.lifted (
+                adoption integer, shard integer, column_name text NOT NULL, validated boolean NOT NULL, PRIMARY KEY (adoption, shard));
+            COMMENT ON TABLE shardflake_adopt.lifted IS 'Shards whose check of ids the adoption has replaced by one that is always true';
+            CREATE TABLE IF NOT EXISTS shardflake_adopt.written (adoption integer, server text, xid bigint, PRIMARY KEY (adoption, server, xid));
+            COMMENT ON TABLE shardflake_adopt.written IS 'Transactions that brought rows to a server: a row of any other has been written by others';
             CREATE OR REPLACE FUNCTION shardflake_adopt.refuse() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
             BEGIN
                 RAISE EXCEPTION '% of table %.% is refused: %', TG_OP, TG_TABLE_SCHEMA, TG_TABLE_NAME, TG_ARGV[1]
@@ -42,7 +48,8 @@ final class Journal {
             """;
 
     private static final String FIND = """
-            SELECT id, installation, target, key, shard_count, state, copied_to, copied_rows FROM shardflake_adopt.adoption WHERE source = ?
+            SELECT id, installation, target, key, shard_count, state, copied_to, copied_rows, (to_jsonb(a) ->> 'mark')::uuid
+              FROM shardflake_adopt.adoption a WHERE source = ?
             """;
 
     /** Records the old row, and the new one if it has another key or shard. As text, because types of extensions differ. */
@@ -114,7 +121,8 @@ final class Journal {
                                 row.getArray(7) == null
                                         ? null
                                         : List.of((String[]) row.getArray(7).getArray()),
-                                row.getLong(8)),
+                                row.getLong(8),
+                                row.getObject(9, UUID.class)),
                         table.name())
                 .stream()
                 .findFirst();
@@ -126,12 +134,13 @@ final class Journal {
             Sql.execute(connection, INSTALL);
             long id = Sql.number(
                     connection,
-                    "INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count) VALUES (?, ?, ?, ?, ?) RETURNING id",
+                    "INSERT INTO shardflake_adopt.adoption (source, installation, target, key, shard_count, mark) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
                     table.name(),
                     installation,
                     into,
                     key.key().name(),
-                    key.shardCount());
+                    key.shardCount(),
+                    UUID.randomUUID());
             String typed = keyColumns().stream()
                     .map(column -> column.quoted() + " " + column.type())
                     .collect(joining(", "));
@@ -141,6 +150,66 @@ final class Journal {
             Sql.execute(connection, TRIGGERS.formatted(id, typed, Sql.quote(note), table.name()));
         });
         return find().orElseThrow();
+    }
+
+    /** Gives an adoption that an older version began what it lacks. */
+    Adoption complete(Adoption adoption) throws SQLException {
+        if (adoption.mark() != null) {
+            return adoption;
+        }
+        withLock(() -> {
+            Sql.execute(connection, INSTALL);
+            Sql.update(
+                    connection,
+                    "UPDATE shardflake_adopt.adoption SET mark = ? WHERE id = ?",
+                    UUID.randomUUID(),
+                    adoption.id());
+        });
+        return find().orElseThrow();
+    }
+
+    /** Records checks that are about to be lifted. */
+    void lifts(Adoption adoption, List<ShardTables.IdCheck> checks) throws SQLException {
+        for (ShardTables.IdCheck check : checks) {
+            Sql.update(
+                    connection,
+                    "INSERT INTO shardflake_adopt.lifted VALUES (?, ?, ?, ?) ON CONFLICT (adoption, shard) DO UPDATE SET validated = excluded.validated",
+                    adoption.id(),
+                    check.shard(),
+                    check.column(),
+                    check.validated());
+        }
+    }
+
+    /** The checks that were to be lifted; not all of them may have been. */
+    List<ShardTables.IdCheck> lifted(Adoption adoption) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT shard, column_name, validated FROM shardflake_adopt.lifted WHERE adoption = ? ORDER BY shard",
+                row -> new ShardTables.IdCheck(row.getInt(1), row.getString(2), row.getBoolean(3)),
+                adoption.id());
+    }
+
+    /** Records transactions that have brought rows. */
+    void written(Adoption adoption, String server, List<Long> transactions) throws SQLException {
+        if (!transactions.isEmpty()) {
+            Sql.update(
+                    connection,
+                    "INSERT INTO shardflake_adopt.written SELECT ?, ?, unnest(?::bigint[]) ON CONFLICT DO NOTHING",
+                    adoption.id(),
+                    server,
+                    connection.createArrayOf("bigint", transactions.toArray()));
+        }
+    }
+
+    /** The transactions that have brought rows to a server, as far as they are known. */
+    List<Long> written(Adoption adoption, String server) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT xid FROM shardflake_adopt.written WHERE adoption = ? AND server = ?",
+                row -> row.getLong(1),
+                adoption.id(),
+                server);
     }
 
     private List<Column> keyColumns() {
@@ -205,11 +274,13 @@ final class Journal {
     void remove(Adoption adoption) throws SQLException {
         withLock(() -> {
             Sql.execute(connection, REMOVE.formatted(adoption.id(), table.name()));
-            Sql.update(connection, "DELETE FROM shardflake_adopt.adoption WHERE id = ?", adoption.id());
+            for (String its : List.of("adoption WHERE id", "lifted WHERE adoption", "written WHERE adoption")) {
+                Sql.update(connection, "DELETE FROM shardflake_adopt.%s = ?".formatted(its), adoption.id());
+            }
             if (Sql.isTrue(connection, "SELECT NOT EXISTS (SELECT FROM shardflake_adopt.adoption)")) {
                 Sql.execute(
                         connection,
-                        "DROP TABLE shardflake_adopt.adoption; DROP FUNCTION shardflake_adopt.refuse(); DROP SCHEMA shardflake_adopt");
+                        "DROP TABLE shardflake_adopt.adoption, shardflake_adopt.lifted, shardflake_adopt.written; DROP FUNCTION shardflake_adopt.refuse(); DROP SCHEMA shardflake_adopt");
             }
         });
     }

@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyOut;
@@ -83,12 +85,10 @@ final class OldTable {
     }
 
     private String row(List<String> values) {
-        List<String> literals = new ArrayList<>();
-        for (int i = 0; i < values.size(); i++) {
-            String type = table.column(table.primaryKey().get(i)).orElseThrow().type();
-            literals.add(Sql.quote(values.get(i)) + "::" + type);
-        }
-        return "ROW(%s)".formatted(String.join(", ", literals));
+        List<Column> primaryKey = table.primaryKey().stream()
+                .map(name -> table.column(name).orElseThrow())
+                .toList();
+        return literals(values, primaryKey, Column::type);
     }
 
     private String rowsWhere(String condition) {
@@ -169,6 +169,43 @@ final class OldTable {
             shard = 10 * shard + digit - '0';
         }
         throw new IllegalStateException("a line of COPY without a field");
+    }
+
+    /** The shard and the hash of a row. */
+    record Hashed(int shard, long hash) {}
+
+    /**
+     * The rows with these primary keys, by primary key; those that are gone are left out.
+     *
+     * @param primaryKey the columns in the shards, whose types may be wider
+     */
+    Map<List<String>, Hashed> hashes(List<List<String>> keys, List<Column> primaryKey, Rows rows) throws SQLException {
+        Map<String, Column> own = new HashMap<>();
+        table.columns().forEach(column -> own.put(column.name(), column));
+        String wanted = keys.stream()
+                .map(one -> literals(one, primaryKey, column -> {
+                    Column mine = Objects.requireNonNull(own.get(column.name()));
+                    return mine.identity().equals(column.identity()) ? mine.type() : column.type();
+                }))
+                .collect(joining(", "));
+        String sql = "SELECT ARRAY[%s], %s, %s FROM ONLY %s t WHERE ROW(%s) IN (%s)"
+                .formatted(keyParts("%s::text"), key.of("t"), rows.hash(), table.name(), table.keyOf("t"), wanted);
+        Map<List<String>, Hashed> found = new HashMap<>();
+        Sql.list(
+                connection,
+                sql,
+                row -> found.put(
+                        List.of((String[]) row.getArray(1).getArray()), new Hashed(row.getInt(2), row.getLong(3))));
+        return found;
+    }
+
+    /** A row of SQL that has these values, given as text. */
+    static String literals(List<String> values, List<Column> columns, Function<Column, String> type) {
+        List<String> literals = new ArrayList<>();
+        for (int i = 0; i < values.size(); i++) {
+            literals.add(Sql.quote(values.get(i)) + "::" + type.apply(columns.get(i)));
+        }
+        return "ROW(%s)".formatted(String.join(", ", literals));
     }
 
     /** Count and hash of the rows of each shard. */

@@ -15,7 +15,8 @@ public final class RowsDifferException extends AdoptException {
 
     private static final int EXAMPLES = 5;
 
-    RowsDifferException(String table, List<String> differences) {
+    /** @param computed the columns that the shards compute, if nothing else differs */
+    RowsDifferException(String table, List<String> differences, List<String> computed) {
         super(
                 Kind.VERIFICATION,
                 "the rows of %s differ in %d shards: %s%s"
@@ -24,6 +25,9 @@ public final class RowsDifferException extends AdoptException {
                                 differences.size(),
                                 String.join("; ", differences.subList(0, Math.min(EXAMPLES, differences.size()))),
                                 differences.size() > EXAMPLES ? "; ..." : ""),
-                null);
+                computed.isEmpty()
+                        ? null
+                        : "only %s differs, which the shards compute from other columns: change one of both, and run it again"
+                                .formatted(String.join(" or ", computed)));
     }
 }

@@ -8,6 +8,7 @@ import static java.util.stream.Collectors.joining;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,7 +20,10 @@ import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.compare.ForeignKeys;
+import org.shardflake.compare.ForeignKeys.ForeignKey;
 import org.shardflake.compare.Rows;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -33,6 +37,8 @@ final class ShardTables implements AutoCloseable {
     /** Small enough for the lock table of a server with ordinary settings. */
     private static final int SHARDS_AT_A_TIME = 100;
 
+    private static final Duration LOCK_PATIENCE = Duration.ofSeconds(10);
+
     private static final String STAGE = "pg_temp.shardflake_stage";
 
     private static final int BUFFER = 1 << 16;
@@ -44,6 +50,7 @@ final class ShardTables implements AutoCloseable {
     private final ShardSet shards;
     private final String table;
     private final TreeSet<Integer> staged = new TreeSet<>();
+    private final List<Long> written = new ArrayList<>();
     private final byte[] buffer = new byte[BUFFER];
     private int buffered;
     private @Nullable Boolean isSilenced;
@@ -91,6 +98,11 @@ final class ShardTables implements AutoCloseable {
         return isSilenced;
     }
 
+    /** Begins a transaction for which nothing fires, if the role may have one. */
+    String silence() throws SQLException {
+        return isSilenced() ? SILENCE + "; " : "";
+    }
+
     private boolean maySilence() throws SQLException {
         try {
             Sql.execute(connection, SILENCE.replace("LOCAL ", "") + "; SET session_replication_role = origin");
@@ -116,6 +128,12 @@ final class ShardTables implements AutoCloseable {
                 """, row -> row.getString(1), shards, table);
     }
 
+    /** The foreign keys of the tables, and those of others to them. */
+    List<ForeignKey> foreignKeys() throws SQLException {
+        return ForeignKeys.of(
+                connection, "SELECT CAST(to_regclass(s || '.' || ?) AS oid) FROM unnest(?::text[]) s", table, shards);
+    }
+
     /** The columns that checks tie to their shard, read in the first shard: they are the same in all. */
     List<String> checkedColumns() throws SQLException {
         return Sql.list(
@@ -129,18 +147,66 @@ final class ShardTables implements AutoCloseable {
                 table(shards.stream().findFirst().orElseThrow()));
     }
 
-    /** Accepts ids that do not encode their shard. The constraint stays, so that nobody adds another and moves carry it. */
-    void liftIdCheck(Column id) throws SQLException {
-        List<String> statements = Sql.list(connection, """
-                SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %2$I CHECK (true)', k.conrelid::regclass, k.conname)
+    /**
+     * The check of a shard's table that its ids encode the shard.
+     *
+     * @param column the id
+     * @param validated whether it is known to hold for all rows
+     */
+    record IdCheck(int shard, String column, boolean validated) {}
+
+    /** The checks of ids, as deployments make them; not those that are lifted, nor constraints of that name that somebody else made. */
+    List<IdCheck> idChecks(Column id) throws SQLException {
+        return Sql.list(
+                connection,
+                """
+                SELECT right(s, 4)::integer, k.convalidated
                   FROM unnest(?::text[]) s JOIN pg_constraint k ON k.conrelid = to_regclass(s || '.' || ?)
-                 WHERE k.conname = shardflake.check_name(?) AND pg_get_constraintdef(k.oid) <> 'CHECK (true)'
-                """, row -> row.getString(1), shards, table, id.name());
-        Sql.execute(connection, "SET lock_timeout = '10s'");
-        for (String sql : statements) {
-            Sql.execute(connection, sql);
+                 WHERE k.contype = 'c' AND k.conname = shardflake.check_name(?)
+                   AND pg_get_constraintdef(k.oid) ~ ('^CHECK \\(.* >> 10\\) & \\(?8191\\)?(::bigint)?\\) = ' || right(s, 4)::integer || '\\)+( NOT VALID)?$')
+                """,
+                row -> new IdCheck(row.getInt(1), id.name(), row.getBoolean(2)),
+                shards,
+                table,
+                id.name());
+    }
+
+    /** Accepts ids that do not encode their shard. The constraint stays, so that nobody adds another and moves carry it. */
+    void lift(IdCheck check) throws SQLException {
+        change(
+                "SELECT format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %2$I CHECK (true)', ?, shardflake.check_name(?))",
+                check);
+    }
+
+    /** Puts a check back that was lifted, unless somebody else has changed or dropped it since. */
+    void restore(IdCheck check) throws SQLException {
+        change("""
+                SELECT format('ALTER TABLE %%s DROP CONSTRAINT %%I, ADD CONSTRAINT %%2$I CHECK ((%%I >> 10 & 8191) = %d)%s', k.conrelid::regclass, k.conname, c.name)
+                  FROM (SELECT ? AS target, ?::text AS name) c JOIN pg_constraint k ON k.conrelid = to_regclass(c.target) AND k.conname = shardflake.check_name(c.name)
+                 WHERE pg_get_constraintdef(k.oid) = 'CHECK (true)'
+                """.formatted(check.shard(), check.validated() ? "" : " NOT VALID"), check);
+    }
+
+    /** Runs a statement that a query makes. Writers queue behind a statement that waits for the table's lock, so each waits a moment only. */
+    private void change(String query, IdCheck check) throws SQLException {
+        for (String sql : Sql.list(connection, query, row -> row.getString(1), table(check.shard()), check.column())) {
+            if (!Poll.everyMillis(300, LOCK_PATIENCE).until(() -> isChanged(sql))) {
+                Sql.execute(connection, "SET lock_timeout = '1s'; " + sql);
+            }
         }
         Sql.execute(connection, "SET lock_timeout = 0");
+    }
+
+    private boolean isChanged(String sql) throws SQLException {
+        try {
+            Sql.execute(connection, "SET lock_timeout = '1s'; " + sql);
+            return true;
+        } catch (SQLException e) {
+            if (!Sql.isInTheWay(e)) {
+                throw e;
+            }
+            return false;
+        }
     }
 
     /** The shards whose table is not empty. */
@@ -226,10 +292,10 @@ final class ShardTables implements AutoCloseable {
     }
 
     /** Changes the tables of some shards in one transaction, if this server takes their writes. */
-    private void change(List<Integer> some, String settings, IntFunction<String> statements) throws SQLException {
-        String silence = isSilenced() ? SILENCE + "; " : "";
+    void change(List<Integer> some, String settings, IntFunction<String> statements) throws SQLException {
+        String silence = silence();
         String tables = some.stream().map(this::table).collect(joining(", "));
-        Sql.inTransaction(connection, () -> {
+        written.add(Sql.inTransaction(connection, () -> {
             Sql.execute(
                     connection,
                     settings
@@ -238,8 +304,20 @@ final class ShardTables implements AutoCloseable {
                             + tables + " IN ROW EXCLUSIVE MODE");
             refuseFenced(some);
             Sql.execute(connection, some.stream().map(statements::apply).collect(joining(";\n")));
-            return true;
-        });
+            return Sql.number(connection, "SELECT pg_current_xact_id()::text::bigint");
+        }));
+    }
+
+    /** Takes the numbers of the transactions that have brought rows since the last call. */
+    List<Long> takeWritten() {
+        List<Long> taken = List.copyOf(written);
+        written.clear();
+        return taken;
+    }
+
+    /** What the numbers of its transactions are unique on. */
+    String transactionScope() throws SQLException {
+        return server + Sql.systemIdentifier(connection).map(id -> " " + id).orElse("");
     }
 
     /**
@@ -286,11 +364,17 @@ final class ShardTables implements AutoCloseable {
         staged.clear();
     }
 
-    /** Removes all rows of the shards' tables. */
-    void clear() throws SQLException {
+    /** Does something with some shards at a time, until all had their turn. */
+    void inParts(Part part) throws SQLException {
         for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
-            change(some, "", shard -> "DELETE FROM " + table(shard));
+            part.of(some);
         }
+    }
+
+    /** Work on some shards. */
+    @FunctionalInterface
+    interface Part {
+        void of(List<Integer> some) throws SQLException;
     }
 
     /** Count and hash of the rows of each shard. */

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.shardflake.IdLayout;
+import org.shardflake.compare.LargeObjects;
 import org.shardflake.jdbc.Sql;
 
 /** Checks whether a table's rows can live in the shards' tables. */
@@ -49,7 +50,7 @@ final class TableChecks {
             if (target == null) {
                 throw schemaDiffers("it has no column " + column.name());
             }
-            if (!target.generated() && !target.takes(column)) {
+            if (!target.takes(column)) {
                 throw schemaDiffers("its column %s is of type %s, not %s"
                         .formatted(column.name(), target.shortType(), column.shortType()));
             }
@@ -60,6 +61,11 @@ final class TableChecks {
         for (Column column : shard.columns()) {
             if (old.column(column.name()).isEmpty() && !column.generated() && !column.mayBeLeftOut()) {
                 throw schemaDiffers("its column %s is NOT NULL without a default".formatted(column.name()));
+            }
+        }
+        for (String name : shard.primaryKey()) {
+            if (shard.column(name).orElseThrow().generated()) {
+                throw schemaDiffers("its primary key has the column %s, which it computes itself".formatted(name));
             }
         }
         if (!shard.primaryKey().equals(old.primaryKey())) {
@@ -104,6 +110,14 @@ final class TableChecks {
                 .toList();
     }
 
+    /** The columns that are compared: those that the shards compute are, too. */
+    List<String> compared() {
+        return old.columns().stream()
+                .map(Column::name)
+                .filter(name -> shard.column(name).isPresent())
+                .toList();
+    }
+
     void checkNulls(Connection connection) throws SQLException {
         if (hasNull(connection, key)) {
             throw new AdoptRefusedException(
@@ -114,6 +128,17 @@ final class TableChecks {
             if (shard.column(column.name()).orElseThrow().notNull() && hasNull(connection, column)) {
                 throw schemaDiffers("its column %s is NOT NULL, and there are rows without".formatted(column.name()));
             }
+        }
+    }
+
+    void checkLargeObjects(Connection connection) throws SQLException {
+        Optional<String> columns =
+                LargeObjects.named(LargeObjects.referred(connection, "SELECT CAST(to_regclass(?) AS oid)", old.name()));
+        if (columns.isPresent()) {
+            throw new AdoptRefusedException(
+                    "%s has columns that may refer to large objects, which would stay behind: %s"
+                            .formatted(old.name(), columns.get()),
+                    LargeObjects.REMEDY);
         }
     }
 
@@ -184,6 +209,13 @@ final class TableChecks {
             if (!isNewId && !unique.contains(key.name())) {
                 warnings.add("(%s) will be unique within a shard, not over all of them"
                         .formatted(String.join(", ", unique)));
+            }
+        }
+        for (Column column : old.columns()) {
+            if (!column.generated()
+                    && shard.column(column.name()).filter(Column::generated).isPresent()) {
+                warnings.add("the shards compute %s themselves: it is not brought over, but compared by --finish"
+                        .formatted(column.name()));
             }
         }
         if (shard.newIds()) {

@@ -11,7 +11,7 @@
  * repeating one is harmless.
  *
  * <pre>{@code
- * try (Adopter adopter = Adopter.open(settings, oldDatabase, installation, map, urls, AdoptListener.NONE)) {
+ * try (Adopter adopter = Adopter.open(settings, oldDatabase, catalog, map, urls, AdoptListener.NONE)) {
  *     adopter.plan(); // checks everything, and changes nothing
  *     adopter.run(); // copies while the table takes writes, and may be repeated
  *     adopter.finish(); // closes the table, brings the rest over, compares

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
-/** Compares rows between servers. */
+/** Compares rows between servers, and finds what belongs to them and is missing. */
 @NullMarked
 package org.shardflake.compare;
 

@@ -88,6 +88,7 @@ public final class Doctor {
             findings.addAll(TableFindings.of(knowledge, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
             findings.addAll(GatewayFindings.of(catalogUrl));
+            findings.addAll(AdoptionFindings.of(catalogUrl));
             addCatalogVersion(findings);
             return findings;
         });

@@ -13,6 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.ShardSet;
+import org.shardflake.compare.ForeignKeys;
+import org.shardflake.compare.ForeignKeys.ForeignKey;
+import org.shardflake.compare.LargeObjects;
 import org.shardflake.deploy.SchemaChecks;
 import org.shardflake.deploy.StrayRows;
 import org.shardflake.jdbc.Sql;
@@ -40,6 +43,9 @@ final class TableFindings {
              ORDER BY 1
             """;
 
+    private static final String TABLES_OF_SHARDS =
+            "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname ~ '^shard_[0-9]{4}$' AND c.relkind = 'r'";
+
     private TableFindings() {}
 
     /** Examines only the definitions of tables. */
@@ -58,6 +64,20 @@ final class TableFindings {
                                             .formatted(relatives.size(), relatives.get(0)),
                                     "take them apart with ALTER TABLE ... NO INHERIT or DETACH PARTITION, or bring both into the shard's schema"));
                 }
+                List<LargeObjects.Reference> large = LargeObjects.referred(connection, TABLES_OF_SHARDS);
+                LargeObjects.named(large)
+                        .ifPresent(columns -> findings.add(Finding.of(
+                                WARNING,
+                                server,
+                                "large-objects",
+                                "has columns in %,d shards that may refer to large objects, which no move takes along: %s"
+                                        .formatted(
+                                                large.stream()
+                                                        .map(LargeObjects.Reference::schema)
+                                                        .distinct()
+                                                        .count(),
+                                                columns),
+                                LargeObjects.REMEDY)));
                 List<String> inPublic = list(connection, IN_PUBLIC);
                 if (!inPublic.isEmpty()) {
                     findings.add(
@@ -91,7 +111,7 @@ final class TableFindings {
         return Sql.list(connection, sql, row -> row.getString(1));
     }
 
-    /** Reads the tables of all shards that have no check known to hold. */
+    /** Reads the tables of all shards that have foreign keys, or no check known to hold. */
     static List<Finding> ofRows(Knowledge knowledge, Access access) {
         List<Finding> findings = new ArrayList<>();
         for (Map.Entry<String, ServerFacts> one : knowledge.facts().entrySet()) {
@@ -104,6 +124,29 @@ final class TableFindings {
                             && knowledge.owner(shard).equals(server))
                     .toList());
             onServer(access, server, findings, connection -> {
+                List<ForeignKeys.Rows> broken = ForeignKeys.broken(
+                        connection,
+                        ForeignKeys.of(
+                                connection,
+                                "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (?)",
+                                shards));
+                for (String line : ForeignKeys.lines(broken, ForeignKey::isValid)) {
+                    findings.add(
+                            Finding.of(
+                                    PROBLEM,
+                                    server,
+                                    "foreign-key-broken",
+                                    "has rows that refer to missing ones: " + line,
+                                    "bring the missing rows to their shard, or delete those that refer to them: such a shard cannot be moved"));
+                }
+                for (String line : ForeignKeys.lines(broken, key -> !key.isValid())) {
+                    findings.add(Finding.of(
+                            WARNING,
+                            server,
+                            "foreign-key-broken",
+                            "has rows that refer to missing ones, by a foreign key that is NOT VALID: " + line,
+                            "correct these rows, then ALTER TABLE ... VALIDATE CONSTRAINT"));
+                }
                 for (StrayRows strays : SchemaChecks.strays(connection, server, shards)) {
                     findings.add(
                             Finding.of(

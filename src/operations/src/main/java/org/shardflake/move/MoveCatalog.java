@@ -121,6 +121,11 @@ final class MoveCatalog {
         return row.getObject(column, OffsetDateTime.class).toInstant();
     }
 
+    /** Checks that no adoption prevents a move. */
+    Optional<PreflightCheck> adoptions() throws SQLException {
+        return Sql.with(connect(), OpenAdoptions::inTheWay);
+    }
+
     /**
      * Records a new move without starting it.
      *
@@ -139,6 +144,7 @@ final class MoveCatalog {
         Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
         String random = "%06x".formatted(ThreadLocalRandom.current().nextInt(1 << 24));
         SplitCatalog.refuseUnderWay(connection, source, target);
+        OpenAdoptions.refuseUnderWay(connection);
         long id = Sql.number(connection, INSERT, random, source, target, reason);
         placeInMove(connection, id, source, shards);
         recordChange(connection, id, "move started");

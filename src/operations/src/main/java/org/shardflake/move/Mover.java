@@ -147,7 +147,8 @@ public final class Mover {
 
     /** Checks whether these shards can be moved. Changes nothing. */
     public PreflightReport check(String source, String target, ShardSet shards) {
-        return Preflight.run(servers.apply(source), servers.apply(target), shards);
+        PreflightReport report = Preflight.run(servers.apply(source), servers.apply(target), shards);
+        return Sql.translating(() -> catalog.adoptions().map(report::with).orElse(report));
     }
 
     /**

@@ -14,6 +14,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
+import org.shardflake.compare.LargeObjects;
 import org.shardflake.deploy.EmptySearchPath;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.grants.Grants;
@@ -274,6 +275,21 @@ public final class Preflight {
                 "SELECT to_regproc('shardflake.fence_tables') IS NOT NULL AND to_regproc('shardflake.record_placement') IS NOT NULL AND to_regproc('shardflake.sequence_room') IS NOT NULL");
     }
 
+    private void checkLargeObjects() throws SQLException {
+        String tables =
+                "SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (?)";
+        List<String> columns = LargeObjects.referred(from, tables, shards).stream()
+                .map(LargeObjects.Reference::toString)
+                .toList();
+        add(
+                "large-objects",
+                columns.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                columns.isEmpty()
+                        ? "none"
+                        : "large objects are not replicated, and these columns may refer to some: " + shown(columns),
+                columns.isEmpty() ? "" : LargeObjects.REMEDY);
+    }
+
     private void checkTables() throws SQLException {
         if (hasLibrary()) {
             checkRelativesAndSequences();
@@ -307,15 +323,7 @@ public final class Preflight {
                 "tables without a fence",
                 "SELECT shardflake.complete_tables(7) for each shard, or shardflake schema deploy",
                 shards);
-        none(
-                "large-objects",
-                Outcome.FAILED,
-                from,
-                TABLES
-                        + "SELECT t.name || '.' || a.attname FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped WHERE t.relkind = 'r' AND a.atttypid::regtype::text IN ('oid', 'lo')",
-                "large objects are not replicated, and these columns may refer to some",
-                "keep them as bytea, or outside the database",
-                shards);
+        checkLargeObjects();
         none(
                 "foreign-tables",
                 Outcome.FAILED,

@@ -4,6 +4,7 @@
  */
 package org.shardflake.move;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.shardflake.ShardSet;
 import org.shardflake.move.PreflightCheck.Outcome;
@@ -20,6 +21,13 @@ public record PreflightReport(
 
     /** The rate of a copy on an ordinary machine over an ordinary network. */
     private static final long BYTES_PER_SECOND = 40L << 20;
+
+    /** The report with one more check. */
+    PreflightReport with(PreflightCheck check) {
+        List<PreflightCheck> all = new ArrayList<>(checks);
+        all.add(check);
+        return new PreflightReport(source, target, shards, tables, bytes, rows, List.copyOf(all));
+    }
 
     /** Whether no check failed. */
     public boolean passed() {

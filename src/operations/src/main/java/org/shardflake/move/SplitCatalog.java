@@ -52,17 +52,17 @@ final class SplitCatalog {
     }
 
     List<Split> list() throws SQLException {
-        return Sql.with(connect(), SplitCatalog::list);
+        return Sql.with(connect(), SplitCatalog::listed);
     }
 
     /** None if the catalog is of an older version. */
-    private static List<Split> list(Connection connection) throws SQLException {
+    static List<Split> listed(Connection connection) throws SQLException {
         return isKept(connection) ? Sql.list(connection, SPLITS + " ORDER BY move", SplitCatalog::read) : List.of();
     }
 
     /** The position at which the target of a move was promoted, if the move is part of a split. */
     static Optional<SplitPosition> position(Connection connection, long move) throws SQLException {
-        return list(connection).stream()
+        return listed(connection).stream()
                 .filter(split -> split.move() == move)
                 .findFirst()
                 .flatMap(Split::position);
@@ -74,7 +74,7 @@ final class SplitCatalog {
      * @throws MoveRefusedException if there is such a server
      */
     static void refuseUnderWay(Connection connection, String source, String target) throws SQLException {
-        for (Split split : list(connection)) {
+        for (Split split : listed(connection)) {
             boolean touches = List.of(source, target).contains(split.source())
                     || List.of(source, target).contains(split.target());
             if (touches && split.phase() != SplitPhase.MOVING) {
@@ -117,6 +117,7 @@ final class SplitCatalog {
             long id = Sql.inTransaction(connection, () -> {
                 // Blocks changes of the map, and moves that begin.
                 Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
+                OpenAdoptions.refuseUnderWay(connection);
                 refuseOthers(connection, request.source(), request.target().name());
                 return Sql.number(
                         connection,
@@ -140,6 +141,7 @@ final class SplitCatalog {
     }
 
     private static void refuseOthers(Connection connection, String source, String target) throws SQLException {
+        OpenAdoptions.refuseAny(connection);
         List<Long> moves = Sql.list(
                 connection,
                 "SELECT id FROM shardflake_catalog.move WHERE ? IN (source, target) ORDER BY id",
@@ -151,7 +153,7 @@ final class SplitCatalog {
                             .formatted(moves.get(0), source),
                     "end it first: see shardflake move status");
         }
-        for (Split split : list(connection)) {
+        for (Split split : listed(connection)) {
             if (split.source().equals(source) || split.target().equals(target)) {
                 throw new MoveRefusedException(
                         "%s is being split already, into %s".formatted(split.source(), split.target()),
@@ -161,7 +163,7 @@ final class SplitCatalog {
     }
 
     private static Split find(Connection connection, long id) throws SQLException {
-        return list(connection).stream()
+        return listed(connection).stream()
                 .filter(split -> split.move() == id)
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException("the split is done, or was given up"));

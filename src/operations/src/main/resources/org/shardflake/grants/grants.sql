@@ -84,6 +84,12 @@ needed (works, turn, why, has, statement) AS (
            format('SELECT shardflake_catalog.grant_read(%L)', w.rolname)
       FROM wanted w, role r, schema s WHERE s.nspname = 'shardflake_catalog'
      UNION ALL
+    SELECT ARRAY['catalog of adopt'], 3, 'to record adoptions, so that no move begins meanwhile',
+           COALESCE(has_table_privilege(r.oid, c.oid, 'INSERT') AND has_table_privilege(r.oid, c.oid, 'DELETE'), false),
+           format('GRANT INSERT, DELETE ON shardflake_catalog.adoption TO %s', r.name)
+      FROM role r, pg_class c JOIN schema s ON s.oid = c.relnamespace
+     WHERE s.nspname = 'shardflake_catalog' AND c.relname = 'adoption'
+     UNION ALL
     SELECT ARRAY['catalog of doctor'], 2, 'to know which restore points there are', bool_and(COALESCE(has_table_privilege(r.oid, c.oid, 'SELECT'), false)),
            format('GRANT SELECT ON %s TO %s', string_agg(c.oid::regclass::text, ', ' ORDER BY c.oid::regclass::text), r.name)
       FROM role r, pg_class c JOIN schema s ON s.oid = c.relnamespace

@@ -88,7 +88,7 @@ class OperatingFromJavaTest {
         try (Adopter adopter = Adopter.open(
                 new AdoptSettings("public.photo", null, "uid", AdoptSettings.DEFAULT_BATCH_ROWS),
                 ServerUrl.parse(oldUrl),
-                ShardCatalog.at(catalog).installation(),
+                catalog,
                 ShardCatalog.at(catalog).load(),
                 server -> ServerUrl.parse(server.url()),
                 AdoptListener.NONE)) {

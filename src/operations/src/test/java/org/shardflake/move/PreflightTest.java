@@ -79,6 +79,8 @@ class PreflightTest {
                 "CREATE TABLE s.t (id bigint) | failed replica-identity: tables whose rows cannot be told apart: s.t",
                 "CREATE TABLE s.t (id bigint PRIMARY KEY); ALTER TABLE s.t REPLICA IDENTITY FULL | failed replica-identity: tables whose rows cannot be told apart: s.t",
                 "CREATE TABLE s.t (id bigint PRIMARY KEY, picture oid) | failed large-objects: large objects are not replicated, and these columns may refer to some: s.t.picture",
+                "CREATE DOMAIN s.picture AS oid; CREATE TABLE s.t (id bigint PRIMARY KEY, pictures s.picture[]) | failed large-objects: large objects are not replicated, and these columns may refer to some: s.t.pictures",
+                "CREATE TABLE s.t (id bigint PRIMARY KEY, note text, other text); INSERT INTO s.t SELECT n, lo_from_bytea(0, 'x')::text, n FROM generate_series(1, 3) n | failed large-objects: large objects are not replicated, and these columns may refer to some: s.t.note",
                 "CREATE FOREIGN DATA WRAPPER f; CREATE SERVER f FOREIGN DATA WRAPPER f; CREATE FOREIGN TABLE s.t (id bigint) SERVER f | failed foreign-tables: not replicated: s.t",
                 "CREATE TABLE s.t (id bigint PRIMARY KEY DEFERRABLE) | failed replica-identity: tables whose rows cannot be told apart: s.t",
                 "CREATE TABLE public.kind (id bigint); ALTER TABLE s.account INHERIT public.kind | failed outside-relatives: tables with a parent, child or partition outside their shard, through which writes pass the fence: s.account with public.kind",

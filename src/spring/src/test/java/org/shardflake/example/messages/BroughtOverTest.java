@@ -120,12 +120,12 @@ class BroughtOverTest {
     }
 
     private static void adopt(PhotoInstallation installation, AdoptStep step) {
-        ShardCatalog catalog = ShardCatalog.at(ServerUrl.parse(installation.catalogUrl()));
+        ServerUrl catalog = ServerUrl.parse(installation.catalogUrl());
         try (Adopter adopter = Adopter.open(
                 new AdoptSettings("public.message", null, "uid", AdoptSettings.DEFAULT_BATCH_ROWS),
                 ServerUrl.parse(old().uri()),
-                catalog.installation(),
-                catalog.load(),
+                catalog,
+                ShardCatalog.at(catalog).load(),
                 server -> ServerUrl.parse(server.url()),
                 AdoptListener.NONE)) {
             step.run(adopter);

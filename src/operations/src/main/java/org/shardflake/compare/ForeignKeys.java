@@ -1,0 +1,181 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.compare;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.Predicate;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * The foreign keys of tables, and the rows that break them. PostgreSQL checks a foreign key when rows are written by it, and not when
+ * replication or an adoption writes them.
+ */
+public final class ForeignKeys {
+
+    private static final int SAMPLES = 3;
+
+    /** Few enough that their hash tables together stay small. */
+    private static final int KEYS_AT_A_TIME = 10;
+
+    /** Without NOT ENFORCED ones and those with PERIOD, and those of partitions, which are a part of their table's. */
+    private static final String KEYS = """
+            WITH wanted (oid) AS (%s)
+            SELECT n.nspname, k.conname, c.relname, p.relname, k.convalidated,
+                   format('%%s%%I.%%I', CASE c.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, n.nspname, c.relname),
+                   format('%%s%%I.%%I', CASE p.relkind WHEN 'r' THEN 'ONLY ' ELSE '' END, pn.nspname, p.relname),
+                   s.own, s.present, s.missing, s.same, k.confmatchtype = 'f'
+              FROM pg_constraint k
+              JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+              JOIN pg_class p ON p.oid = k.confrelid JOIN pg_namespace pn ON pn.oid = p.relnamespace
+             CROSS JOIN LATERAL (
+                   SELECT string_agg(format('c.%%I', a.attname), ', ' ORDER BY u.place),
+                          string_agg(format('c.%%I IS NOT NULL', a.attname), ' AND ' ORDER BY u.place),
+                          string_agg(format('c.%%I IS NULL', a.attname), ' AND ' ORDER BY u.place),
+                          string_agg(format('p.%%I OPERATOR(%%I.%%s) c.%%I%%s', b.attname, o.oprnamespace::regnamespace::text, o.oprname, a.attname,
+                                            CASE WHEN b.attcollation NOT IN (0, a.attcollation)
+                                                 THEN (SELECT format(' COLLATE %%I.%%I', l.collnamespace::regnamespace::text, l.collname) FROM pg_collation l WHERE l.oid = b.attcollation)
+                                                 ELSE '' END), ' AND ' ORDER BY u.place)
+                     FROM unnest(k.conkey, k.confkey, k.conpfeqop) WITH ORDINALITY u (own, other, operator, place)
+                     JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.own
+                     JOIN pg_attribute b ON b.attrelid = k.confrelid AND b.attnum = u.other
+                     JOIN pg_operator o ON o.oid = u.operator) s (own, present, missing, same)
+             WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.conrelid IN (SELECT oid FROM wanted) OR k.confrelid IN (SELECT oid FROM wanted))
+               AND to_jsonb(k) ->> 'conenforced' IS DISTINCT FROM 'false' AND to_jsonb(k) ->> 'conperiod' IS DISTINCT FROM 'true'
+             ORDER BY 1, 3, 2
+            """;
+
+    private ForeignKeys() {}
+
+    /**
+     * A foreign key.
+     *
+     * @param schema of its table
+     * @param table the table that refers
+     * @param referred the table it refers to
+     * @param isValid whether it is to hold for all rows
+     * @param from the referring table, its columns and conditions, as written in SQL
+     */
+    public record ForeignKey(String schema, String name, String table, String referred, boolean isValid, Parts from) {}
+
+    /** SQL of a foreign key; {@code c} is a row that refers, {@code p} one that is referred to. */
+    record Parts(
+            String table,
+            String referred,
+            String columns,
+            String present,
+            String missing,
+            String same,
+            boolean isFull) {
+
+        private String rows(boolean broken) {
+            String refers = "(%s) AND %s EXISTS (SELECT FROM %s p WHERE %s)"
+                    .formatted(present, broken ? "NOT" : "", referred, same);
+            String incomplete = isFull && broken ? " OR NOT ((%s) OR (%s))".formatted(present, missing) : "";
+            return " FROM %s c WHERE %s%s".formatted(table, refers, incomplete);
+        }
+    }
+
+    /**
+     * Rows of a foreign key.
+     *
+     * @param samples the values of a few
+     */
+    public record Rows(ForeignKey key, long rows, List<String> samples) {}
+
+    /** The foreign keys of these tables, and those that refer to them. */
+    public static List<ForeignKey> of(Connection connection, String tables, Object... parameters) throws SQLException {
+        return Sql.list(
+                connection,
+                KEYS.formatted(tables),
+                row -> new ForeignKey(
+                        row.getString(1),
+                        row.getString(2),
+                        row.getString(3),
+                        row.getString(4),
+                        row.getBoolean(5),
+                        new Parts(
+                                row.getString(6),
+                                row.getString(7),
+                                row.getString(8),
+                                row.getString(9),
+                                row.getString(10),
+                                row.getString(11),
+                                row.getBoolean(12))),
+                parameters);
+    }
+
+    /** Those that are broken. Reads the tables. */
+    public static List<Rows> broken(Connection connection, List<ForeignKey> keys) throws SQLException {
+        return rows(connection, keys, true);
+    }
+
+    /** Those by which rows refer to others. Reads the tables. */
+    public static List<Rows> inUse(Connection connection, List<ForeignKey> keys) throws SQLException {
+        return rows(connection, keys, false);
+    }
+
+    private static List<Rows> rows(Connection connection, List<ForeignKey> keys, boolean broken) throws SQLException {
+        List<Rows> found = new ArrayList<>();
+        for (int i = 0; i < keys.size(); i += KEYS_AT_A_TIME) {
+            List<ForeignKey> some = keys.subList(i, Math.min(i + KEYS_AT_A_TIME, keys.size()));
+            StringBuilder sql = new StringBuilder();
+            for (int j = 0; j < some.size(); j++) {
+                sql.append(j == 0 ? "" : " UNION ALL ")
+                        .append("SELECT " + j + ", count(*)")
+                        .append(some.get(j).from().rows(broken));
+            }
+            Map<Integer, Long> counts = new TreeMap<>();
+            Sql.list(connection, sql.toString(), row -> counts.put(row.getInt(1), row.getLong(2)));
+            for (Map.Entry<Integer, Long> count : counts.entrySet()) {
+                if (count.getValue() > 0) {
+                    ForeignKey key = some.get(count.getKey());
+                    found.add(new Rows(key, count.getValue(), samples(connection, key.from(), broken)));
+                }
+            }
+        }
+        return found;
+    }
+
+    private static List<String> samples(Connection connection, Parts key, boolean broken) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT ROW(%s)::text%s LIMIT %d".formatted(key.columns(), key.rows(broken), SAMPLES),
+                row -> row.getString(1));
+    }
+
+    /**
+     * A line for each foreign key of this sort, however many schemas have it.
+     *
+     * @param chosen which to say
+     */
+    public static List<String> lines(List<Rows> all, Predicate<ForeignKey> chosen) {
+        Map<String, List<Rows>> byKey = new TreeMap<>();
+        for (Rows rows : all) {
+            if (chosen.test(rows.key())) {
+                byKey.computeIfAbsent(rows.key().table() + " " + rows.key().name(), name -> new ArrayList<>())
+                        .add(rows);
+            }
+        }
+        return byKey.values().stream().map(ForeignKeys::line).toList();
+    }
+
+    private static String line(List<Rows> schemas) {
+        Rows first = schemas.get(0);
+        return "foreign key %s of %s to %s: %,d rows in %,d shards, in %s such as %s"
+                .formatted(
+                        first.key().name(),
+                        first.key().table(),
+                        first.key().referred(),
+                        schemas.stream().mapToLong(Rows::rows).sum(),
+                        schemas.size(),
+                        first.key().schema(),
+                        String.join(", ", first.samples()));
+    }
+}

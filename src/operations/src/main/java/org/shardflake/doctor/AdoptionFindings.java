@@ -1,0 +1,31 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.util.List;
+import org.shardflake.move.OpenAdoptions;
+import org.shardflake.server.ServerUrl;
+
+/** Finds adoptions that are not done, which keep shards from being moved. */
+final class AdoptionFindings {
+
+    private AdoptionFindings() {}
+
+    static List<Finding> of(ServerUrl catalog) {
+        return new OpenAdoptions(catalog)
+                .list().stream()
+                        .map(adoption -> Finding.of(
+                                WARNING,
+                                "catalog",
+                                "adoption",
+                                "%s since %s, and no shard can be moved meanwhile"
+                                        .formatted(adoption, adoption.begunAt()),
+                                "end it with shardflake adopt --finish or --cancel; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'"
+                                        .formatted(adoption.id())))
+                        .toList();
+    }
+}
