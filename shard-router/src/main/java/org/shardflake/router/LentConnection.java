@@ -380,15 +380,13 @@ final class LentConnection extends ForwardingConnection {
             return;
         }
         closed = true;
-        try {
+        try (Connection lent = pooled) {
             // PostgreSQL acts on a cancel some time after it was sent, which could hit the next user's statement. A
             // closed connection
             // does not even tell its mode.
-            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged() && !lender.reset(pooled, driver))) {
+            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged() && !lender.reset(lent, driver))) {
                 evict();
             }
-        } finally {
-            pooled.close();
         }
     }
 

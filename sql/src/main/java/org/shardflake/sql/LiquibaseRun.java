@@ -130,7 +130,7 @@ public final class LiquibaseRun {
             String historySchema,
             Map<String, String> parameters)
             throws SQLException {
-        try {
+        try (AutoCloseable ending = () -> connection.setAutoCommit(true)) {
             return quietly(resources, () -> {
                 // Not closed, since that would close the caller's connection.
                 Database database = new PostgresDatabase();
@@ -144,8 +144,6 @@ public final class LiquibaseRun {
             });
         } catch (Exception e) {
             throw new DeploymentException("could not compare " + changelog + ": " + e.getMessage(), e);
-        } finally {
-            connection.setAutoCommit(true);
         }
     }
 

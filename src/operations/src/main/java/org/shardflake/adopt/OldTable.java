@@ -143,15 +143,17 @@ final class OldTable {
     private long copyOut(String query, RowReceiver rows) throws SQLException {
         CopyOut out =
                 connection.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
-        try {
+        try (Sql.Ending ending = () -> cancel(out)) {
             for (byte[] line = out.readFromCopy(); line != null; line = out.readFromCopy()) {
                 rows.row(shard(line), line);
             }
             return out.getHandledRowCount();
-        } finally {
-            if (out.isActive()) {
-                out.cancelCopy();
-            }
+        }
+    }
+
+    private static void cancel(CopyOut out) throws SQLException {
+        if (out.isActive()) {
+            out.cancelCopy();
         }
     }
 

@@ -66,7 +66,7 @@ final class ShardHistory {
         try (Statement statement = connection.createStatement()) {
             statement.execute("CREATE SCHEMA IF NOT EXISTS " + SCHEMA);
         }
-        try {
+        try (Sql.Ending ending = () -> connection.setAutoCommit(true)) {
             LiquibaseRun.quietly(new ClassLoaderResourceAccessor(), () -> {
                 PostgresDatabase database = new PostgresDatabase();
                 database.setConnection(new JdbcConnection(connection));
@@ -84,8 +84,6 @@ final class ShardHistory {
             });
         } catch (Exception e) {
             throw new DeployException("cannot create %s: %s".formatted(TABLE, ShardChangelog.rootMessage(e)), e);
-        } finally {
-            connection.setAutoCommit(true);
         }
     }
 

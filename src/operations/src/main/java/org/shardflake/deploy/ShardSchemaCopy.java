@@ -127,16 +127,15 @@ public final class ShardSchemaCopy {
     }
 
     private List<String> rehearse(NewShard shard) throws SQLException {
-        target.setAutoCommit(false);
-        try {
+        try (Sql.Ending ending = Sql.rollingBack(target)) {
             execute("SET LOCAL lock_timeout = '5s'");
             execute(creation(List.of(shard)));
             return carried(shard.number());
         } catch (SQLException e) {
+            if (Sql.isOutage(e)) {
+                throw e;
+            }
             return List.of("cannot be created there: " + Sql.message(e));
-        } finally {
-            target.rollback();
-            target.setAutoCommit(true);
         }
     }
 
@@ -180,18 +179,21 @@ public final class ShardSchemaCopy {
     }
 
     private void create(List<NewShard> shards) throws SQLException {
-        target.setAutoCommit(false);
         try {
-            execute(creation(shards));
-            for (NewShard shard : shards) {
-                // A schema that was not dropped by drop_shard has left its lines.
-                execute("SELECT shardflake.record_placement(%d, 0, false); %s"
-                        .formatted(shard.number(), forgetSql(shard.number())));
-                copyHistory(shard.number());
-            }
-            target.commit();
+            Sql.inTransaction(target, () -> {
+                execute(creation(shards));
+                for (NewShard shard : shards) {
+                    // A schema that was not dropped by drop_shard has left its lines.
+                    execute("SELECT shardflake.record_placement(%d, 0, false); %s"
+                            .formatted(shard.number(), forgetSql(shard.number())));
+                    copyHistory(shard.number());
+                }
+                return true;
+            });
         } catch (SQLException e) {
-            target.rollback();
+            if (Sql.isOutage(e)) {
+                throw e;
+            }
             if (shards.size() == 1) {
                 throw new DeployException(
                         "cannot deploy to shard %d on the target what it has had on the source: %s"
@@ -201,8 +203,6 @@ public final class ShardSchemaCopy {
             for (NewShard shard : shards) { // finds the shard that failed
                 create(List.of(shard));
             }
-        } finally {
-            target.setAutoCommit(true);
         }
     }
 

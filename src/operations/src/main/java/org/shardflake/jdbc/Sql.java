@@ -80,6 +80,25 @@ public final class Sql {
         });
     }
 
+    /**
+     * The end of a piece of work, for try-with-resources: if both fail, the work's failure is thrown, and has the other suppressed. What a
+     * {@code finally} throws would hide it.
+     */
+    @FunctionalInterface
+    public interface Ending extends AutoCloseable {
+        @Override
+        void close() throws SQLException;
+    }
+
+    /** Begins a transaction of a connection in auto-commit mode that is rolled back when this is closed. */
+    public static Ending rollingBack(Connection connection) throws SQLException {
+        connection.setAutoCommit(false);
+        return () -> {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        };
+    }
+
     /** Runs work in a transaction of a connection in auto-commit mode, and restores that mode. */
     public static <T> T inTransaction(Connection connection, Work<T> work) throws SQLException {
         connection.setAutoCommit(false);

@@ -263,16 +263,12 @@ final class Cutover implements AutoCloseable {
         }
 
         private static void tryOut(Connection connection, String sql) throws SQLException {
-            connection.setAutoCommit(false);
-            try {
+            try (Sql.Ending ending = Sql.rollingBack(connection)) {
                 Sql.execute(connection, sql);
             } catch (SQLException e) {
                 if (!Sql.isInTheWay(e)) {
                     throw e;
                 }
-            } finally {
-                connection.rollback();
-                connection.setAutoCommit(true);
             }
         }
 

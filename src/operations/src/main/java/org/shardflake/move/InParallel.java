@@ -4,12 +4,15 @@
  */
 package org.shardflake.move;
 
+import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.postgresql.PGConnection;
+import org.shardflake.jdbc.Sql;
 
 /** Runs one query on each of two servers, in parallel. */
 final class InParallel {
@@ -34,10 +37,28 @@ final class InParallel {
         }
     }
 
-    static <T> Pair<T> both(Query<T> first, Query<T> second) throws SQLException {
-        Future<T> other = start(second);
-        T result = first.run();
+    /** Runs a query on two servers at the same time. If it fails on the first, it is cancelled on the second, whose connection is free then. */
+    static <T> Pair<T> both(Connection first, Connection second, Sql.Query<T> query) throws SQLException {
+        Future<T> other = start(() -> query.run(second));
+        T result;
+        try {
+            result = query.run(first);
+        } catch (SQLException | RuntimeException e) {
+            end(other, second, e);
+            throw e;
+        }
         return new Pair<>(result, await(other));
+    }
+
+    private static <T> void end(Future<T> running, Connection connection, Exception failure) {
+        try {
+            if (!running.isDone()) {
+                connection.unwrap(PGConnection.class).cancelQuery();
+            }
+            await(running);
+        } catch (SQLException | RuntimeException e) {
+            failure.addSuppressed(e);
+        }
     }
 
     static <T> Future<T> start(Query<T> query) {

@@ -167,12 +167,8 @@ final class MoveLease implements AutoCloseable {
     /** Makes the change and rolls it back, so that any refusal comes before anybody waits. */
     synchronized void rehearseSwitch(MoveShard shard, long attempt, String server, ShardPhase phase)
             throws SQLException {
-        connection.setAutoCommit(false);
-        try {
+        try (Sql.Ending ending = Sql.rollingBack(connection)) {
             callSwitch(shard, attempt, server, phase, 0);
-        } finally {
-            connection.rollback();
-            connection.setAutoCommit(true);
         }
     }
 

@@ -157,7 +157,7 @@ final class PartedCopy {
         }
         Rows hashed = Rows.of(source, target, table.table().name());
         InParallel.Pair<Map<Integer, Digest>> both =
-                InParallel.both(() -> table.digests(source, hashed), () -> table.digests(target, hashed));
+                InParallel.both(source, target, connection -> table.digests(connection, hashed));
         for (int part = 0; part < table.parts(); part++) {
             Digest there = both.second().get(part);
             if (Objects.equals(there, both.first().get(part))) {

@@ -6,7 +6,6 @@ package org.shardflake.move;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -639,12 +638,14 @@ public final class Preflight {
             }
             Sql.execute(publishing, "CREATE PUBLICATION " + publication);
         }
-        try {
+        try (Sql.Ending ending = () -> dropPublication(publishing, needed ? publication : "")) {
             checkReachable(name, subscriber, publication, publisher, subscribing, "");
-        } finally {
-            if (needed) {
-                Sql.execute(publishing, "DROP PUBLICATION " + publication);
-            }
+        }
+    }
+
+    private static void dropPublication(Connection publishing, String name) throws SQLException {
+        if (!name.isEmpty()) {
+            Sql.execute(publishing, "DROP PUBLICATION " + name);
         }
     }
 
@@ -656,9 +657,7 @@ public final class Preflight {
             MoveServer subscribing,
             String parameters)
             throws SQLException {
-        subscriber.setAutoCommit(false);
-        Savepoint before = subscriber.setSavepoint();
-        try {
+        try (Sql.Ending ending = Sql.rollingBack(subscriber)) {
             Replication.createSubscription(
                     subscriber,
                     "shardflake_preflight",
@@ -667,7 +666,6 @@ public final class Preflight {
                     "");
             add(name, Outcome.OK, "%s connects to %s".formatted(subscribing.name(), publisher.name()), "");
         } catch (SQLException e) {
-            subscriber.rollback(before);
             add(
                     name,
                     Outcome.FAILED,
@@ -677,9 +675,6 @@ public final class Preflight {
                                     .formatted(publisher.name())
                             : "the URL in the shard map has to work from %s too, and its pg_hba.conf let it in; without PGPASSWORD the server needs the password in its own ~/.pgpass"
                                     .formatted(subscribing.name()));
-        } finally {
-            subscriber.rollback();
-            subscriber.setAutoCommit(true);
         }
     }
 }

@@ -129,10 +129,8 @@ final class Preparation {
         for (String role : owner) {
             Sql.execute(to, "SET ROLE " + role);
         }
-        try {
+        try (Sql.Ending ending = () -> Sql.execute(to, "RESET ROLE")) {
             FunctionLibrary.deploy(to, Sql.number(from, "SELECT shardflake.epoch_ms()"));
-        } finally {
-            Sql.execute(to, "RESET ROLE");
         }
     }
 
@@ -168,8 +166,7 @@ final class Preparation {
         if (lacking.isEmpty()) {
             return differences;
         }
-        to.setAutoCommit(false);
-        try {
+        try (Sql.Ending ending = Sql.rollingBack(to)) {
             for (int shard : lacking.stream().toArray()) {
                 PartedCopy.pretendEnd(from, to, shard);
             }
@@ -179,9 +176,6 @@ final class Preparation {
                 throw e;
             }
             return differences; // What they lack cannot be built, so there is more to it.
-        } finally {
-            to.rollback();
-            to.setAutoCommit(true);
         }
     }
 

@@ -116,8 +116,7 @@ final class ShardCopy {
     boolean isThere(List<String> tables) throws SQLException {
         for (String table : tables) {
             Rows rows = Rows.of(source, target, table);
-            if (!InParallel.both(() -> rows.digest(source), () -> rows.digest(target))
-                    .areEqual()) {
+            if (!InParallel.both(source, target, rows::digest).areEqual()) {
                 return false;
             }
         }

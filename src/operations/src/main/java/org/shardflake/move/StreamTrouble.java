@@ -178,15 +178,11 @@ record StreamTrouble(String what, Outlook outlook) {
     /** The error, if any, when a server connects to a stream's publisher by this connection string, as a subscription does. */
     static Optional<String> connectionFailure(Connection subscriber, String stream, String conninfo)
             throws SQLException {
-        subscriber.setAutoCommit(false);
-        try {
+        try (Sql.Ending ending = Sql.rollingBack(subscriber)) {
             Replication.createSubscription(subscriber, "shardflake_trial", stream, conninfo, "");
             return Optional.empty();
         } catch (SQLException e) {
             return Optional.of(Sql.message(e).replaceFirst("^could not connect to the publisher: ", ""));
-        } finally {
-            subscriber.rollback();
-            subscriber.setAutoCommit(true);
         }
     }
 }

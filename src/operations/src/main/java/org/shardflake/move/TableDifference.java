@@ -83,7 +83,7 @@ public record TableDifference(
     static Optional<TableDifference> find(
             Connection leader, Connection follower, Rows rows, Names names, LongConsumer equal, First first)
             throws SQLException {
-        var digests = InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower));
+        var digests = InParallel.both(leader, follower, rows::digest);
         if (digests.areEqual()) {
             equal.accept(digests.first().count());
             return Optional.empty();
@@ -100,8 +100,7 @@ public record TableDifference(
     static Optional<TableDifference> findCounting(
             Connection leader, Connection follower, Rows rows, Names names, Filter filter, First first)
             throws SQLException {
-        boolean areEqual = InParallel.both(() -> rows.digest(leader), () -> rows.digest(follower))
-                .areEqual();
+        boolean areEqual = InParallel.both(leader, follower, rows::digest).areEqual();
         return areEqual ? Optional.empty() : search(leader, follower, rows, names, filter, first);
     }
 

@@ -119,12 +119,19 @@ final class HomeMove {
             }
         } catch (SQLException | RuntimeException e) {
             session.rollback();
-            ReferenceSession.guard(old, "home", home.server());
+            reopen(old, home, e);
             throw e;
-        } finally {
-            session.rollback();
         }
+        session.rollback();
         session.catalog().switchHome(home);
+    }
+
+    private static void reopen(ReferenceServer old, Home home, Exception failure) {
+        try {
+            ReferenceSession.guard(old, "home", home.server());
+        } catch (SQLException | RuntimeException e) {
+            failure.addSuppressed(e);
+        }
     }
 
     /** Gives up a change that has not happened. */

@@ -229,12 +229,9 @@ public final class ReferenceCheck {
         for (Connection connection : List.of(from, to)) {
             Sql.execute(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
         }
-        try {
+        try (Sql.Ending first = () -> Sql.execute(from, "ROLLBACK");
+                Sql.Ending second = () -> Sql.execute(to, "ROLLBACK")) {
             return work.run();
-        } finally {
-            for (Connection connection : List.of(from, to)) {
-                Sql.execute(connection, "ROLLBACK");
-            }
         }
     }
 }

@@ -191,9 +191,11 @@ final class Making implements AutoCloseable {
 
     /** Recorded before it is made, so that the restored catalog has the record; with its place afterwards. */
     private void makeInCatalog(String name) {
-        record(name, home, NOW);
+        // By the session that holds the locks: if it has lost them, there is no point, and the record is incomplete.
+        Instance locked = new Instance(home.identity(), true, lock, home.servers());
+        record(name, locked, NOW);
         orIncomplete(name, home, () -> PointCatalog.enter(catalog, name, "on all servers"));
-        record(name, home, PLACE, name);
+        record(name, locked, PLACE, name);
     }
 
     private void record(String name, Instance instance, String sql, Object... parameters) {

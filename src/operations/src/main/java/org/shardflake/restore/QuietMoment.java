@@ -91,21 +91,23 @@ final class QuietMoment implements AutoCloseable {
             return false;
         }
         catalog.setAutoCommit(false);
-        boolean quiet = false;
-        try {
+        boolean[] quiet = {false};
+        try (Sql.Ending ending = () -> closeUnless(quiet[0])) {
             Sql.execute(catalog, LOCK);
-            quiet = !isObstructed() && !isShardClosed();
+            quiet[0] = !isObstructed() && !isShardClosed();
         } catch (SQLException e) {
             if (!Sql.isInTheWay(e)) {
                 throw e;
             }
             obstacle = "somebody else changes the catalog";
-        } finally {
-            if (!quiet) {
-                close();
-            }
         }
-        return quiet;
+        return quiet[0];
+    }
+
+    private void closeUnless(boolean quiet) throws SQLException {
+        if (!quiet) {
+            close();
+        }
     }
 
     private boolean isObstructed() throws SQLException {

@@ -51,12 +51,20 @@ final class SchemeTables {
                     statement.execute(sql);
                 }
                 connection.commit();
-            } catch (SQLException e) {
-                connection.rollback();
-                throw e;
-            } finally {
                 connection.setAutoCommit(true);
+            } catch (SQLException e) {
+                rollBack(connection, e);
+                throw e;
             }
+        }
+    }
+
+    private static void rollBack(Connection connection, SQLException failure) {
+        try {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
         }
     }
 }

@@ -1,0 +1,89 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Rules for the code of all modules that the compiler does not know, and that classes no longer show. */
+class SourcesTest {
+
+    private static final Pattern FINALLY = Pattern.compile("\\} finally \\{");
+
+    /** Calls on connections, and those of ours that make them. */
+    private static final Pattern MAY_FAIL = Pattern.compile(
+            "\\.(rollback|commit|setAutoCommit|execute|executeUpdate|executeQuery|cancelCopy|abort)\\(|Sql\\.(execute|call|update|list|number|text|isTrue)\\(");
+
+    /** Their rollback keeps its failure to itself. */
+    private static final List<String> HARMLESS =
+            List.of("ReferenceSession.java", "RowDeletion.java", "SchemaDeployment.java", "HomeMove.java");
+
+    private static final Map<Path, String> SOURCES = new TreeMap<>();
+
+    @BeforeAll
+    static void read() throws IOException {
+        Path root = Path.of("").toAbsolutePath().getParent();
+        for (Path modules : List.of(root, root.resolve("src"))) {
+            try (Stream<Path> all = Files.list(modules)) {
+                for (Path module :
+                        all.filter(path -> !path.endsWith("benchmarks")).toList()) {
+                    read(module.resolve("src/main/java"));
+                }
+            }
+        }
+        assertThat(SOURCES).hasSizeGreaterThan(700);
+    }
+
+    private static void read(Path sources) throws IOException {
+        if (Files.isDirectory(sources)) {
+            try (Stream<Path> files = Files.walk(sources)) {
+                for (Path file :
+                        files.filter(path -> path.toString().endsWith(".java")).toList()) {
+                    SOURCES.put(file, Files.readString(file));
+                }
+            }
+        }
+    }
+
+    /** What a {@code finally} throws hides the first failure. {@code Sql.Ending} in try-with-resources keeps both. */
+    @Test
+    void noFinallyHidesAFailureByOneOfItsOwn() {
+        List<String> found = new ArrayList<>();
+        SOURCES.forEach((file, source) -> {
+            Matcher matcher = FINALLY.matcher(source);
+            while (matcher.find()) {
+                String block = source.substring(matcher.end(), end(source, matcher.end()));
+                if (MAY_FAIL.matcher(block).find()
+                        && !HARMLESS.contains(file.getFileName().toString())) {
+                    found.add(file.getFileName() + ": " + block.strip());
+                }
+            }
+        });
+
+        assertThat(found).isEmpty();
+    }
+
+    private static int end(String source, int begin) {
+        int depth = 1;
+        int i = begin;
+        while (depth > 0) {
+            char c = source.charAt(i++);
+            depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+        }
+        return i - 1;
+    }
+}
