@@ -251,12 +251,25 @@ public final class ServerUrl {
      * the sessions of {@link #connect(String)} look in none of them.
      */
     public List<String> searchPath() throws SQLException {
+        return List.of(asOthers("SELECT pg_catalog.unnest(pg_catalog.current_schemas(true))"));
+    }
+
+    /** Whether this login's transactions begin read-only, unlike those of the sessions of {@link #connect(String)}. */
+    public boolean isReadOnlyByDefault() throws SQLException {
+        return asOthers("SELECT pg_catalog.current_setting('default_transaction_read_only')")[0].equals("on");
+    }
+
+    /** Asks a session that has what the server, the database and the role have set. */
+    private String[] asOthers(String question) throws SQLException {
+        List<String> answers = new ArrayList<>();
         try (Connection connection = limited("shardflake").getConnection();
                 Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery("SELECT pg_catalog.current_schemas(true)")) {
-            row.next();
-            return List.of((String[]) row.getArray(1).getArray());
+                ResultSet rows = statement.executeQuery(question)) {
+            while (rows.next()) {
+                answers.add(rows.getString(1));
+            }
         }
+        return answers.toArray(String[]::new);
     }
 
     /**

@@ -95,7 +95,7 @@ public final class UnusualSettings {
     private static @Nullable String value(ResultSet row, boolean large) throws SQLException {
         String setting = row.getString("setting");
         if (row.getString("name").equals("transaction_timeout")) {
-            return "'50ms'"; // A parallel worker takes longer until it has what its session has set.
+            return "'5s'"; // Parallel workers begin with it, however long they take until they have what their session has.
         }
         return switch (row.getString("vartype")) {
             case "bool" -> setting.equals("on") ? "off" : "on";

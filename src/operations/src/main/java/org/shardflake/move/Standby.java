@@ -399,10 +399,7 @@ final class Standby implements AutoCloseable {
         Sql.execute(control, "ALTER SYSTEM RESET primary_slot_name");
         reload();
         boolean open = Poll.everyMillis(20, RELOAD_PATIENCE)
-                .until(() -> Sql.with(
-                        side.connect(),
-                        fresh -> Sql.isTrue(
-                                fresh, "SELECT NOT current_setting('default_transaction_read_only')::boolean")));
+                .until(() -> !side.server().url().isReadOnlyByDefault());
         if (!open) {
             throw new MoveException(
                     "%s still has default_transaction_read_only on, by its own configuration; take that out, and run the same command again"
