@@ -19,6 +19,7 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.server.SqlText;
 
 /**
  * Finds rows of all shards by a value, such as an account by its e-mail address. In a unique lookup a value has one row in all shards.
@@ -298,7 +299,7 @@ public final class Lookup {
 
     private static void lockRow(ShardTransaction tx, LookupDefinition.Source source, long id) {
         String sql = "SELECT FROM %s.%s WHERE %s = ? FOR UPDATE"
-                .formatted(tx.schema(), quoted(source.table()), quoted(source.idColumn()));
+                .formatted(tx.schema(), SqlText.name(source.table()), SqlText.name(source.idColumn()));
         try (PreparedStatement statement = tx.connection().prepareStatement(sql)) {
             statement.setLong(1, id);
             statement.execute();
@@ -306,10 +307,6 @@ public final class Lookup {
             throw new ShardSqlException(
                     "lock a row of " + source.table(), tx.placement().server().name(), e);
         }
-    }
-
-    private static String quoted(String name) {
-        return "\"" + name.replace("\"", "\"\"") + "\"";
     }
 
     private LookupDefinition usable() {

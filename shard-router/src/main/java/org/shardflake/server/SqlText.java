@@ -12,8 +12,8 @@ import org.shardflake.ShardKey;
 /**
  * Names and values as parts of a statement's text.
  *
- * <p>The only place in Java that quotes for SQL. A body, of a function or a {@code DO} block, with a name in it is a {@link #literal}: a
- * name may contain any dollar quote.
+ * <p>The only place in Java that quotes for SQL. A body, of a function or a {@code DO} block, with a name in it is a {@link #literal} or a
+ * {@link #body}: a name may contain any dollar quote.
  */
 public final class SqlText {
 
@@ -32,6 +32,29 @@ public final class SqlText {
         String doubled = "'" + value.replace("'", "''") + "'";
         // The blank keeps the E apart from a word before it.
         return value.contains("\\") ? " E" + doubled.replace("\\", "\\\\") : doubled;
+    }
+
+    /** A body, of a function or a {@code DO} block, in a dollar quote that it does not contain: as {@link #literal}, but for readers. */
+    public static String body(String text) {
+        String tag = "$$";
+        // Nor may the end of the body make up the tag together with its beginning.
+        for (int i = 1; (text + tag).indexOf(tag) < text.length(); i++) {
+            tag = "$shardflake%d$".formatted(i);
+        }
+        return tag + text + tag;
+    }
+
+    /** A value as a column of what {@code COPY ... FROM STDIN} reads. */
+    public static String copied(String value) {
+        return value.replace("\\", "\\\\")
+                .replace("\n", "\\n")
+                .replace("\r", "\\r")
+                .replace("\t", "\\t");
+    }
+
+    /** A comment, of one line whatever is in the text, without characters that control a terminal. */
+    public static String comment(String text) {
+        return "-- " + text.replaceAll("[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]", "?") + "\n";
     }
 
     /**

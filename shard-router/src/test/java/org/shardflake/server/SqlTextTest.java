@@ -58,6 +58,39 @@ class SqlTextTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "plain",
+                "$",
+                "$$",
+                "$$$",
+                "x$",
+                "$shardflake1",
+                "$shardflake1$ $$",
+                "$$ $shardflake1$$shardflake2$",
+                "$a$$1"
+            })
+    void aBodyIsItsText(String text) throws SQLException {
+        try (Connection connection = postgres.database(0).connect();
+                Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT " + SqlText.body(text) + ", 1")) {
+            row.next();
+            assertThat(row.getString(1)).isEqualTo(text);
+        }
+    }
+
+    @Test
+    void aCommentIsOneLine() {
+        assertThat(SqlText.comment("owned by \"a\r\nDROP TABLE b;\u202e\""))
+                .isEqualTo("-- owned by \"a??DROP TABLE b;?\"\n");
+    }
+
+    @Test
+    void whatIsCopiedIsOneColumnOfOneLine() {
+        assertThat(SqlText.copied("a\\b\tc\nd\re")).isEqualTo("a\\\\b\\tc\\nd\\re");
+    }
+
     @Test
     void aNameThatIsTooLongStaysDifferentFromOthers() {
         String name = "🦔".repeat(15) + "abc";

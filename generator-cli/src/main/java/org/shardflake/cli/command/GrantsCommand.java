@@ -77,7 +77,7 @@ final class GrantsCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         List<GrantScript> scripts = scripts();
-        output.print(
+        output.printSql(
                 spec.commandLine().getOut(),
                 scripts.stream().map(GrantsCommand::facts).toList(),
                 () -> scripts.stream().map(GrantScript::sql).collect(joining("\n")));

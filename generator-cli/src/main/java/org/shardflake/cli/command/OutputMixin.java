@@ -9,6 +9,8 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Supplier;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.output.OutputFormat;
 import org.shardflake.cli.output.Redraw;
@@ -50,6 +52,28 @@ final class OutputMixin {
             case JSON -> out.println(JsonWriter.write(facts));
             case YAML -> out.print(YamlWriter.write(facts));
         }
+    }
+
+    /**
+     * Prints SQL to be run.
+     *
+     * @throws CliException if it contains what is shown in another form, which would be other SQL
+     */
+    void printSql(PrintWriter out, Object facts, Supplier<String> sql) {
+        print(out, facts, () -> {
+            String text = sql.get();
+            if (!Visible.lines(text).equals(text)) {
+                throw new CliException(
+                        Kind.PRECONDITION,
+                        "the SQL has a name with control characters, which are shown and not printed: %s"
+                                .formatted(text.lines()
+                                        .filter(line -> !Visible.lines(line).equals(line))
+                                        .findFirst()
+                                        .orElse("")),
+                        "take it from -o json, where they are escapes");
+            }
+            return text;
+        });
     }
 
     /** As {@link #print}, again and again: a table on a terminal takes the place of the one before. */

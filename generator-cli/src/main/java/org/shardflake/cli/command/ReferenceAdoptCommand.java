@@ -53,6 +53,6 @@ final class ReferenceAdoptCommand implements Runnable {
         if (output.format() == OutputFormat.TABLE) {
             spec.commandLine().getErr().println(ReferenceView.text(adopted));
         }
-        output.print(spec.commandLine().getOut(), ReferenceView.facts(adopted), adopted::changeSet);
+        output.printSql(spec.commandLine().getOut(), ReferenceView.facts(adopted), adopted::changeSet);
     }
 }

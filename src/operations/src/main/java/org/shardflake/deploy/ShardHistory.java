@@ -21,6 +21,7 @@ import liquibase.util.LiquibaseUtil;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
 import org.shardflake.sql.LiquibaseRun;
 
 /**
@@ -155,15 +156,15 @@ final class ShardHistory {
                 + "INSERT INTO %s (id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, liquibase, deployment_id) VALUES (%s, %s, %s, localtimestamp, %d, %s, %s, %s, '', %s, %s)"
                         .formatted(
                                 TABLE,
-                                quote(changeSet.id()),
-                                quote(changeSet.author()),
-                                quote(file(schema, changeSet)),
+                                SqlText.literal(changeSet.id()),
+                                SqlText.literal(changeSet.author()),
+                                SqlText.literal(file(schema, changeSet)),
                                 order,
-                                quote(how),
-                                quote(changeSet.checksum()),
-                                quote(abbreviate(changeSet.description(), 255)),
-                                quote(abbreviate(LiquibaseUtil.getBuildVersion(), 20)),
-                                quote(deployment));
+                                SqlText.literal(how),
+                                SqlText.literal(changeSet.checksum()),
+                                SqlText.literal(abbreviate(changeSet.description(), 255)),
+                                SqlText.literal(abbreviate(LiquibaseUtil.getBuildVersion(), 20)),
+                                SqlText.literal(deployment));
     }
 
     /** SQL that removes the line of a changeset undone on a shard. */
@@ -173,15 +174,15 @@ final class ShardHistory {
 
     private static String forgetSql(String schema, ShardChangeSet changeSet) {
         return "DELETE FROM %s WHERE id = %s AND author = %s AND filename = %s"
-                .formatted(TABLE, quote(changeSet.id()), quote(changeSet.author()), quote(file(schema, changeSet)));
+                .formatted(
+                        TABLE,
+                        SqlText.literal(changeSet.id()),
+                        SqlText.literal(changeSet.author()),
+                        SqlText.literal(file(schema, changeSet)));
     }
 
     private static String file(String schema, ShardChangeSet changeSet) {
         return schema + "/" + changeSet.path();
-    }
-
-    private static String quote(String text) {
-        return "'" + text.replace("'", "''") + "'";
     }
 
     private static String abbreviate(String text, int length) {

@@ -16,6 +16,7 @@ import org.shardflake.grants.Grants.Owners;
 import org.shardflake.grants.Grants.Work;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.SqlText;
 
 /**
  * What is to be run in one database, by a superuser or a provider's administrator, so that a role can do its work there.
@@ -81,9 +82,13 @@ public record GrantScript(String place, String url, int version, List<Grant> gra
 
     /** As SQL, with a comment on each statement that says what it is for. */
     public String sql() {
-        StringBuilder sql = new StringBuilder("-- on %s, %s, PostgreSQL %d\n".formatted(place, url, version));
+        StringBuilder sql =
+                new StringBuilder(SqlText.comment("on %s, %s, PostgreSQL %d".formatted(place, url, version)));
         for (Grant grant : grants) {
-            grant.statement().ifPresent(statement -> sql.append("-- %s\n%s;\n".formatted(grant.why(), statement)));
+            grant.statement()
+                    .ifPresent(statement -> sql.append(SqlText.comment(grant.why()))
+                            .append(statement)
+                            .append(";\n"));
         }
         return sql.toString();
     }

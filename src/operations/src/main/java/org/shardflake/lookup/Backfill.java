@@ -14,6 +14,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
+import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.CrossShardException;
@@ -22,6 +23,7 @@ import org.shardflake.router.LookupBusyException;
 import org.shardflake.router.LookupTakenException;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
+import org.shardflake.server.SqlText;
 
 /**
  * Claims the values of the rows that are there, each in a transaction that holds its row. The application writes meanwhile: what it has
@@ -97,16 +99,16 @@ final class Backfill {
 
     /** The first page includes the lowest number there is. */
     private List<Long> page(int shard, long after) throws SQLException {
-        String sql =
-                "SELECT %2$s FROM ${shard.schema}.%1$s WHERE %2$s > ? AND %3$s IS NOT NULL ORDER BY %2$s LIMIT %4$d"
-                        .formatted(
-                                Names.quoted(source.table()),
-                                Names.quoted(source.idColumn()),
-                                Names.quoted(source.column()),
-                                PAGE);
+        String sql = "SELECT %3$s FROM %1$s.%2$s WHERE %3$s > ? AND %4$s IS NOT NULL ORDER BY %3$s LIMIT %5$d"
+                .formatted(
+                        Sharding.schema(shard),
+                        SqlText.name(source.table()),
+                        SqlText.name(source.idColumn()),
+                        SqlText.name(source.column()),
+                        PAGE);
         // A write, whose commit asks whether the shard is still here: a read may be of a copy that was left behind.
         return router.<List<Long>, SQLException>write(
-                ShardKey.shard(shard), tx -> Sql.list(tx.connection(), tx.sql(sql), row -> row.getLong(1), after));
+                ShardKey.shard(shard), tx -> Sql.list(tx.connection(), sql, row -> row.getLong(1), after));
     }
 
     private record Row(@Nullable Long uid, @Nullable String value) {}
@@ -125,12 +127,13 @@ final class Backfill {
 
     private void claim(ShardTransaction tx, long id) throws SQLException {
         Connection connection = tx.connection();
-        String sql = tx.sql("SELECT %s, %s::text FROM ${shard.schema}.%s WHERE %s = ? FOR UPDATE"
+        String sql = "SELECT %s, %s::text FROM %s.%s WHERE %s = ? FOR UPDATE"
                 .formatted(
-                        Names.quoted(source.uidColumn()),
-                        Names.quoted(source.column()),
-                        Names.quoted(source.table()),
-                        Names.quoted(source.idColumn())));
+                        SqlText.name(source.uidColumn()),
+                        SqlText.name(source.column()),
+                        tx.schema(),
+                        SqlText.name(source.table()),
+                        SqlText.name(source.idColumn()));
         for (Row row : Sql.list(connection, sql, column -> new Row(uid(column), column.getString(2)), id)) {
             if (row.value() != null) {
                 if (row.uid() == null) {

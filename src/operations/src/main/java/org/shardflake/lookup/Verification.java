@@ -17,11 +17,13 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import org.shardflake.ShardKey;
+import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.LookupEntry;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.server.SqlText;
 
 /**
  * Compares a lookup with its rows, both ways: each claim that is good with its record, each record with its claim, and the records of a
@@ -192,15 +194,14 @@ final class Verification {
         Map<LookupEntry, List<Claim>> byRow = new HashMap<>();
         records.forEach(record ->
                 byRow.computeIfAbsent(record.holder(), its -> new ArrayList<>()).add(record));
-        String rows = sql(
-                shard,
-                "SELECT %s, %s, %s::text FROM ${shard.schema}.%s WHERE %s IS NOT NULL"
-                        .formatted(
-                                Names.quoted(source.uidColumn()),
-                                Names.quoted(source.idColumn()),
-                                Names.quoted(source.column()),
-                                Names.quoted(source.table()),
-                                Names.quoted(source.column())));
+        String rows = "SELECT %s, %s, %s::text FROM %s.%s WHERE %s IS NOT NULL"
+                .formatted(
+                        SqlText.name(source.uidColumn()),
+                        SqlText.name(source.idColumn()),
+                        SqlText.name(source.column()),
+                        Sharding.schema(shard),
+                        SqlText.name(source.table()),
+                        SqlText.name(source.column()));
         try (var statement = connection.prepareStatement(rows)) {
             statement.setFetchSize(PAGE);
             try (var row = statement.executeQuery()) {

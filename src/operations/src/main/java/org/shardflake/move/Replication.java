@@ -15,6 +15,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
 
 /** Makes and removes subscriptions and replication slots, each on its server, whatever the state of the other one. */
 public final class Replication {
@@ -102,7 +103,7 @@ public final class Replication {
             Sql.execute(connection, "SET LOCAL log_min_messages = 'panic'");
         }
         Sql.execute(connection, SECRET);
-        byte[] line = conninfo.replace("\\", "\\\\").concat("\n").getBytes(UTF_8);
+        byte[] line = SqlText.copied(conninfo).concat("\n").getBytes(UTF_8);
         CopyIn copy = connection
                 .unwrap(PGConnection.class)
                 .getCopyAPI()

@@ -11,6 +11,7 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -18,6 +19,7 @@ import org.shardflake.Sharding;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
 
 /** Turns a table that each shard has, with the same rows, into a reference table: compares all copies, and takes the rows of one over. */
 final class TableAdoption {
@@ -26,6 +28,9 @@ final class TableAdoption {
     private static final int FIRST = 0;
 
     private static final int SHOWN = 5;
+
+    /** What the id of a changeset may consist of. */
+    private static final Pattern PLAIN = Pattern.compile("\\w+");
 
     /** Of the tables of this name in some schemas, by schema. */
     private static final String COLUMNS = """
@@ -74,6 +79,7 @@ final class TableAdoption {
     /** Returns what {@link ReferenceTables#adopt} does. */
     ReferenceTables.Adopted run() throws SQLException {
         requireSameColumns();
+        String changeSet = changeSet();
         Rows rows = rows();
         Digest common = requireSameRows(rows);
         Digest now = rows.digest(home.work());
@@ -96,7 +102,7 @@ final class TableAdoption {
                 common.count(),
                 isEmpty ? common.count() : 0,
                 map.sharding().shardCount(),
-                changeSet());
+                changeSet);
     }
 
     /** Hashes that all servers compute alike. */
@@ -218,18 +224,32 @@ final class TableAdoption {
             return Sql.list(server.work(), FOREIGN_KEYS, row -> row.getString(1), schema, name(server, schema));
         });
         String name = Sql.text(home.control(), "SELECT quote_ident(?)", table);
+        String all = name + columns + String.join("", foreignKeys);
+        if (all.contains("\n") || all.contains("\r")) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "%s, or what refers to it, has a line break in a name, which no changelog of formatted SQL takes"
+                            .formatted(name),
+                    "rename it by a changeset first",
+                    null);
+        }
+        String check = """
+                 BEGIN -- not while a shard is made anew, with the rows of the changelog at most
+                    IF current_setting('shardflake.creating', true) IS DISTINCT FROM 'on' AND EXISTS (
+                        (SELECT ROW(%2$s)::text FROM %1$s EXCEPT SELECT ROW(%2$s)::text FROM %3$s)
+                        UNION ALL (SELECT ROW(%2$s)::text FROM %3$s EXCEPT SELECT ROW(%2$s)::text FROM %1$s)) THEN
+                        RAISE EXCEPTION 'the rows of %% are not those of %% any more', %4$s, %5$s;
+                    END IF;
+                END """.formatted(name, columns, reference, SqlText.literal(name), SqlText.literal(reference));
         return """
                 --changeset reference:adopt-%1$s splitStatements:false
                 LOCK TABLE %2$s IN SHARE MODE;
-                DO $$ BEGIN -- not while a shard is made anew, with the rows of the changelog at most
-                    IF current_setting('shardflake.creating', true) IS DISTINCT FROM 'on' AND EXISTS (
-                        (SELECT ROW(%3$s)::text FROM %2$s EXCEPT SELECT ROW(%3$s)::text FROM %4$s)
-                        UNION ALL (SELECT ROW(%3$s)::text FROM %4$s EXCEPT SELECT ROW(%3$s)::text FROM %2$s)) THEN
-                        RAISE EXCEPTION 'the rows of %2$s are not those of %4$s any more';
-                    END IF;
-                END $$;
-                %5$sDROP TABLE %2$s;
+                DO %3$s;
+                %4$sDROP TABLE %2$s;
                 """.formatted(
-                table, name, columns, reference, foreignKeys.isEmpty() ? "" : String.join("\n", foreignKeys) + "\n");
+                        PLAIN.matcher(table).matches() ? table : SqlText.digest(table),
+                        name,
+                        SqlText.body(check),
+                        foreignKeys.isEmpty() ? "" : String.join("\n", foreignKeys) + "\n");
     }
 }

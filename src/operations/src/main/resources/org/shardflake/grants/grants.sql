@@ -110,12 +110,12 @@ needed (works, turn, why, has, statement) AS (
      UNION ALL
     SELECT g.works, 20, g.why,
            COALESCE((SELECT bool_and(has_schema_privilege(r.oid, s.oid, 'USAGE')) FROM schema s WHERE s.is_shard), false),
-           format($text$DO $do$ DECLARE s name; BEGIN
+           format('DO %L', format($text$DECLARE s name; BEGIN
     FOR s IN SELECT nspname FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' LOOP
-        EXECUTE format('GRANT USAGE ON SCHEMA %%1$I TO %1$s; GRANT %2$s ON ALL TABLES IN SCHEMA %%1$I TO %1$s; GRANT %3$s ON ALL SEQUENCES IN SCHEMA %%1$I TO %1$s', s);
+        EXECUTE format('GRANT USAGE ON SCHEMA %%1$I TO %%2$I; GRANT %2$s ON ALL TABLES IN SCHEMA %%1$I TO %%2$I; GRANT %3$s ON ALL SEQUENCES IN SCHEMA %%1$I TO %%2$I', s, %1$L);
     END LOOP;
-END $do$$text$, replace(r.name, $q$'$q$, $q$''$q$), g.tables, g.sequences)
-      FROM role r, on_shards g
+END$text$, w.rolname, g.tables, g.sequences))
+      FROM wanted w, role r, on_shards g
      UNION ALL
     SELECT g.works, 21, g.why,
            COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE')

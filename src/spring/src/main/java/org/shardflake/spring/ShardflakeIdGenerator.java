@@ -24,6 +24,7 @@ import org.hibernate.generator.BeforeExecutionGenerator;
 import org.hibernate.generator.EventType;
 import org.hibernate.generator.GeneratorCreationContext;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.server.SqlText;
 
 /** Draws the ids of {@link ShardflakeId}. Thread-safe. */
 @SuppressWarnings("NullAway.Init") // Hibernate initializes it after it made it.
@@ -121,7 +122,7 @@ public class ShardflakeIdGenerator implements BeforeExecutionGenerator, Annotati
     private long[] draw(Connection connection, String schema, int count) throws SQLException {
         try (PreparedStatement draw = connection.prepareStatement(DRAW)) {
             draw.setInt(1, HibernateShards.shard(schema));
-            draw.setString(2, schema + ".\"" + sequence.replace("\"", "\"\"") + '"');
+            draw.setString(2, schema + '.' + SqlText.name(sequence));
             draw.setInt(3, count);
             long[] ids = new long[count];
             try (ResultSet row = draw.executeQuery()) {
