@@ -29,7 +29,7 @@ import picocli.CommandLine.Spec;
             "2:the command line is wrong",
             "3:some shards are done, but patience ran out for the next one",
             "4:there is no such move, or the move is not following yet",
-            "5:copies differed at the cutover of a shard; no more were cut over"
+            "5:copies differ; no more shards were cut over"
         })
 abstract class AbstractCutoverCommand implements Callable<Integer> {
 

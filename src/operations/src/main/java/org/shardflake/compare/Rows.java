@@ -9,12 +9,16 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
@@ -23,10 +27,11 @@ import org.shardflake.jdbc.Sql;
  *
  * @param name the table, with its schema
  * @param key a row expression of the columns that identify a row
- * @param keyTypes the types of these columns
+ * @param keyTypes the types of these columns; empty if not all of them have an operator that every session finds
+ * @param keyHash SQL for the hash of a row's key
  * @param hash SQL for the hash of a row, in which each column's value counts together with the row's others
  */
-public record Rows(String name, String key, List<String> keyTypes, String hash) {
+public record Rows(String name, String key, List<String> keyTypes, String keyHash, String hash) {
 
     private static final String MD5 = "('x' || left(md5((%s)::text), 16))::bit(64)::bigint";
 
@@ -45,8 +50,8 @@ public record Rows(String name, String key, List<String> keyTypes, String hash) 
                    a.attnum = ANY (
                        (SELECT i.indkey FROM pg_index i WHERE i.indrelid = a.attrelid AND (i.indisreplident OR i.indisprimary)
                          ORDER BY i.indisreplident DESC LIMIT 1)::int2[]),
-                   format_type(a.atttypid, a.atttypmod)
-              FROM pg_attribute a
+                   CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace OR t.typtype = 'e' THEN format_type(a.atttypid, a.atttypmod) END
+              FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
              WHERE a.attrelid = ?::regclass AND a.attnum > 0 AND NOT a.attisdropped
                AND a.attname = ANY (COALESCE(?::text[]::name[], ARRAY[a.attname]))
              ORDER BY a.attname
@@ -81,27 +86,29 @@ public record Rows(String name, String key, List<String> keyTypes, String hash) 
             throws SQLException {
         Connection first = connections.get(0);
         Array names = columns == null ? null : first.createArrayOf("text", columns.toArray());
-        List<String> key = new ArrayList<>();
+        List<HashedColumn> key = new ArrayList<>();
         List<String> keyTypes = new ArrayList<>();
         List<HashedColumn> all = Sql.list(
                 first,
                 COLUMNS,
                 row -> {
+                    HashedColumn column = new HashedColumn(row.getString(1), row.getString(2), row.getBoolean(3));
                     if (row.getBoolean(4)) {
-                        key.add(row.getString(1));
-                        keyTypes.add(row.getString(5));
+                        key.add(column);
+                        Optional.ofNullable(row.getString(5)).ifPresent(keyTypes::add);
                     }
-                    return new HashedColumn(row.getString(1), row.getString(2), row.getBoolean(3));
+                    return column;
                 },
                 table,
                 names);
-        return new Rows(table, "ROW(%s)".formatted(String.join(", ", key)), keyTypes, hash(connections, all));
+        Function<List<HashedColumn>, String> hash = hash(connections);
+        String keys = key.stream().map(HashedColumn::name).collect(Collectors.joining(", ", "ROW(", ")"));
+        boolean areFound = keyTypes.size() == key.size();
+        return new Rows(table, keys, areFound ? List.copyOf(keyTypes) : List.of(), hash.apply(key), hash.apply(all));
     }
 
     /** The quick one is not guaranteed to be the same on all versions and machines. */
-    private static String hash(List<Connection> connections, List<HashedColumn> columns) throws SQLException {
-        String row =
-                "ROW(%s)".formatted(columns.stream().map(HashedColumn::value).collect(Collectors.joining(", ")));
+    private static Function<List<HashedColumn>, String> hash(List<Connection> connections) throws SQLException {
         Set<String> encodings = new HashSet<>();
         Set<Long> probes = new HashSet<>();
         for (Connection connection : connections) {
@@ -110,9 +117,13 @@ public record Rows(String name, String key, List<String> keyTypes, String hash) 
             probes.add(hasQuick ? Sql.number(connection, HashedColumn.PROBE) : connections.indexOf(connection));
         }
         if (encodings.size() > 1) {
-            return MD5_OF_UTF8.formatted(row);
+            return columns -> MD5_OF_UTF8.formatted(row(columns));
         }
-        return probes.size() == 1 ? HashedColumn.ofRow(columns) : MD5.formatted(row);
+        return probes.size() == 1 ? HashedColumn::ofRow : columns -> MD5.formatted(row(columns));
+    }
+
+    private static String row(List<HashedColumn> columns) {
+        return columns.stream().map(HashedColumn::value).collect(Collectors.joining(", ", "ROW(", ")"));
     }
 
     /** Covers all rows, in any order. */
@@ -133,7 +144,7 @@ public record Rows(String name, String key, List<String> keyTypes, String hash) 
 
     /** The same rows in a table of another name. */
     public Rows in(String table) {
-        return new Rows(table, key, keyTypes, hash);
+        return new Rows(table, key, keyTypes, keyHash, hash);
     }
 
     /** Covers the rows whose key falls into each of 4096 buckets. */
@@ -150,41 +161,70 @@ public record Rows(String name, String key, List<String> keyTypes, String hash) 
                 .formatted(key, hash, name, BUCKET.formatted(key));
     }
 
-    /** The rows with these keys, each found by the key's index; missing rows are left out. */
+    /** The rows with these keys, each found by the key's index where it can be; missing rows are left out. */
     public Map<String, Version> withKeys(Connection connection, Collection<String> keys) throws SQLException {
-        List<List<String>> values = keys.stream().map(KeyText::values).toList();
         List<Object> parameters = new ArrayList<>();
-        List<String> arrays = new ArrayList<>();
-        List<String> names = new ArrayList<>();
-        List<String> casts = new ArrayList<>();
+        List<String> wanted = new ArrayList<>();
+        List<List<String>> values = keys.stream().map(KeyText::values).toList();
         for (int i = 0; i < keyTypes.size(); i++) {
             int column = i;
             parameters.add(connection.createArrayOf(
                     "text", values.stream().map(its -> its.get(column)).toArray()));
-            arrays.add("?::text[]");
-            names.add("k" + i);
-            casts.add("w.k%d::%s".formatted(i, keyTypes.get(i)));
+            wanted.add("w.k%d::%s".formatted(i, keyTypes.get(i)));
         }
-        String sql = "SELECT (%1$s)::text, %2$s, xmin::text FROM %3$s%4$s"
+        String condition = "%s IN (SELECT %s FROM unnest(%s) AS w(%s))"
                 .formatted(
                         key,
-                        hash,
-                        name,
-                        keyTypes.isEmpty()
-                                ? ""
-                                : " WHERE %s IN (SELECT %s FROM unnest(%s) AS w(%s))"
-                                        .formatted(
-                                                key,
-                                                String.join(", ", casts),
-                                                String.join(", ", arrays),
-                                                String.join(", ", names)));
+                        String.join(", ", wanted),
+                        String.join(", ", Collections.nCopies(wanted.size(), "?::text[]")),
+                        IntStream.range(0, wanted.size())
+                                .mapToObj("k%d"::formatted)
+                                .collect(Collectors.joining(", ")));
+        if (wanted.isEmpty()) {
+            parameters.add(connection.createArrayOf("text", keys.toArray()));
+            condition = "(%s)::text = ANY (?)".formatted(key);
+        }
         Map<String, Version> versions = new HashMap<>();
         Sql.list(
                 connection,
-                sql,
+                "SELECT (%s)::text, %s, xmin::text FROM %s WHERE %s".formatted(key, hash, name, condition),
                 row -> versions.put(row.getString(1), new Version(row.getLong(2), row.getString(3))),
                 parameters.toArray());
         return versions;
+    }
+
+    /**
+     * What is to be compared of a table, most of whose rows are known to be equal.
+     *
+     * @param keys the digest of all keys
+     * @param suspects the digest of the rows that may not be equal
+     */
+    public record Rest(Digest keys, Digest suspects) {}
+
+    /**
+     * Covers all keys, and the rows that meet a condition.
+     *
+     * @param suspect SQL for the condition
+     */
+    public Rest rest(Connection connection, String suspect) throws SQLException {
+        String sql =
+                "SELECT count(*), COALESCE(sum(%1$s), 0), count(*) FILTER (WHERE %3$s), COALESCE(sum(%2$s) FILTER (WHERE %3$s), 0) FROM %4$s"
+                        .formatted(keyHash, hash, suspect, name);
+        return Sql.list(
+                        connection,
+                        sql,
+                        row -> new Rest(
+                                new Digest(row.getLong(1), row.getString(2)),
+                                new Digest(row.getLong(3), row.getString(4))))
+                .get(0);
+    }
+
+    /** The keys of the rows that meet a condition. */
+    public List<String> keysWhere(Connection connection, String suspect) throws SQLException {
+        return Sql.list(
+                connection,
+                "SELECT (%s)::text FROM %s WHERE %s".formatted(key, name, suspect),
+                row -> row.getString(1));
     }
 
     /** Sets a connection up so that what it sees can be compared with another. */

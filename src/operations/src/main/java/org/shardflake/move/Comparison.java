@@ -23,22 +23,26 @@ final class Comparison implements AutoCloseable {
     private final MoveSide source;
     private final Optional<ComparisonSessions> sessions;
     private final ComparedCopies.Attempt attempt;
+    private final Optional<HeldStream> held;
     private boolean inUse = true;
 
     /**
      * @param sessions on the source first; empty if nothing is to be compared
+     * @param held the stream that must not change the copy before it was compared
      */
     Comparison(
             MoveSide source,
             MoveShard shard,
             List<String> tables,
             Optional<ComparisonSessions> sessions,
-            ComparedCopies.Attempt attempt) {
+            ComparedCopies.Attempt attempt,
+            Optional<HeldStream> held) {
         this.source = source;
         this.shard = shard;
         this.tables = tables;
         this.sessions = sessions;
         this.attempt = attempt;
+        this.held = held;
     }
 
     int shard() {
@@ -68,6 +72,11 @@ final class Comparison implements AutoCloseable {
         return attempt.compare(tables, sessions, leaderIsSource ? sessions.first() : sessions.second(), names, first);
     }
 
+    /** Lets the copy follow. */
+    void letFollow() {
+        held.ifPresent(HeldStream::close);
+    }
+
     /** Makes {@link #close} leave the sessions open for {@link #compare}. */
     Optional<ComparisonSessions> handOver() {
         inUse = false;
@@ -78,6 +87,7 @@ final class Comparison implements AutoCloseable {
     @Override
     public void close() {
         if (inUse) {
+            letFollow();
             sessions.ifPresent(ComparisonSessions::close);
         }
     }

@@ -12,11 +12,13 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
 
 /** Compares shards as of their cutover, one after the other, while the next ones are cut over. */
 final class Comparisons implements AutoCloseable {
@@ -31,6 +33,7 @@ final class Comparisons implements AutoCloseable {
     private final Semaphore room = new Semaphore(WAITING);
     private final Queue<ComparisonSessions> idle = new ConcurrentLinkedQueue<>();
     private final List<Future<?>> running = new ArrayList<>();
+    private final List<Comparison> kept = new CopyOnWriteArrayList<>();
     private final Map<Integer, List<TableDifference>> different = new ConcurrentSkipListMap<>();
     private final TableDifference.Names names = new TableDifference.Names();
     private final boolean wanted;
@@ -51,8 +54,24 @@ final class Comparisons implements AutoCloseable {
         return different;
     }
 
-    /** Prepares the comparison of a shard, after waiting for others if there are many. */
-    Comparison prepare(MoveSession session, MoveShard shard, List<String> tables) throws SQLException {
+    /** Whether anything is compared. */
+    boolean areWanted() {
+        return wanted;
+    }
+
+    /** The rows that may still be named. */
+    TableDifference.Names names() {
+        return names;
+    }
+
+    /**
+     * Prepares the comparison of a shard, after waiting for others if there are many.
+     *
+     * @param following what was found just before; null if nothing was
+     */
+    Comparison prepare(
+            MoveSession session, MoveShard shard, List<String> tables, ComparedCopies.@Nullable Following following)
+            throws SQLException {
         try {
             room.acquire();
         } catch (InterruptedException e) {
@@ -65,7 +84,8 @@ final class Comparisons implements AutoCloseable {
                 shard,
                 tables,
                 wanted ? Optional.of(sessions(session)) : Optional.empty(),
-                copies.begin(shard.shard()));
+                copies.begin(shard.shard(), following),
+                following == null ? Optional.empty() : Optional.of(HeldStream.hold(session.back(shard))));
     }
 
     /** Reuses the sessions of a finished comparison, if any: a session is slower the first time. */
@@ -106,13 +126,16 @@ final class Comparisons implements AutoCloseable {
                     comparison.compare(sessions, names, () -> lease.verified(shard, Verified.DIFFERENT));
             if (differences.isEmpty()) {
                 lease.verified(shard, Verified.AT_CUTOVER);
+                comparison.letFollow();
             } else {
+                kept.add(comparison);
                 different.put(shard, differences);
             }
             listener.compared(comparison.shard(), differences);
             listener.reached(MoveStep.COMPARED);
             sessions.reset();
         } catch (SQLException | RuntimeException e) {
+            comparison.letFollow();
             sessions.close();
             throw e;
         }
@@ -143,6 +166,11 @@ final class Comparisons implements AutoCloseable {
         return different;
     }
 
+    /** Lets copies that differ follow, or leaves it to their stream, which was stopped. */
+    private void letFollow() {
+        kept.forEach(Comparison::letFollow);
+    }
+
     private void closeIdle() {
         for (ComparisonSessions next = idle.poll(); next != null; next = idle.poll()) {
             next.close();
@@ -152,6 +180,7 @@ final class Comparisons implements AutoCloseable {
     @Override
     public void close() {
         thread.shutdownNow();
+        letFollow();
         closeIdle();
     }
 }

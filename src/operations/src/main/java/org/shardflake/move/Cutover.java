@@ -101,9 +101,10 @@ final class Cutover implements AutoCloseable {
     /**
      * Cuts a shard over, with as many attempts as needed while patience lasts.
      *
+     * @param following how its copy was compared just before; null if it was not
      * @throws MoveException when patience has run out; the shard is open where it was
      */
-    void run(int number) throws SQLException {
+    void run(int number, ComparedCopies.@Nullable Following following) throws SQLException {
         MoveShard shard = session.move().shard(number);
         List<String> tables = session.source().tables(ShardSet.of(number)).getOrDefault(number, List.of());
         checkReady(shard);
@@ -112,7 +113,7 @@ final class Cutover implements AutoCloseable {
         for (int attempt = 1; System.nanoTime() - end < 0; attempt++) {
             end += limits.awaitPause();
             problem = awaitQuiet(shard, end).orElse(problem);
-            Optional<String> failure = new Attempt(shard, tables).run(attempt);
+            Optional<String> failure = new Attempt(shard, tables, following).run(attempt);
             if (failure.isEmpty()) {
                 return;
             }
@@ -196,6 +197,7 @@ final class Cutover implements AutoCloseable {
         private final List<String> tables;
         private final Stream carrying;
         private final Stream back;
+        private final ComparedCopies.@Nullable Following following;
         private final Connection from;
         private final Connection to;
         private long mark;
@@ -204,7 +206,8 @@ final class Cutover implements AutoCloseable {
         private @Nullable Array sequenceNames;
         private @Nullable Array sequenceValues;
 
-        Attempt(MoveShard shard, List<String> tables) {
+        Attempt(MoveShard shard, List<String> tables, ComparedCopies.@Nullable Following following) {
+            this.following = following;
             this.shard = shard;
             this.tables = tables;
             this.carrying = session.carrying(shard);
@@ -216,7 +219,7 @@ final class Cutover implements AutoCloseable {
 
         /** Cuts over, or returns why not; in that case the shard is open where it was. */
         Optional<String> run(int count) throws SQLException {
-            try (Comparison comparison = comparisons.prepare(session, shard, tables)) {
+            try (Comparison comparison = comparisons.prepare(session, shard, tables, following)) {
                 warmUp();
                 Optional<String> failure;
                 try (MoveLimits.Turn turn = limits.awaitTurn();
@@ -405,6 +408,8 @@ final class Cutover implements AutoCloseable {
                             + OpenShard.prepareSql(shard.shard(), sequenceNames, sequenceValues)
                             + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, true)
                             + back.addSql(tables)
+                            // Before anything that is written from now on: a stream that is held stops at it.
+                            + back.markSql()
                             // Once the map has changed, the rest must be done, however long it takes. run() waits for
                             // the disk, without blocking writers.
                             + "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL synchronous_commit = off");

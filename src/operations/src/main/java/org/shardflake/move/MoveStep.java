@@ -33,6 +33,8 @@ public enum MoveStep {
     CAUGHT_UP,
     /** The source can follow the target, as verified. */
     REHEARSED,
+    /** A shard that takes writes and the copy that follows it were compared. */
+    FOUND_EQUAL,
     /** A cutover attempt is recorded in the catalog. */
     ARMED,
     /** The shard refuses writes on the server it leaves. */

@@ -35,6 +35,9 @@ public final class Mover {
     private static final long RETRY_MILLIS = 500;
     private static final int LAST_COMPARISONS = 3;
 
+    private static final String KEPT_BACK =
+            "%1$s does not follow any more, so it has its rows as they were. Look at the differences, and write the right rows on %2$s; then let %1$s follow again with move verify %3$d, or go back with move reverse %3$d";
+
     /** Whoever waits for the command should learn why it failed. */
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
 
@@ -213,6 +216,7 @@ public final class Mover {
     public Map<Integer, List<TableDifference>> verify(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
+            letFollow(session);
             return verify(session, shards);
         });
     }
@@ -265,6 +269,7 @@ public final class Mover {
     public Move cutOver(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
+            requireFollowed(session);
             cutOver(session, shards, ShardPhase.SWITCHED);
             return session.move();
         });
@@ -305,6 +310,7 @@ public final class Mover {
     public Move reverse(long id, ShardSet shards) {
         return work(id, session -> {
             requireFollowing(session.move());
+            letFollow(session);
             cutOver(session, shards, ShardPhase.COPIED);
             return session.move();
         });
@@ -318,24 +324,139 @@ public final class Mover {
         try (Comparisons comparisons = new Comparisons(session.lease(), listener, copies(session), settings.verify());
                 Cutover cutover = new Cutover(session, settings, limits, listener, comparisons)) {
             cutover.checkSchema(shards);
-            for (int number : shards.stream().toArray()) {
-                if (session.move().shard(number).phase() != wanted
-                        && (goingBack || comparisons.different().isEmpty())) {
-                    cutover.run(number);
-                    follower.moved();
-                }
+            try {
+                cutOver(session, shards, wanted, cutover, comparisons);
+            } catch (SQLException | RuntimeException e) {
+                endComparisons(session, comparisons, goingBack, e);
+                throw e;
             }
-            different = comparisons.await();
+            different = awaitComparisons(session, comparisons, goingBack);
         } finally {
             follower.settled();
         }
         if (!different.isEmpty()) {
+            ShardSet numbers = ShardSet.of(different.keySet());
             throw new CopiesDifferException(
-                    (goingBack
-                                    ? "all shards are back, but copies of shards %s differed: the source has its rows of before, with what was written since"
-                                    : "copies of shards %s differed at their cutover, and no more were cut over; the source still has its rows as they were: look at the differences, and go back with move reverse")
-                            .formatted(ShardSet.of(different.keySet())),
+                    goingBack
+                            ? "all shards are back, but copies of shards %s differed: the source has its rows of before, with what was written since"
+                                    .formatted(numbers)
+                            : "copies of shards %s differed at their cutover, and no more were cut over. %s"
+                                    .formatted(numbers, keptBack(session)),
                     different);
+        }
+    }
+
+    private void cutOver(
+            MoveSession session, ShardSet shards, ShardPhase wanted, Cutover cutover, Comparisons comparisons)
+            throws SQLException {
+        boolean goingBack = wanted == ShardPhase.COPIED;
+        if (goingBack || !comparisons.areWanted()) {
+            for (int number : shards.stream().toArray()) {
+                if (session.move().shard(number).phase() != wanted) {
+                    cutover.run(number, null);
+                    follower.moved();
+                }
+            }
+            return;
+        }
+        try (OnlineComparison comparison = new OnlineComparison(session.forward(), settings.patience(), listener)) {
+            for (int number : shards.stream().toArray()) {
+                if (session.move().shard(number).phase() == wanted) {
+                    continue;
+                }
+                ComparedCopies.Following following = compareBefore(session, number, comparison, comparisons);
+                // The source does not follow while the shard before this one is compared.
+                if (!awaitComparisons(session, comparisons, goingBack).isEmpty()) {
+                    return;
+                }
+                cutover.run(number, following);
+                follower.moved();
+            }
+        }
+    }
+
+    /** Stops the source before it would follow a shard whose copy differs: a row that is good only there must not be overwritten. */
+    private static Map<Integer, List<TableDifference>> awaitComparisons(
+            MoveSession session, Comparisons comparisons, boolean goingBack) throws SQLException {
+        Map<Integer, List<TableDifference>> different = comparisons.await();
+        if (!goingBack && !different.isEmpty()) {
+            session.reverse().stop();
+        }
+        return different;
+    }
+
+    /** What was cut over is compared, whatever has happened to the next shard. */
+    private static void endComparisons(
+            MoveSession session, Comparisons comparisons, boolean goingBack, Exception failure) {
+        try {
+            awaitComparisons(session, comparisons, goingBack);
+        } catch (SQLException | RuntimeException e) {
+            if (e != failure) {
+                failure.addSuppressed(e);
+            }
+        }
+    }
+
+    private static String keptBack(MoveSession session) {
+        return KEPT_BACK.formatted(
+                session.source().name(),
+                session.target().name(),
+                session.taken().id());
+    }
+
+    /**
+     * Compares a shard with the copy that follows it, which is opened to writes only if it is equal.
+     *
+     * @throws CopiesDifferException if it differs; the shard stays where it is, and takes writes
+     */
+    private ComparedCopies.Following compareBefore(
+            MoveSession session, int number, OnlineComparison comparison, Comparisons comparisons) throws SQLException {
+        MoveShard shard = session.move().shard(number);
+        List<String> tables = session.source().tables(ShardSet.of(number)).getOrDefault(number, List.of());
+        List<TableDifference> differences = new ArrayList<>();
+        ComparedCopies.Following following = comparison.compareBeforeCutover(
+                tables, comparisons.names(), () -> session.lease().verified(number, Verified.DIFFERENT), differences);
+        if (differences.isEmpty()) {
+            if (shard.verified() == Verified.DIFFERENT) {
+                session.lease().verified(number, Verified.ONLINE);
+            }
+            listener.reached(MoveStep.FOUND_EQUAL);
+            return following;
+        }
+        listener.compared(number, differences);
+        Map<Integer, List<TableDifference>> all = new TreeMap<>(awaitComparisons(session, comparisons, false));
+        all.put(number, differences);
+        throw new CopiesDifferException(
+                "the copy of shard %1$d on %2$s differs, so it was not cut over: %3$s has the shard, with all its rows, and takes its writes. Look at the differences, which move verify shows again; move cancel removes the copies"
+                        .formatted(
+                                number,
+                                session.target().name(),
+                                session.source().name()),
+                all);
+    }
+
+    /** @throws CopiesDifferException if a copy differed at its cutover, and nobody has said since that the source may follow again */
+    private static void requireFollowed(MoveSession session) throws SQLException {
+        ShardSet different = different(session.move());
+        if (!different.isEmpty() && session.reverse().isDisabled()) {
+            throw new CopiesDifferException(
+                    "copies of shards %s differed at their cutover. %s".formatted(different, keptBack(session)),
+                    Map.of());
+        }
+    }
+
+    /** Shards on the target whose copy on the source differed. */
+    static ShardSet different(Move move) {
+        return ShardSet.of(move.shards().stream()
+                .filter(shard -> shard.phase() == ShardPhase.SWITCHED && shard.verified() == Verified.DIFFERENT)
+                .map(MoveShard::shard)
+                .toList());
+    }
+
+    /** What a person asks for who wants to compare with the source, or go back to it. */
+    private static void letFollow(MoveSession session) throws SQLException {
+        if (session.reverse().isDisabled()) {
+            session.reverse().enable();
         }
     }
 
@@ -463,6 +584,7 @@ public final class Mover {
      * moment seems to differ once.
      */
     private void compareForTheLastTime(MoveSession session) throws SQLException {
+        requireFollowed(session);
         ShardSet shards = session.move().shardSet(ShardPhase.SWITCHED);
         Set<Integer> behind = new TreeSet<>();
         IntFunction<TableDifference.Filter> filters = withoutRowsThatTheSourceLost(session, behind);
@@ -481,6 +603,7 @@ public final class Mover {
                 return;
             }
             new Settlement(session, settings.patience(), listener).run();
+            letFollow(session);
             session.lease().problem("");
             Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(suspects.keySet()), filters);
             if (!differences.isEmpty()) {

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -31,11 +32,15 @@ final class OnlineComparison implements AutoCloseable {
 
     private static final int ROUNDS = 20;
 
+    /** Before a cutover, which compares what is undecided. */
+    private static final int FEW_ROUNDS = 3;
+
     private final Stream stream;
     private final Duration patience;
     private final MoveListener listener;
     private final ComparisonSessions sessions;
     private final List<String> undecided = new ArrayList<>();
+    private int rounds = ROUNDS;
     private @Nullable ComparisonSessions again;
 
     OnlineComparison(Stream stream, Duration patience, MoveListener listener) throws SQLException {
@@ -56,12 +61,49 @@ final class OnlineComparison implements AutoCloseable {
             TableDifference.Filter filter,
             TableDifference.First first)
             throws SQLException {
-        List<TableDifference> differences = new ArrayList<>();
+        see();
+        return compare(tables, new HashMap<>(), names, filter, first);
+    }
+
+    /**
+     * Compares the tables of a shard that is soon to be cut over.
+     *
+     * @param differences gets what differs
+     * @return what the cutover need not compare again, if nothing differs
+     */
+    ComparedCopies.Following compareBeforeCutover(
+            List<String> tables,
+            TableDifference.Names names,
+            TableDifference.First first,
+            List<TableDifference> differences)
+            throws SQLException {
+        rounds = FEW_ROUNDS;
+        see();
+        ComparedCopies.Following following =
+                ComparedCopies.Following.begin(sessions.first(), sessions.second(), tables);
+        differences.addAll(compare(tables, following.rows(), names, TableDifference.Filter.ALL, first));
+        sessions.reset(); // Their snapshots are not needed for the cutover.
+        return following;
+    }
+
+    /** What the leader has now, and the follower once it has all of that. */
+    private void see() throws SQLException {
         see(sessions.first());
         catchUp();
         see(sessions.second());
+    }
+
+    private List<TableDifference> compare(
+            List<String> tables,
+            Map<String, Rows> known,
+            TableDifference.Names names,
+            TableDifference.Filter filter,
+            TableDifference.First first)
+            throws SQLException {
+        List<TableDifference> differences = new ArrayList<>();
         for (String table : tables) {
             Rows rows = Rows.of(sessions.first(), sessions.second(), table);
+            known.put(table, rows);
             TableDifference.Filter lasting = some -> confirm(rows, some);
             TableDifference.findCounting(sessions.first(), sessions.second(), rows, names, lasting.and(filter), first)
                     .ifPresent(differences::add);
@@ -86,7 +128,7 @@ final class OnlineComparison implements AutoCloseable {
         Map<String, Optional<Seen>> doubtful = new LinkedHashMap<>();
         suspects.forEach(suspect -> doubtful.put(suspect.key(), Optional.empty()));
         List<Difference> confirmed = new ArrayList<>();
-        for (int round = 0; round < ROUNDS && !doubtful.isEmpty(); round++) {
+        for (int round = 0; round < rounds && !doubtful.isEmpty(); round++) {
             Set<String> keys = Set.copyOf(doubtful.keySet());
             see(leader);
             Map<String, Version> before = rows.withKeys(leader, keys);

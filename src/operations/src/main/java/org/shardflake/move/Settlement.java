@@ -133,7 +133,8 @@ final class Settlement {
                                 .formatted(shard, source.name()));
             }
         }
-        if (session.reverse().isDisabled()) {
+        // Not if it was stopped since a copy differed, until somebody has looked at that.
+        if (session.reverse().isDisabled() && Mover.different(session.move()).isEmpty()) {
             session.reverse().enable();
         }
     }

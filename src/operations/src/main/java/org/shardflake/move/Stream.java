@@ -271,6 +271,11 @@ final class Stream {
         return "SELECT shardflake.mark(%s);\n".formatted(Sql.quote(key));
     }
 
+    /** SQL for the subscriber that keeps it from getting further marks, and so from all that follows them. */
+    String lockMarksSql() {
+        return "SELECT FROM shardflake.move_marker WHERE stream = %s FOR UPDATE".formatted(Sql.quote(key));
+    }
+
     /** The subscriber's mark. */
     long seen() throws SQLException {
         return seen(subscriber.control());

@@ -78,7 +78,7 @@ class ComparedCopiesTest {
 
     /** As after a cutover. */
     private List<TableDifference> compare() throws SQLException {
-        List<TableDifference> differences = copies.begin(1)
+        List<TableDifference> differences = copies.begin(1, null)
                 .compare(
                         List.of(TABLE),
                         new ComparisonSessions(source, target),
@@ -248,7 +248,7 @@ class ComparedCopiesTest {
     void anAttemptThatWasNotComparedForgetsThemToo() throws SQLException {
         found();
 
-        copies.begin(1);
+        copies.begin(1, null);
 
         assertThat(isUnwritten()).isFalse();
     }
