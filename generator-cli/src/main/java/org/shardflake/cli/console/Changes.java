@@ -155,9 +155,13 @@ final class Changes implements AutoCloseable {
     private void run(long change, Shown agreed) {
         String command = agreed.command();
         Tail output = new Tail(text -> tell(change, command, text, null));
-        Outcome outcome = operator.run(command, agreed.trial().question(), output);
-        recordEnd(command, outcome, output);
-        tell(change, command, output.text(), outcome);
+        Outcome outcome = new Outcome(1, "failed unexpectedly; its output may say why", false);
+        try {
+            outcome = operator.run(command, agreed.trial().question(), output);
+            recordEnd(command, outcome, output);
+        } finally {
+            tell(change, command, output.text(), outcome);
+        }
     }
 
     private void recordEnd(String command, Outcome outcome, Tail output) {

@@ -97,6 +97,22 @@ public final class GatewayFollower implements CutoverFollower {
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+        } finally {
+            end();
+        }
+    }
+
+    /** However the worker ends, the next move has one, and nothing waits for this one. */
+    private void end() {
+        lock.lock();
+        try {
+            if (worker == Thread.currentThread()) {
+                worker = null;
+                hasFailed = true;
+                changed.signalAll();
+            }
+        } finally {
+            lock.unlock();
         }
     }
 

@@ -6,11 +6,8 @@ package org.shardflake.reference;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.HashMap;
-import java.util.HashSet;
-import java.util.List;
+import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
@@ -20,10 +17,8 @@ import org.shardflake.jdbc.Sql;
  *
  * <p>A changelog that takes one away commits on one server after the other. If it were killed in between, a shard could come to refer to a
  * row that only its own server has; and a foreign key with ON DELETE CASCADE would take rows of shards along.
- *
- * @param tables by the columns referred to
  */
-record ReferredRows(Map<String, Table> tables) {
+final class ReferredRows {
 
     private static final String REFERRED = """
             SELECT k.confrelid || k.confkey::text, format('%I.%I', n.nspname, c.relname),
@@ -37,24 +32,53 @@ record ReferredRows(Map<String, Table> tables) {
              WHERE n.nspname = 'reference'
             """;
 
-    /** A reference table, and the values of the columns referred to. */
-    record Table(String name, Set<String> keys) {}
+    private final Connection connection;
+    private final Map<String, Referred> before;
 
-    private record Referred(String columns, String table, String list) {}
+    private ReferredRows(Connection connection, Map<String, Referred> before) {
+        this.connection = connection;
+        this.before = before;
+    }
 
-    /** As the connection's transaction sees them. */
-    static ReferredRows read(Connection connection) throws SQLException {
-        List<Referred> referred = Sql.list(
-                connection, REFERRED, row -> new Referred(row.getString(1), row.getString(2), row.getString(3)));
-        Map<String, Table> tables = new HashMap<>();
-        for (Referred columns : referred) {
-            Set<String> keys = new HashSet<>(Sql.list(
-                    connection,
-                    "SELECT concat_ws(' ', %s) FROM %s".formatted(columns.list(), columns.table()),
-                    row -> row.getString(1)));
-            tables.put(columns.columns(), new Table(columns.table(), keys));
+    /**
+     * The columns of a table that shards refer to.
+     *
+     * @param columns their numbers, with that of the table
+     * @param copy a temporary table of their values, as the text of a row, until the transaction ends
+     */
+    private record Referred(String columns, String table, String list, String copy) {
+
+        String values() {
+            return "SELECT ROW(%s)::text FROM %s".formatted(list, table);
         }
-        return new ReferredRows(tables);
+    }
+
+    /** Keeps the values as the connection's transaction sees them now. */
+    static ReferredRows read(Connection connection) throws SQLException {
+        Map<String, Referred> before = referred(connection);
+        for (Referred columns : before.values()) {
+            Sql.execute(
+                    connection,
+                    "DROP TABLE IF EXISTS %1$s; CREATE TEMPORARY TABLE %2$s (key) ON COMMIT DROP AS %3$s"
+                            .formatted(
+                                    columns.copy(), columns.copy().replaceFirst("^pg_temp\\.", ""), columns.values()));
+        }
+        return new ReferredRows(connection, before);
+    }
+
+    private static Map<String, Referred> referred(Connection connection) throws SQLException {
+        Map<String, Referred> referred = new LinkedHashMap<>();
+        Sql.list(
+                connection,
+                REFERRED,
+                row -> referred.put(
+                        row.getString(1),
+                        new Referred(
+                                row.getString(1),
+                                row.getString(2),
+                                row.getString(3),
+                                "pg_temp.shardflake_referred_" + referred.size())));
+        return referred;
     }
 
     /**
@@ -62,23 +86,22 @@ record ReferredRows(Map<String, Table> tables) {
      *
      * @throws ShardflakeException if one was deleted, or got another key
      */
-    void requireIn(ReferredRows after, String server) {
-        tables.forEach((columns, before) -> {
-            Table now = after.tables().get(columns);
+    void requireStillThere(String server) throws SQLException {
+        Map<String, Referred> after = referred(connection);
+        for (Referred columns : before.values()) {
+            Referred now = after.get(columns.columns());
             if (now == null) {
-                return; // No shard has the foreign key any more.
+                continue; // No shard has the foreign key any more.
             }
-            before.keys().stream()
-                    .filter(key -> !now.keys().contains(key))
-                    .findFirst()
-                    .ifPresent(key -> {
-                        throw new ShardflakeException(
-                                Kind.PRECONDITION,
-                                "the changelog deletes row %s of %s or changes its key, and shards on %s have a foreign key to the table; nothing was changed"
-                                        .formatted(key, before.name(), server),
-                                "leave it to shardflake reference delete, which asks all shards first",
-                                null);
-                    });
-        });
+            String gone = "SELECT key FROM %s EXCEPT %s LIMIT 1".formatted(columns.copy(), now.values());
+            for (String key : Sql.list(connection, gone, row -> row.getString(1))) {
+                throw new ShardflakeException(
+                        Kind.PRECONDITION,
+                        "the changelog deletes row %s of %s or changes its key, and shards on %s have a foreign key to the table; nothing was changed"
+                                .formatted(key, columns.table(), server),
+                        "leave it to shardflake reference delete, which asks all shards first",
+                        null);
+            }
+        }
     }
 }

@@ -4,16 +4,17 @@
  */
 package org.shardflake.reference;
 
-import java.io.ByteArrayInputStream;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+import org.postgresql.copy.CopyOperation;
+import org.postgresql.copy.CopyOut;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
@@ -28,6 +29,20 @@ final class RowCopy {
 
     private static final String REFERS = """
             SELECT EXISTS (SELECT FROM pg_constraint WHERE contype = 'f' AND conrelid = ?::regclass AND confrelid = ?::regclass)
+            """;
+
+    private static final String UNIQUE_VIOLATION = "23505";
+
+    /** Statements that drop and build them, but not those that foreign keys need. */
+    private static final String UNIQUE = """
+            SELECT CASE WHEN k.oid IS NULL THEN format('DROP INDEX %I.%I', n.nspname, c.relname)
+                        ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', i.indrelid::regclass, k.conname) END,
+                   CASE WHEN k.oid IS NULL THEN pg_get_indexdef(i.indexrelid)
+                        ELSE format('ALTER TABLE %s ADD CONSTRAINT %I %s', i.indrelid::regclass, k.conname, pg_get_constraintdef(k.oid)) END
+              FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+              LEFT JOIN pg_constraint k ON k.conindid = i.indexrelid AND k.contype = 'u'
+             WHERE i.indrelid = ?::regclass AND i.indisunique AND NOT i.indisprimary AND NOT i.indisreplident
+               AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)
             """;
 
     private final Connection from;
@@ -62,9 +77,38 @@ final class RowCopy {
             changed += Sql.update(to, read.get(i).deleteSql());
         }
         for (Table table : read) {
-            for (String sql : table.writeSql()) {
-                changed += Sql.update(to, sql);
+            changed += write(table);
+        }
+        return changed;
+    }
+
+    /** Two rows that have exchanged a unique value cannot be updated one after the other: then unique indexes are built afterwards. */
+    private long write(Table table) throws SQLException {
+        Savepoint before = to.setSavepoint();
+        try {
+            return writeRows(table);
+        } catch (SQLException e) {
+            if (!UNIQUE_VIOLATION.equals(e.getSQLState())) {
+                throw e;
             }
+            to.rollback(before);
+        }
+        List<UniqueIndex> indexes =
+                Sql.list(to, UNIQUE, row -> new UniqueIndex(row.getString(1), row.getString(2)), table.name());
+        for (UniqueIndex index : indexes) {
+            Sql.execute(to, index.drop());
+        }
+        long changed = writeRows(table);
+        for (UniqueIndex index : indexes) {
+            Sql.execute(to, index.build());
+        }
+        return changed;
+    }
+
+    private long writeRows(Table table) throws SQLException {
+        long changed = 0;
+        for (String sql : table.writeSql()) {
+            changed += Sql.update(to, sql);
         }
         return changed;
     }
@@ -94,6 +138,8 @@ final class RowCopy {
         }
         return true;
     }
+
+    private record UniqueIndex(String drop, String build) {}
 
     private record Column(String name, boolean isKey, boolean isGenerated) {}
 
@@ -154,14 +200,21 @@ final class RowCopy {
 
     /** Adds what a query gives on one server to a table, with its columns, of another. */
     static void transfer(Connection from, String query, Connection to, String table) throws SQLException {
-        ByteArrayOutputStream rows = new ByteArrayOutputStream();
-        try {
-            from.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query), rows);
-            to.unwrap(PGConnection.class)
-                    .getCopyAPI()
-                    .copyIn("COPY %s FROM STDIN".formatted(table), new ByteArrayInputStream(rows.toByteArray()));
-        } catch (IOException e) {
-            throw new IllegalStateException("memory cannot be read", e);
+        CopyOut rows = from.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
+        try (Sql.Ending endOfRows = () -> cancel(rows)) {
+            CopyIn copy = to.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(table));
+            try (Sql.Ending endOfCopy = () -> cancel(copy)) {
+                for (byte[] row = rows.readFromCopy(); row != null; row = rows.readFromCopy()) {
+                    copy.writeToCopy(row, 0, row.length);
+                }
+                copy.endCopy();
+            }
+        }
+    }
+
+    private static void cancel(CopyOperation copy) throws SQLException {
+        if (copy.isActive()) {
+            copy.cancelCopy();
         }
     }
 }

@@ -68,13 +68,16 @@ final class RowDeletion {
         this.from = session.server(home.server());
         this.streams = session.streams(home.server(), home.tag());
         this.table = from.table(tableName);
-        this.key = List.copyOf(key);
-        this.where = where();
-    }
-
-    private String where() throws SQLException {
         List<KeyColumn> columns =
                 Sql.list(from.control(), KEY, row -> new KeyColumn(row.getString(1), row.getString(2)), table);
+        this.key = canonical(columns, key);
+        this.where = columns.stream()
+                .map(column -> "%s = ?::%s".formatted(column.name(), column.type()))
+                .collect(Collectors.joining(" AND "));
+    }
+
+    /** As PostgreSQL writes the values: the catalog's record of a row that is given as 1 and then as 01 is one record. */
+    private List<String> canonical(List<KeyColumn> columns, List<String> key) throws SQLException {
         if (columns.size() != key.size()) {
             throw new ShardflakeException(
                     Kind.USAGE,
@@ -83,17 +86,16 @@ final class RowDeletion {
                     "give %s".formatted(columns.stream().map(KeyColumn::name).collect(Collectors.joining(" "))),
                     null);
         }
+        List<String> canonical = new ArrayList<>();
         for (int i = 0; i < columns.size(); i++) {
-            check(columns.get(i), key.get(i));
+            canonical.add(canonical(columns.get(i), key.get(i)));
         }
-        return columns.stream()
-                .map(column -> "%s = ?::%s".formatted(column.name(), column.type()))
-                .collect(Collectors.joining(" AND "));
+        return canonical;
     }
 
-    private void check(KeyColumn column, String value) throws SQLException {
+    private String canonical(KeyColumn column, String value) throws SQLException {
         try {
-            Sql.call(from.control(), "SELECT ?::" + column.type(), value);
+            return Sql.text(from.control(), "SELECT (?::%s)::text".formatted(column.type()), value);
         } catch (SQLException e) {
             if (Sql.isOutage(e)) {
                 throw e;

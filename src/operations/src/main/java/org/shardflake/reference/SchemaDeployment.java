@@ -69,8 +69,9 @@ final class SchemaDeployment {
                 Sql.execute(copy.work(), "SET CONSTRAINTS ALL IMMEDIATE");
             }
             Sql.execute(from.work(), "SET CONSTRAINTS ALL IMMEDIATE");
-            from.commit();
+            // The home last: a copy that has its version has the rows of the changelog, and cutovers trust that.
             commit(uncommitted);
+            from.commit();
         } catch (SQLException e) {
             if (Sql.isInTheWay(e)) {
                 throw new ShardflakeException(
@@ -91,7 +92,7 @@ final class SchemaDeployment {
         ReferredRows referred = ReferredRows.read(server.work());
         server.unguard(tables);
         changelog.run(server.work(), server.name());
-        referred.requireIn(ReferredRows.read(server.work()), server.name());
+        referred.requireStillThere(server.name());
     }
 
     private void runOnHome(ReferenceChangelog changelog, List<String> before) throws SQLException {
@@ -139,7 +140,7 @@ final class SchemaDeployment {
         });
     }
 
-    /** A server that fails here is brought in order by the next run. */
+    /** If a server fails here, the next run does what is left. */
     private void commit(List<ReferenceServer> copies) {
         List<String> failed = new ArrayList<>();
         for (ReferenceServer copy : copies) {
@@ -152,7 +153,7 @@ final class SchemaDeployment {
         if (!failed.isEmpty()) {
             throw new ShardflakeException(
                     Kind.PARTLY_DONE,
-                    "deployed, but not on " + String.join(", ", failed),
+                    "deployed, but not on %s nor on the home, %s".formatted(String.join(", ", failed), from.name()),
                     "run the same command again",
                     null);
         }

@@ -400,6 +400,34 @@ class ReferenceTablesIT {
     }
 
     @Test
+    void rowsThatHaveExchangedAUniqueValueAreRepaired() throws Exception {
+        fixture.deploy("", """
+                --changeset ann:seat
+                CREATE TABLE seat (id int PRIMARY KEY, code text NOT NULL UNIQUE);
+                CREATE UNIQUE INDEX seat_upper ON seat (upper(code));
+                INSERT INTO seat VALUES (1, 'a'), (2, 'b'), (3, 'c');
+                """);
+        fixture.contents("db1", 3, "reference.seat");
+        String exchange = "SET session_replication_role = replica; UPDATE reference.seat SET code = '%s' WHERE id = %s";
+        fixture.execute("db2", exchange.formatted("-", 1));
+        fixture.execute("db2", exchange.formatted("a", 2));
+        fixture.execute("db2", exchange.formatted("b", 1));
+
+        assertThat(fixture.tables().repair()).containsEntry("db2", 2L);
+
+        assertThat(new HashSet<>(fixture.contents("db1", 3, "reference.seat"))).containsExactly("(1,a) (2,b) (3,c)");
+        assertThat(state("db2", "SET session_replication_role = replica; INSERT INTO reference.seat VALUES (4, 'A')"))
+                .isEqualTo("23505");
+        // The key of a row is one key, however it is written.
+        fixture.execute(
+                "db1",
+                "INSERT INTO shardflake_catalog.reference_delete (table_name, key) VALUES ('reference.seat', '{1}')");
+        fixture.tables().delete("seat", List.of("01"));
+        assertThat(fixture.tables().status().unfinished()).isEmpty();
+        assertThat(new HashSet<>(fixture.contents("db1", 3, "reference.seat"))).containsExactly("(2,b) (3,c)");
+    }
+
+    @Test
     void aShardMovesWithRowsThatReferToThem() throws Exception {
         insert("H1");
         fixture.execute("db1", "INSERT INTO shard_0000.customer (uid, country) VALUES (0, 'H1')");
