@@ -51,8 +51,9 @@ class LayersTest {
         "org.shardflake.watch.."
     };
     private static final String[] COMMAND_LINE = {"org.shardflake.cli.."};
-    /** Classes that look for hosts or a password in a URL's data source. */
-    private static final Set<String> ONLY_READ_URLS = Set.of("HostFindings", "SplitChecks", "ServerAccess");
+    /** Classes that look for hosts or a password in a URL's data source, or pin it for a router. */
+    private static final Set<String> MAY_HAVE_SOURCES =
+            Set.of("HostFindings", "SplitChecks", "ServerAccess", "SqlRouter", "LookupTables");
 
     private static final String[] SQL = {"org.shardflake.sql.."};
 
@@ -119,7 +120,7 @@ class LayersTest {
             case "connect" -> owner.isAssignableTo(Driver.class);
             case "dataSource" ->
                 owner.isEquivalentTo(ServerUrl.class)
-                        && !ONLY_READ_URLS.contains(call.getOriginOwner().getSimpleName());
+                        && !MAY_HAVE_SOURCES.contains(call.getOriginOwner().getSimpleName());
             case JavaConstructor.CONSTRUCTOR_NAME -> owner.isAssignableTo(DataSource.class);
             default -> false;
         };

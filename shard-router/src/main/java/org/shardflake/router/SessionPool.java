@@ -26,18 +26,24 @@ final class SessionPool {
     /** The interval at which a server with an older function library is looked at again. */
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 
-    /** Reads the state of a new session, in which the driver and the pool have already set something. */
+    /**
+     * Reads the state of a new session, in which the driver and the pool have already set something. Its search_path is the
+     * application's, so nothing here is looked up by it.
+     */
     private static final String LOOK = """
-            SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-                            WHERE n.nspname = 'shardflake' AND p.proname = 'require_open' AND p.prorettype = 'bigint'::pg_catalog.regtype
-                              AND has_schema_privilege(n.oid, 'USAGE') AND has_function_privilege(p.oid, 'EXECUTE')),
-                   concat_ws(', ',
-                       CASE WHEN current_setting('role') <> 'none'
-                           THEN format('pg_catalog.set_config(%L, %L, false)', 'role', current_setting('role')) END,
-                       (SELECT string_agg(format('pg_catalog.set_config(%L, %L, false)', name, setting), ', ')
-                          FROM pg_catalog.pg_settings WHERE source = 'session' AND name NOT LIKE 'transaction%')),
-                   quote_literal(', ' || nullif(current_setting('search_path'), '')),
-                   current_setting('session_replication_role') <> 'replica'
+            SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+                            WHERE n.nspname OPERATOR(pg_catalog.=) 'shardflake' AND p.proname OPERATOR(pg_catalog.=) 'require_open'
+                              AND p.prorettype OPERATOR(pg_catalog.=) 'bigint'::pg_catalog.regtype
+                              AND pg_catalog.has_schema_privilege(n.oid, 'USAGE') AND pg_catalog.has_function_privilege(p.oid, 'EXECUTE')),
+                   pg_catalog.concat_ws(', ',
+                       CASE WHEN pg_catalog.current_setting('role') OPERATOR(pg_catalog.<>) 'none'
+                           THEN pg_catalog.format('pg_catalog.set_config(%L, %L, false)', 'role', pg_catalog.current_setting('role')) END,
+                       (SELECT pg_catalog.string_agg(pg_catalog.format('pg_catalog.set_config(%L, %L, false)', name, setting), ', ')
+                          FROM pg_catalog.pg_settings
+                         WHERE source OPERATOR(pg_catalog.=) 'session' AND name OPERATOR(pg_catalog.!~~) 'transaction%')),
+                   CASE WHEN pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.<>) ''
+                       THEN pg_catalog.quote_literal(pg_catalog.concat(', ', pg_catalog.current_setting('search_path'))) END,
+                   pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.<>) 'replica'
             """;
 
     private final String server;

@@ -15,7 +15,7 @@ import org.postgresql.ds.PGSimpleDataSource;
  * Asks PostgreSQL's driver directly for connections; {@code DriverManager} would first search every archive on the
  * class path for drivers.
  */
-final class DirectDataSource extends PGSimpleDataSource {
+class DirectDataSource extends PGSimpleDataSource {
 
     private static final long serialVersionUID = 1;
     private static final Driver DRIVER = new Driver();

@@ -7,26 +7,22 @@ package org.shardflake.server;
 import java.sql.Connection;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.ds.PGSimpleDataSource;
 
-/** The sessions of a {@link ServerUrl} as a data source; only the URL says who logs in. */
-final class PinnedDataSource extends PGSimpleDataSource {
+/** A data source whose sessions have settings of our own. */
+final class PinnedDataSource extends DirectDataSource {
 
     private static final long serialVersionUID = 1;
 
-    private final transient SharedSessions.Opener opener;
+    private final transient ServerUrl url;
+    private final String searchPath;
 
-    PinnedDataSource(SharedSessions.Opener opener) {
-        this.opener = opener;
-    }
-
-    @Override
-    public Connection getConnection() throws SQLException {
-        return opener.open();
+    PinnedDataSource(ServerUrl url, String searchPath) {
+        this.url = url;
+        this.searchPath = searchPath;
     }
 
     @Override
     public Connection getConnection(@Nullable String user, @Nullable String password) throws SQLException {
-        return opener.open();
+        return url.openPinned(this, searchPath, () -> super.getConnection(user, password));
     }
 }

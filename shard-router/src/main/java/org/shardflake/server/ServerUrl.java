@@ -25,7 +25,6 @@ import java.util.function.Consumer;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGProperty;
@@ -56,6 +55,8 @@ public final class ServerUrl {
     private final PGSimpleDataSource source;
     /** Runs after connecting to a standby; null if only the primary will do. */
     private final @Nullable Runnable onStandby;
+    /** The search_path of sessions that data sources open with settings of our own; null to leave them as they are. */
+    private final @Nullable String pinnedPath;
     /** Whether sessions were found to be our own, or those of a pooler that shares them; null as long as nobody knows. */
     private volatile @Nullable Boolean isShared;
     /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
@@ -63,11 +64,13 @@ public final class ServerUrl {
     /** Whether transactions were found to have so little time that not even the first one ends. */
     private volatile boolean isTimed;
 
-    private ServerUrl(String url, Map<String, String> environment, @Nullable Runnable onStandby) {
+    private ServerUrl(
+            String url, Map<String, String> environment, @Nullable Runnable onStandby, @Nullable String pinnedPath) {
         this.url = url;
         this.environment = Map.copyOf(environment);
         this.onStandby = onStandby;
-        this.source = dataSource();
+        this.pinnedPath = pinnedPath;
+        this.source = fill(new DirectDataSource());
     }
 
     /**
@@ -86,7 +89,7 @@ public final class ServerUrl {
      */
     public static ServerUrl parse(String url, Map<String, String> environment) {
         DRIVER_LOG.setLevel(Level.OFF);
-        return new ServerUrl(url, environment, null);
+        return new ServerUrl(url, environment, null, null);
     }
 
     /**
@@ -95,7 +98,7 @@ public final class ServerUrl {
      * @param told runs whenever it did, since the data read may be old
      */
     public ServerUrl toRead(Runnable told) {
-        return new ServerUrl(url, environment, told);
+        return new ServerUrl(url, environment, told, pinnedPath);
     }
 
     /**
@@ -103,7 +106,10 @@ public final class ServerUrl {
      * primary, unless the URL says otherwise.
      */
     public PGSimpleDataSource dataSource() {
-        PGSimpleDataSource fresh = new DirectDataSource();
+        return fill(pinnedPath == null ? new DirectDataSource() : new PinnedDataSource(this, pinnedPath));
+    }
+
+    private PGSimpleDataSource fill(PGSimpleDataSource fresh) {
         fresh.setApplicationName("shardflake");
         if (url.startsWith("jdbc:postgresql:")) {
             readJdbcUrl(fresh, url);
@@ -165,22 +171,14 @@ public final class ServerUrl {
             throws SQLException {
         PGSimpleDataSource named = limited(applicationName);
         way.accept(named);
-        try {
-            return connect(named, path, onStandby, takesShared);
-        } catch (SQLException e) {
-            if (isTimed || !TRANSACTION_TIMEOUT.equals(e.getSQLState())) {
-                throw e;
-            }
-            isTimed = true;
-            return connect(named, path, onStandby, takesShared);
-        }
+        return whileTimed(() -> connect(named, path, onStandby, takesShared));
     }
 
     private Connection connect(PGSimpleDataSource named, String path, @Nullable Runnable onStandby, boolean takesShared)
             throws SQLException {
         Connection connection = open(named, path);
         try {
-            pin(connection, named, path, takesShared);
+            pin(connection, () -> open(named, path), path, takesShared);
             if (isStandby(connection)) {
                 if (onStandby == null) {
                     throw new StandbyException(hosts());
@@ -198,14 +196,14 @@ public final class ServerUrl {
     }
 
     /** A session that others share is left as it is, since they would get it with our settings. */
-    private void pin(Connection connection, PGSimpleDataSource named, String path, boolean takesShared)
+    private void pin(Connection connection, SharedSessions.Opener another, String path, boolean takesShared)
             throws SQLException {
         int process = connection.unwrap(PGConnection.class).getBackendPID();
         if (pin(connection, path, process) == process) {
             return;
         }
         if (isShared == null) {
-            isShared = SharedSessions.isBehind(connection, () -> open(named, path));
+            isShared = SharedSessions.isBehind(connection, another);
         }
         if (!isShared) {
             pin(connection, path, null);
@@ -236,14 +234,18 @@ public final class ServerUrl {
         }
     }
 
+    /** This URL with a {@link #dataSource} whose sessions have the settings of those of {@link #connect(String)}. */
+    public ServerUrl pinned() {
+        return pinned(SessionSettings.PATH);
+    }
+
     /**
-     * A data source of sessions like those of {@link #connect(String)}, for pools.
+     * This URL like {@link #pinned()}, for sessions in which users' SQL runs.
      *
-     * @param searchPath the schemas in which users' SQL that runs in them finds names, as written in SQL
+     * @param searchPath the schemas in which it finds names, as written in SQL
      */
-    public DataSource sessions(String applicationName, String searchPath) {
-        return new PinnedDataSource(
-                () -> connect(applicationName, configured -> {}, searchPath, onStandby, onStandby != null));
+    public ServerUrl pinned(String searchPath) {
+        return new ServerUrl(url, environment, onStandby, searchPath);
     }
 
     /**
@@ -262,7 +264,11 @@ public final class ServerUrl {
     /** Asks a session that has what the server, the database and the role have set. */
     private String[] asOthers(String question) throws SQLException {
         List<String> answers = new ArrayList<>();
-        try (Connection connection = limited("shardflake").getConnection();
+        PGSimpleDataSource named = limited("shardflake");
+        if (!refusesOptions) {
+            named.setOptions(SessionSettings.unlimited(source.getOptions(), isTimed));
+        }
+        try (Connection connection = openAny(named);
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(question)) {
             while (rows.next()) {
@@ -282,7 +288,7 @@ public final class ServerUrl {
     }
 
     private PGSimpleDataSource limited(String applicationName) {
-        PGSimpleDataSource limited = dataSource();
+        PGSimpleDataSource limited = fill(new DirectDataSource());
         limited.setApplicationName(applicationName);
         limited.setTcpKeepAlive(true);
         limited.setTargetServerType(isOneHost() ? "any" : "primary");
@@ -294,21 +300,52 @@ public final class ServerUrl {
     }
 
     private Connection open(PGSimpleDataSource primary, String path) throws SQLException {
+        return open(primary, path, () -> openAny(primary));
+    }
+
+    private Connection open(PGSimpleDataSource named, String path, SharedSessions.Opener login) throws SQLException {
         if (!refusesOptions) {
-            primary.setOptions(SessionSettings.options(source.getOptions(), path, isTimed));
+            named.setOptions(SessionSettings.options(source.getOptions(), path, isTimed));
             try {
-                return openAny(primary);
+                return login.open();
             } catch (SQLException e) {
                 if (!REFUSED_OPTIONS.contains(String.valueOf(e.getSQLState()))) {
                     throw e;
                 }
             }
-            primary.setOptions(source.getOptions());
-            Connection connection = openAny(primary);
+            named.setOptions(source.getOptions());
+            Connection connection = login.open();
             refusesOptions = true;
             return connection;
         }
-        return openAny(primary);
+        return login.open();
+    }
+
+    /** Opens a session of a data source as {@link #connect(String)} does, but on whatever host the data source finds. */
+    Connection openPinned(PGSimpleDataSource from, String path, SharedSessions.Opener login) throws SQLException {
+        return whileTimed(() -> {
+            Connection connection = open(from, path, login);
+            try {
+                pin(connection, () -> open(from, path, login), path, true);
+                return connection;
+            } catch (SQLException | RuntimeException e) {
+                connection.close();
+                throw e;
+            }
+        });
+    }
+
+    /** Once more with the login's options, if transactions have so little time that the statement came too late. */
+    private Connection whileTimed(SharedSessions.Opener opener) throws SQLException {
+        try {
+            return opener.open();
+        } catch (SQLException e) {
+            if (isTimed || !TRANSACTION_TIMEOUT.equals(e.getSQLState())) {
+                throw e;
+            }
+            isTimed = true;
+            return opener.open();
+        }
     }
 
     private Connection openAny(PGSimpleDataSource primary) throws SQLException {

@@ -137,6 +137,22 @@ final class SessionSettings {
     }
 
     /**
+     * Options of a login that has no time limits, and otherwise what the server, the database and the role have set.
+     *
+     * @param own options that the user gave
+     * @param isTimed as for {@link #options}
+     */
+    static String unlimited(@Nullable String own, boolean isTimed) {
+        return Stream.concat(
+                        Stream.of(own == null ? "" : own, isTimed ? NO_TRANSACTION_TIMEOUT.option() : ""),
+                        SETTINGS.stream()
+                                .filter(setting -> setting.name().endsWith("_timeout"))
+                                .map(Setting::option))
+                .filter(option -> !option.isEmpty())
+                .collect(Collectors.joining(" "));
+    }
+
+    /**
      * The statement that pins the settings, and returns the number of the session's process.
      *
      * @param process if it runs in another process, it changes nothing; null to change any

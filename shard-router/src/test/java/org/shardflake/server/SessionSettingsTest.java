@@ -123,7 +123,8 @@ class SessionSettingsTest {
             }
         }
         try (Connection connection = url(role, "").connect("a test")) {
-            assertThat(answers(connection, "SELECT 'waited' FROM pg_sleep(0.01)")).isEqualTo("waited");
+            assertThat(answers(connection, "SELECT 'waited' FROM pg_sleep(0.01)"))
+                    .isEqualTo("waited");
         }
     }
 
@@ -141,7 +142,7 @@ class SessionSettingsTest {
 
     @Test
     void usersSqlFindsWhatTheirPathLeadsTo() throws SQLException {
-        try (Connection connection = url(role, "").sessions("a test", "public").getConnection()) {
+        try (Connection connection = url(role, "").pinned("public").dataSource().getConnection()) {
             assertThat(answers(connection, "SELECT to_regclass('here')::text || current_setting('statement_timeout')"))
                     .isEqualTo("here0");
         }

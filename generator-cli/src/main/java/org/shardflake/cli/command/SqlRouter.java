@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.time.Duration;
+import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.router.ShardRouter;
 
 /** Makes the router of a command, which logs in as commands do. */
@@ -15,14 +16,22 @@ final class SqlRouter {
     /** The caller closes it. */
     static ShardRouter open(CatalogMixin catalog, int connections) {
         return ShardRouter.builder()
-                .catalog(catalog.url())
+                .catalog(catalog.url().pinned())
                 .poolSize(connections)
                 .connectionTimeout(Duration.ofSeconds(3))
                 .statementTimeout(Duration.ZERO)
                 .closeTimeout(Duration.ZERO)
-                // The server's own URL, as all commands, not that for applications. Users' SQL finds what is in public.
-                .customizePools((server, pool) ->
-                        pool.setDataSource(catalog.parse(server.url()).sessions("shardflake sql", "public")))
+                .customizePools((server, pool) -> {
+                    // The server's own URL, as all commands, not that for applications. Users' SQL finds what is in
+                    // public.
+                    PGSimpleDataSource source =
+                            catalog.parse(server.url()).pinned("public").dataSource();
+                    if (source.getServerNames().length > 1) {
+                        source.setTargetServerType("primary");
+                    }
+                    source.setApplicationName("shardflake sql");
+                    pool.setDataSource(source);
+                })
                 .build();
     }
 }

@@ -95,7 +95,8 @@ public final class UnusualSettings {
     private static @Nullable String value(ResultSet row, boolean large) throws SQLException {
         String setting = row.getString("setting");
         if (row.getString("name").equals("transaction_timeout")) {
-            return "'5s'"; // Parallel workers begin with it, however long they take until they have what their session has.
+            return "'5s'"; // Parallel workers begin with it, however long they take until they have what their session
+            // has.
         }
         return switch (row.getString("vartype")) {
             case "bool" -> setting.equals("on") ? "off" : "on";

@@ -67,7 +67,8 @@ final class Journal {
 
     private static final String TRIGGERS = """
             CREATE TABLE shardflake_adopt.changes_%1$d (shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, %2$s);
-            CREATE FUNCTION shardflake_adopt.note_%1$d() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %3$s;
+            CREATE FUNCTION shardflake_adopt.note_%1$d() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+                SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS %3$s; -- else floats that differ may have one text
             CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %4$s
                 FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$d();
             CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %4$s

@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
@@ -357,10 +358,16 @@ public final class LookupTables {
     /** A router over all servers, as this user. */
     private ShardRouter router(int threads) {
         return ShardRouter.builder()
-                .catalog(catalog)
+                .catalog(catalog.pinned())
                 .poolSize(threads)
-                .customizePools((server, config) ->
-                        config.setDataSource(urls.apply(server).sessions("shardflake lookup", "pg_catalog, pg_temp")))
+                .customizePools((server, config) -> {
+                    PGSimpleDataSource source = urls.apply(server).pinned().dataSource();
+                    if (source.getServerNames().length > 1) {
+                        source.setTargetServerType("primary");
+                    }
+                    source.setApplicationName("shardflake lookup");
+                    config.setDataSource(source);
+                })
                 .build();
     }
 }
