@@ -6,7 +6,9 @@ CREATE OR REPLACE FUNCTION shardflake_catalog.keep_installation() RETURNS trigge
     SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-    IF NEW.shard_count <> OLD.shard_count OR NEW.epoch_ms <> OLD.epoch_ms OR NEW.id <> OLD.id THEN
+    -- The id changes when a clone is separated from its original, or a new catalog takes the place of a lost one.
+    IF NEW.shard_count <> OLD.shard_count OR NEW.epoch_ms <> OLD.epoch_ms
+        OR NEW.id <> OLD.id AND current_setting('shardflake.new_identity', true) IS DISTINCT FROM 'on' THEN
         RAISE EXCEPTION 'shard_count, epoch_ms and id of an installation never change'
             USING ERRCODE = 'SF010',
                   DETAIL = format('They are %s and %s; the update says %s and %s.',

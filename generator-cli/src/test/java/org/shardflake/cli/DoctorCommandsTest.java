@@ -195,8 +195,7 @@ class DoctorCommandsTest {
 
         assertThat(finds("problem", "db2", "shard-misplaced").out())
                 .contains("has it and takes writes, and db1 does not have it")
-                .contains(
-                        "shardflake doctor --propose-map map.yaml, look at it, then shardflake map import map.yaml --yes");
+                .contains("bring it to where they are with shardflake reconcile --restored");
         isNotMended();
         assertThat(isFenced("db2", 3)).isFalse();
         proposalIsImported();

@@ -60,6 +60,7 @@ public final class Commands {
                         "console",
                         "reconcile",
                         "restore-point",
+                        "separate",
                         "grants",
                         "upgrade",
                         "id",
@@ -103,6 +104,7 @@ public final class Commands {
             case "reconcile" -> new ReconcileCommand();
             case "restore-point" -> new RestorePointCommand();
             case "grants" -> new GrantsCommand();
+            case "separate" -> new SeparateCommand();
             case "upgrade" -> new UpgradeCommand();
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();

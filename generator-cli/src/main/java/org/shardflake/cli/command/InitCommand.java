@@ -39,7 +39,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line is wrong",
-            "4:there is a shard map already, a server makes ids with another epoch, or was set up by a newer shardflake; nothing was changed"
+            "4:there is a shard map already, a server belongs to another installation, makes ids with another epoch, or was set up by a newer shardflake; nothing was changed"
         },
         footer = {
             "",
@@ -78,6 +78,12 @@ public final class InitCommand implements Runnable {
                     + " (default: ${DEFAULT-VALUE}).")
     private Spread spread;
 
+    @Option(
+            names = "--catalog-lost",
+            description = "The servers are those of one installation whose catalog is lost for good: make one in its place."
+                    + " shardflake doctor then says where the shards are.")
+    private boolean catalogLost;
+
     @Mixin
     private EpochMixin epoch;
 
@@ -95,12 +101,12 @@ public final class InitCommand implements Runnable {
         ShardMap map = map(readServers());
         Installation installation = new Installation(home(), server -> catalog.parse(server.url()));
         if (dryRun) {
-            installation.check(map);
+            installation.check(map, catalogLost);
             spec.commandLine().getErr().println("dry run: nothing was changed");
             print(map);
             return;
         }
-        print(installation.create(map, reason.reason()));
+        print(installation.create(map, reason.reason(), catalogLost));
     }
 
     private List<Server> readServers() {

@@ -8,12 +8,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.install.ServerFailedException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -70,6 +72,7 @@ final class MapImportCommand implements Runnable {
         ShardCatalog shardCatalog = catalog.catalog();
         wanted.servers().forEach(shardCatalog::requireKeeps);
         ShardMap current = shardCatalog.load();
+        requireOwn(current, wanted);
         MapDifference difference = MapDifference.between(current, wanted);
         if (!difference.moves().isEmpty()) {
             warn(difference.shardCount());
@@ -84,6 +87,24 @@ final class MapImportCommand implements Runnable {
             version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }
         output.print(spec.commandLine().getOut(), difference.facts(version), difference::table);
+    }
+
+    /** Servers that the map does not have yet, or has at other URLs. */
+    private void requireOwn(ShardMap current, ShardMap wanted) {
+        for (Server server : wanted.servers()) {
+            boolean isKnown = current.servers().stream()
+                    .anyMatch(known -> known.name().equals(server.name())
+                            && known.url().equals(server.url()));
+            if (!isKnown) {
+                try {
+                    catalog.installation().requireOwn(server);
+                } catch (ServerFailedException e) {
+                    spec.commandLine()
+                            .getErr()
+                            .printf("%s could not be asked whose it is: %s%n", server.name(), e.getMessage());
+                }
+            }
+        }
     }
 
     private void warn(int shards) {

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import org.shardflake.ShardflakeException.Kind;
@@ -25,7 +26,9 @@ import picocli.CommandLine.Spec;
             "Closes shards on servers that the map does not give them to, opens shards that no other server can"
                     + " have, settles moves interrupted at a cutover, and removes what is left of ended moves. Changes no"
                     + " row and removes no table.",
-            "Refuses while the catalog may be older than the servers, as after a restore: shardflake doctor says what to do."
+            "Refuses while the catalog may be older than the servers, as after a restore: shardflake doctor says what to do.",
+            "--restored first brings the catalog to where the servers are: places shards where servers remember to have got"
+                    + " them, and moves in the phase that they have reached since."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -54,6 +57,12 @@ public final class ReconcileCommand implements Callable<Integer> {
                             + " catalog has. Its shards stay unchanged.")
     private Set<String> forgotten = new LinkedHashSet<>();
 
+    @Option(
+            names = "--restored",
+            description = "The catalog was restored and is older than the servers: first bring it to where they are."
+                    + " Changes nothing of what no server proves.")
+    private boolean restored;
+
     @Mixin
     private DoctorMixin doctor;
 
@@ -62,6 +71,14 @@ public final class ReconcileCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
+        if (restored) {
+            List<String> changes = doctor.doctor(forgotten).catchUp(dryRun.isOn());
+            changes.forEach(spec.commandLine().getErr()::println);
+            if (dryRun.isOn() && !changes.isEmpty()) {
+                dryRun.say();
+                return ExitCodes.VERIFICATION;
+            }
+        }
         Doctor examination = doctor.doctor(forgotten);
         DoctorView view = new DoctorView(examination.examineOwnership());
         boolean mayChange = !examination.isMapInDoubt();

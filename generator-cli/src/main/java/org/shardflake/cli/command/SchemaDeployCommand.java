@@ -126,6 +126,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
                 return ExitCodes.OK;
             }
             DeployReport report = deploy(deployer);
+            catalog.installation().remember(map);
             output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.table(report));
             return DeployView.exitCode(report);
         }

@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:the server or the catalog cannot be reached, or failed",
             "2:the command line is wrong",
-            "4:there is no catalog, the name or URL is taken, or the server makes ids with another epoch or has a newer function library; nothing was changed"
+            "4:there is no catalog, the name or URL is taken, or the server belongs to another installation, has shards of unknown ones, makes ids with another epoch or has a newer function library; nothing was changed"
         },
         footer = {"", "Example: shardflake server add db3 postgresql://app@db3/app --label zone=c"})
 final class ServerAddCommand implements Runnable {
@@ -87,7 +87,7 @@ final class ServerAddCommand implements Runnable {
         ServerChange.requireNew(server, map);
         Installation installation = catalog.installation();
         if (dryRun.isOn()) {
-            installation.check(server, map.layout());
+            installation.checkNew(server, map.layout());
         }
         if (dryRun.shows(output, "add server " + name, ServerChange.facts(name, "added"))) {
             return;

@@ -34,7 +34,7 @@ import picocli.CommandLine.Spec;
             "0:ok",
             "1:the server or the catalog cannot be reached, or failed",
             "2:the command line is wrong, or there is no such server",
-            "4:there is no catalog, the URL is another server's, or no function library with this epoch is there"
+            "4:there is no catalog, the URL is another server's or that of another installation's, or no function library with this epoch is there"
         },
         footer = {"", "Example: shardflake server change db1 postgresql://app@db1b/app --reason failover"})
 final class ServerChangeCommand implements Runnable {
@@ -96,6 +96,7 @@ final class ServerChangeCommand implements Runnable {
         shardCatalog.requireKeeps(server);
         if (ServerChange.url(url, urlOption).isPresent()) {
             catalog.installation().requireLibrary(server, map.layout());
+            catalog.installation().requireOwn(server);
         }
         if (dryRun.shows(output, "change server " + name, ServerChange.facts(name, "changed"))) {
             return;

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -21,15 +22,22 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.doctor.StaleMoves.Stale;
+import org.shardflake.doctor.Verdict.Doubtful;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
+import org.shardflake.move.MovePhase;
 import org.shardflake.move.Mover;
+import org.shardflake.move.RestoredCatalog;
+import org.shardflake.move.RestoredCatalog.Counted;
 import org.shardflake.move.Splitter;
 import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 import org.shardflake.sql.CatalogSchema;
+import org.shardflake.sql.InstallationIdentity;
 
 /** Examines the servers of a shard map while they are in use. */
 public final class Doctor {
@@ -130,12 +138,16 @@ public final class Doctor {
             Knowledge knowledge = ask(findings);
             ShardRows rows = new ShardRows(access);
             Verdicts verdicts = Verdicts.of(knowledge, rows);
+            if (!stale(knowledge, verdicts).isEmpty()) {
+                throw new DoctorException(
+                        "the catalog has moves that have gone on since, which no map can say. Bring it to where the servers are with shardflake reconcile --restored");
+            }
             findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
             List<String> doubts = findings.stream()
                     .filter(finding -> finding.check().equals("shard-doubtful"))
                     .map(Finding::found)
                     .toList();
-            return new Proposal(knowledge.map(), verdicts.proposal(), verdicts.reasons(), doubts);
+            return new Proposal(knowledge.map(), verdicts.proposal(Set.of()), verdicts.reasons(), doubts);
         });
     }
 
@@ -152,9 +164,86 @@ public final class Doctor {
     private void addOwnership(Knowledge knowledge, List<Finding> findings) throws SQLException, InterruptedException {
         ShardRows rows = new ShardRows(access);
         Verdicts verdicts = Verdicts.of(knowledge, rows);
+        List<Stale> stale = stale(knowledge, verdicts);
+        if (!stale.isEmpty() && verdicts.all(Doubtful.class).isEmpty()) {
+            // Everything else that could be found is a consequence, and what is said of it would lead elsewhere.
+            mapInDoubt = true;
+            findings.add(behind(stale));
+            return;
+        }
         mapInDoubt = verdicts.isMapInDoubt() || !knowledge.unknownMoves().isEmpty();
         findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
         findings.addAll(MoveFindings.of(knowledge, access, mover, !verdicts.isMapInDoubt() && !verdicts.isAnyLost()));
+    }
+
+    private List<Stale> stale(Knowledge knowledge, Verdicts verdicts) {
+        return StaleMoves.of(knowledge, verdicts, mover::isTakenUp);
+    }
+
+    private static Finding behind(List<Stale> stale) {
+        Stale first = stale.get(0);
+        return Finding.of(
+                PROBLEM,
+                "catalog",
+                "catalog-behind",
+                "has an older state than the servers: of move %d of shards %s %s%s"
+                        .formatted(
+                                first.reached().move().id(),
+                                first.reached().move().shardSet(),
+                                first.why(),
+                                stale.size() == 1 ? "" : " (and %d more moves)".formatted(stale.size() - 1)),
+                ShardFindings.RESTORED);
+    }
+
+    /**
+     * Brings a restored catalog to where the servers are: places shards where the servers prove them, and moves in the phase that they have
+     * reached. Changes no server.
+     *
+     * @return a line for each change; empty if the catalog is not older, or no server proves it
+     * @throws DoctorException if only a person can decide who has the newest rows of some shard
+     */
+    public List<String> catchUp(boolean dryRun) throws InterruptedException {
+        return Sql.translating(() -> {
+            Knowledge knowledge = ask(new ArrayList<>());
+            Verdicts verdicts = Verdicts.of(knowledge, new ShardRows(access));
+            Set<Integer> doubts = verdicts.all(Doubtful.class).keySet();
+            if (!doubts.isEmpty()) {
+                throw new DoctorException(
+                        "it is not certain who has the newest rows of shards %s, so nothing was changed; see what shardflake doctor says of them"
+                                .formatted(ShardSet.of(doubts)));
+            }
+            List<Stale> stale = stale(knowledge, verdicts);
+            Set<Integer> left = movingElsewhere(knowledge, stale);
+            List<String> changes = new ArrayList<>();
+            verdicts.reasons().forEach((shard, why) -> {
+                if (!left.contains(shard)) {
+                    changes.add("shard %d: %s".formatted(shard, why));
+                }
+            });
+            stale.forEach(its -> changes.add("move %d: %s, and it is %s"
+                    .formatted(
+                            its.reached().move().id(),
+                            its.why(),
+                            its.reached().phase().map(MovePhase::toString).orElse("over"))));
+            if (!changes.isEmpty() && !dryRun) {
+                new RestoredCatalog(catalogUrl)
+                        .catchUp(
+                                knowledge.map(),
+                                verdicts.proposal(left),
+                                stale.stream().map(Stale::reached).toList());
+            }
+            return changes;
+        });
+    }
+
+    /** The shards of moves that cannot be brought anywhere by what is known. */
+    private static Set<Integer> movingElsewhere(Knowledge knowledge, List<Stale> stale) {
+        Set<Integer> left = new HashSet<>();
+        knowledge.moves().stream()
+                .filter(move -> stale.stream()
+                        .noneMatch(its -> its.reached().move().tag().equals(move.tag())))
+                .forEach(move -> move.shardSet().stream().forEach(left::add));
+        return left;
     }
 
     private void addCatalogVersion(List<Finding> findings) throws SQLException {
@@ -186,6 +275,8 @@ public final class Doctor {
 
     private Knowledge ask(List<Finding> findings) throws SQLException, InterruptedException {
         ShardMap before = catalog.load();
+        RestoredCatalog counters = new RestoredCatalog(catalogUrl);
+        Map<String, Counted> countedBefore = counters.counted();
         List<Move> movesBefore = Mover.moves(catalogUrl);
         Map<String, ServerFacts> facts = askServers(before, findings);
         List<Move> movesAfter = Mover.moves(catalogUrl);
@@ -194,6 +285,8 @@ public final class Doctor {
                 catalog.load(),
                 Knowledge.union(movesBefore, movesAfter),
                 Knowledge.following(movesBefore, movesAfter),
+                countedBefore,
+                counters.counted(),
                 Splitter.splits(catalogUrl),
                 endedMoves(),
                 facts);
@@ -211,7 +304,41 @@ public final class Doctor {
         return ended;
     }
 
-    private Map<String, ServerFacts> askServers(ShardMap map, List<Finding> findings) throws InterruptedException {
+    /** Without servers of other installations: whatever was concluded from these would lead to taking their shards. */
+    private Map<String, ServerFacts> askServers(ShardMap map, List<Finding> findings)
+            throws SQLException, InterruptedException {
+        Map<String, ServerFacts> facts = ask(map, findings);
+        Optional<InstallationIdentity> own;
+        try (Connection connection = catalogUrl.connect("shardflake doctor")) {
+            own = InstallationIdentity.ofCatalog(connection);
+        }
+        if (own.isPresent()) {
+            facts.entrySet()
+                    .removeIf(server ->
+                            isOfAnother(server.getKey(), server.getValue().installation(), own.get(), findings));
+        }
+        return facts;
+    }
+
+    private static boolean isOfAnother(
+            String server,
+            Optional<InstallationIdentity> its,
+            InstallationIdentity own,
+            List<Finding> findings) {
+        if (its.isEmpty() || its.get().equals(own)) {
+            return false;
+        }
+        findings.add(Finding.of(
+                PROBLEM,
+                server,
+                "other-installation",
+                "belongs to another installation, %s; this one is %s".formatted(its.get(), own),
+                "give the shard map the URL of the server that was meant with shardflake server change %s. If this is a clone of that installation, see shardflake separate"
+                        .formatted(server)));
+        return true;
+    }
+
+    private Map<String, ServerFacts> ask(ShardMap map, List<Finding> findings) throws InterruptedException {
         ExecutorService threads = Executors.newCachedThreadPool();
         try {
             Map<String, Future<ServerFacts>> answers = new LinkedHashMap<>();

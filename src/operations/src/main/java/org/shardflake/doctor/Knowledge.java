@@ -4,9 +4,11 @@
  */
 package org.shardflake.doctor;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -16,6 +18,8 @@ import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.move.Move;
 import org.shardflake.move.MovePhase;
+import org.shardflake.move.RestoredCatalog.Counted;
+import org.shardflake.move.ShardPhase;
 import org.shardflake.move.Split;
 
 /**
@@ -26,6 +30,8 @@ import org.shardflake.move.Split;
  * @param map the shard map after it
  * @param moves the moves that either reading had
  * @param following the tags of moves that were following at both readings, since the same time
+ * @param countedBefore what the catalog had counted of moves at the earlier reading, by tag
+ * @param counted the same at the later reading
  * @param splits the servers that were being split by a standby at the later reading
  * @param endedMoves the tags, or their part before the underscore, of moves known to have ended
  * @param facts by server name, for servers that could be read
@@ -35,6 +41,8 @@ record Knowledge(
         ShardMap map,
         List<Move> moves,
         Set<String> following,
+        Map<String, Counted> countedBefore,
+        Map<String, Counted> counted,
         List<Split> splits,
         Set<String> endedMoves,
         Map<String, ServerFacts> facts) {
@@ -85,6 +93,72 @@ record Knowledge(
 
     boolean isMoving(int shard) {
         return moves.stream().anyMatch(move -> move.shardSet().contains(shard));
+    }
+
+    /** The highest claim of a move that a server obeys; 0 if none knows the move. */
+    long claimOnServers(String tag) {
+        return facts.values().stream()
+                .mapToLong(server -> server.claims().getOrDefault(tag, 0L))
+                .max()
+                .orElse(0);
+    }
+
+    /** Whether the catalog says that both servers have been claimed for a move. */
+    boolean isPrepared(Move move) {
+        Counted before = countedBefore.get(move.tag());
+        return before != null && before.claim() > 0 && move.phase() != MovePhase.PREPARING;
+    }
+
+    /** The latest epoch of a shard that a server remembers; 0 if none does. */
+    long lastEpoch(int shard) {
+        return facts.values().stream()
+                .map(server -> server.placements().get(shard))
+                .filter(Objects::nonNull)
+                .mapToLong(Placement::epoch)
+                .max()
+                .orElse(0);
+    }
+
+    /**
+     * Whether a server has got a shard of a move, or given it up, with an epoch that the catalog cannot know. A shard is given up during an
+     * attempt, which the catalog counts before and after.
+     */
+    boolean isNewerOnServers(Move move, int shard) {
+        long counts = map.placement(shard).epoch();
+        return facts.values().stream()
+                .map(server -> server.placements().get(shard))
+                .filter(Objects::nonNull)
+                .filter(placement -> placement.epoch() > counts)
+                .anyMatch(placement -> placement.here() || !isCuttingOver(move, shard));
+    }
+
+    private boolean isCuttingOver(Move move, int shard) {
+        Counted before = countedBefore.get(move.tag());
+        Counted after = counted.get(move.tag());
+        return before == null
+                || after == null
+                || !Objects.equals(
+                        before.attempts().get(shard), after.attempts().get(shard))
+                || move.shardSet(ShardPhase.CUTTING_OVER).contains(shard);
+    }
+
+    /** Whether both servers have all that lets them follow each other, which none has that was restored. */
+    boolean isIntact(Move move) {
+        return missingParts(move, move.source(), "forward", "reverse").isEmpty()
+                && missingParts(move, move.target(), "reverse", "forward").isEmpty();
+    }
+
+    /** What a server lacks of a move that follows. */
+    List<Remnant> missingParts(Move move, String server, String out, String in) {
+        String stream = "shardflake_" + move.tag() + "_";
+        List<Remnant> missing = new ArrayList<>(List.of(
+                new Remnant(Remnant.Kind.SUBSCRIPTION, stream + in, move.tag()),
+                new Remnant(Remnant.Kind.SLOT, stream + out, move.tag()),
+                new Remnant(Remnant.Kind.PUBLICATION, stream + out, move.tag()),
+                new Remnant(Remnant.Kind.CLAIM, move.tag(), move.tag())));
+        ServerFacts its = facts.get(server);
+        missing.removeAll(its == null ? List.of() : its.remnants());
+        return missing;
     }
 
     /** The servers that could not be read, for messages; empty if all could. */

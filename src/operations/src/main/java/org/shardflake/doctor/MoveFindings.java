@@ -189,13 +189,7 @@ final class MoveFindings {
         if (facts == null) {
             return; // It cannot be reached, which is a separate finding.
         }
-        String stream = "shardflake_" + move.tag() + "_";
-        List<Remnant> missing = new ArrayList<>(List.of(
-                new Remnant(Kind.SUBSCRIPTION, stream + in, move.tag()),
-                new Remnant(Kind.SLOT, stream + out, move.tag()),
-                new Remnant(Kind.PUBLICATION, stream + out, move.tag()),
-                new Remnant(Kind.CLAIM, move.tag(), move.tag())));
-        missing.removeAll(facts.remnants());
+        List<Remnant> missing = knowledge.missingParts(move, server, out, in);
         if (!missing.isEmpty()) {
             broken.add(move.tag());
             findings.add(Finding.of(

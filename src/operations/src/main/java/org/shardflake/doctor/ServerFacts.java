@@ -7,8 +7,10 @@ package org.shardflake.doctor;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.shardflake.ShardSet;
@@ -17,12 +19,14 @@ import org.shardflake.move.PreflightCheck;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.move.ServerChecks;
 import org.shardflake.sql.FunctionLibrary;
+import org.shardflake.sql.InstallationIdentity;
 
 /**
  * A server's facts about itself, read at once.
  *
  * @param version its major version
  * @param identity distinguishes databases, whatever their URL; the same for a copy
+ * @param installation the installation to which it belongs, as far as it remembers
  * @param started when the server was started, which tells a copy from its original, as after the split of a server by its standby
  * @param clockMillis its clock minus ours, in milliseconds
  * @param clockDoubtMillis the possible error of that: the time the query took
@@ -30,12 +34,14 @@ import org.shardflake.sql.FunctionLibrary;
  * @param libraryVersion the version of the function library; 0 without one
  * @param remembers whether it records where shards were
  * @param placements its records of that, by shard
+ * @param claims what it obeys of moves, by tag
  * @param historyOfGone shards with a deployment history but no schema
  * @param historyDoubled shards whose history has the same deployment twice
  */
 record ServerFacts(
         int version,
         String identity,
+        Optional<InstallationIdentity> installation,
         String started,
         long clockMillis,
         long clockDoubtMillis,
@@ -45,6 +51,7 @@ record ServerFacts(
         Map<Integer, ShardState> shards,
         boolean remembers,
         Map<Integer, Placement> placements,
+        Map<String, Long> claims,
         ShardSet historyOfGone,
         ShardSet historyDoubled,
         List<IdSequence> sequences,
@@ -159,6 +166,7 @@ record ServerFacts(
         return new ServerFacts(
                 (int) Sql.number(connection, "SELECT current_setting('server_version_num')::integer / 10000"),
                 identity(connection),
+                InstallationIdentity.ofServer(connection),
                 started(connection),
                 clock - (before + after) / 2,
                 after - before,
@@ -168,6 +176,7 @@ record ServerFacts(
                 shards(connection),
                 remembers,
                 remembers ? placements(connection) : Map.of(),
+                moves ? claims(connection) : Map.of(),
                 history ? ShardSet.of(Sql.list(connection, HISTORY_OF_GONE, row -> row.getInt(1))) : ShardSet.of(),
                 history ? ShardSet.of(Sql.list(connection, HISTORY_DOUBLED, row -> row.getInt(1))) : ShardSet.of(),
                 sequences(connection, library),
@@ -227,6 +236,15 @@ record ServerFacts(
                 "SELECT shard, epoch, here FROM shardflake.placement",
                 row -> placements.put(row.getInt(1), new Placement(row.getLong(2), row.getBoolean(3))));
         return placements;
+    }
+
+    private static Map<String, Long> claims(Connection connection) throws SQLException {
+        Map<String, Long> claims = new HashMap<>();
+        Sql.list(
+                connection,
+                "SELECT move, claim FROM shardflake.move_claim",
+                row -> claims.put(row.getString(1), row.getLong(2)));
+        return claims;
     }
 
     /** Looks twice, since PostgreSQL starts a subscription's worker at most every wal_retrieve_retry_interval, 5 s by default. */

@@ -119,6 +119,13 @@ final class ServerFindings {
                     "has version %d of the function library, and this command knows version %d"
                             .formatted(facts.libraryVersion(), FunctionLibrary.version()),
                     "use the newer shardflake that deployed it; this one leaves it as it is"));
+        } else if (facts.libraryIsCurrent() && facts.installation().isEmpty() && othersRemember()) {
+            findings.add(Finding.of(
+                    WARNING,
+                    server,
+                    "installation-unknown",
+                    "does not remember to which installation it belongs, so another could take it for its own",
+                    "shardflake upgrade makes it remember, unless it has shards that the map gives to others: first see to these"));
         } else if (!facts.libraryIsCurrent()) {
             findings.add(Finding.of(
                             WARNING,
@@ -128,6 +135,12 @@ final class ServerFindings {
                             "bring it up to date with --fix, or with shardflake upgrade")
                     .with(() -> access.onServer(server, connection -> FunctionLibrary.deploy(connection, epoch))));
         }
+    }
+
+    /** An installation none of whose servers remembers it is of an older version, or was made without commands, and learns it by the next one. */
+    private boolean othersRemember() {
+        return knowledge.facts().values().stream()
+                .anyMatch(facts -> facts.installation().isPresent());
     }
 
     private void sequences(String server, ServerFacts facts) {

@@ -36,8 +36,9 @@ final class ShardFindings {
     /** The remedy where no command can be trusted. */
     static final String PERSON = "a person must decide: ";
 
-    private static final String PROPOSE =
-            "the catalog is older than the servers, as after a restore: write the map that fits them with shardflake doctor --propose-map map.yaml, look at it, then shardflake map import map.yaml --yes";
+    /** The remedy for a catalog that is older than the servers. */
+    static final String RESTORED =
+            "the catalog is older than the servers, as after a restore: bring it to where they are with shardflake reconcile --restored";
 
     private static final String FIRST_SETTLE =
             "nothing is opened or closed while the catalog may be older than the servers: first see to the findings that say so";
@@ -130,7 +131,7 @@ final class ShardFindings {
                         ? "%s: %s".formatted(shards(ShardSet.of(its)), place.why())
                         : "%s, which the shard map gives to others: %s"
                                 .formatted(shards(ShardSet.of(its)), place.why()),
-                PROPOSE)));
+                RESTORED)));
     }
 
     private void doubtful() throws SQLException {

@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
@@ -18,6 +20,7 @@ import org.shardflake.doctor.Verdict.Doubtful;
 import org.shardflake.doctor.Verdict.Fits;
 import org.shardflake.doctor.Verdict.Missing;
 import org.shardflake.doctor.Verdict.Unsettled;
+import org.shardflake.move.Move;
 
 /**
  * Decides for each shard whether the map fits the servers.
@@ -74,15 +77,24 @@ final class Verdicts {
         return verdicts.values().stream().anyMatch(Verdict::isInDoubt);
     }
 
-    /** The map that fits the servers. */
-    ShardMap proposal() {
+    /** The server that has a shard, as far as that is known. */
+    String server(int shard) {
+        return of(shard) instanceof Behind behind ? behind.server() : knowledge.owner(shard);
+    }
+
+    /**
+     * The map that fits the servers.
+     *
+     * @param left shards that stay where the map has them
+     */
+    ShardMap proposal(Set<Integer> left) {
         ShardMap map = knowledge.map();
         return ShardMap.of(
                 map.version(),
                 map.sharding(),
                 map.layout(),
                 map.servers(),
-                shard -> of(shard) instanceof Behind behind
+                shard -> !left.contains(shard) && of(shard) instanceof Behind behind
                         ? new ShardPlacement(shard, map.server(behind.server()), behind.epoch())
                         : map.placement(shard));
     }
@@ -174,6 +186,10 @@ final class Verdicts {
 
     private Verdict decide(int shard) throws SQLException {
         Case it = look(shard);
+        Optional<Verdict> givenUp = givenUpMeanwhile(it);
+        if (givenUp.isPresent()) {
+            return givenUp.get();
+        }
         if (it.newestEpoch() > it.epoch()) {
             return newerThanTheCatalog(it);
         }
@@ -193,6 +209,33 @@ final class Verdicts {
         return it.isOn(it.owner()) ? onItsServer(it) : elsewhere(it);
     }
 
+    /**
+     * A shard in the middle of a cutover of which the catalog does not know. The server that gave it up has every row, since nobody has
+     * opened it elsewhere: the servers have all parts of the move, so none of them was restored.
+     */
+    private Optional<Verdict> givenUpMeanwhile(Case it) {
+        long last = it.lastRemembered();
+        Optional<Move> move = knowledge.moves().stream()
+                .filter(its -> its.shardSet().contains(it.shard()))
+                .findFirst();
+        if (last <= it.epoch() || move.isEmpty() || !knowledge.isNewerOnServers(move.get(), it.shard())) {
+            return Optional.empty();
+        }
+        List<Map.Entry<String, Placement>> who = it.remembered().entrySet().stream()
+                .filter(entry -> entry.getValue().epoch() == last)
+                .toList();
+        if (who.size() != 1 || who.get(0).getValue().here() || !it.isOn(who.get(0).getKey())) {
+            return Optional.empty();
+        }
+        String server = who.get(0).getKey();
+        String why = "gave it up for epoch %d, which no server got, and the shard map counts %d"
+                .formatted(last, it.epoch());
+        return Optional.of(
+                it.silent().isEmpty() && knowledge.isIntact(move.get())
+                        ? new Behind(server, last + 1, why)
+                        : new Doubtful("%s %s".formatted(server, why)));
+    }
+
     private Verdict newerThanTheCatalog(Case it) {
         String server = it.newest().get(0);
         String why = "got it with epoch %d, and the shard map counts %d".formatted(it.newestEpoch(), it.epoch());
@@ -205,9 +248,6 @@ final class Verdicts {
         if (it.lastRemembered() > it.newestEpoch()) {
             return new Doubtful("%s %s; but it was given up for epoch %d since, and no server got it"
                     .formatted(server, why, it.lastRemembered()));
-        }
-        if (knowledge.isMoving(it.shard())) {
-            return new Doubtful("%s %s, which has a move of it that must have gone on since".formatted(server, why));
         }
         return new Behind(server, it.newestEpoch(), why);
     }

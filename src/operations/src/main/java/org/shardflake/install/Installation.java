@@ -5,11 +5,16 @@
 package org.shardflake.install;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import java.util.stream.Collectors;
 import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
 import org.shardflake.LibraryNotDeployedException;
@@ -33,6 +38,7 @@ import org.shardflake.reference.ReferenceTables;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;
+import org.shardflake.sql.InstallationIdentity;
 
 /**
  * A catalog and the servers of its shard map: sets them up, adds servers, and deploys the shards' schema. After an interruption,
@@ -66,17 +72,108 @@ public final class Installation {
      * @throws org.shardflake.LayoutMismatchException if a server makes ids of another layout
      */
     public void check(ShardMap map) {
+        check(map, false);
+    }
+
+    /**
+     * Like {@link #check(ShardMap)}, for {@link #create(ShardMap, String, boolean)}.
+     *
+     * @return the installation to which all of the servers belong, if any
+     */
+    public Optional<InstallationIdentity> check(ShardMap map, boolean catalogLost) {
         requireNoMap();
         run(catalog, CatalogSchema::check);
-        map.servers().forEach(server -> check(server, map.layout()));
+        Set<InstallationIdentity> remembered = new HashSet<>();
+        for (Server server : map.servers()) {
+            check(server, map.layout());
+            run(urls.apply(server), connection -> {
+                InstallationIdentity.ofServer(connection).ifPresent(remembered::add);
+                if (!catalogLost) {
+                    ServerIdentities.requireUnused(connection, server.name());
+                }
+            });
+        }
+        if (remembered.isEmpty()) {
+            return Optional.empty();
+        }
+        InstallationIdentity one = remembered.iterator().next();
+        int shards = map.sharding().shardCount();
+        if (!catalogLost || remembered.size() > 1 || one.shardCount() != shards) {
+            throw new ShardflakeException(
+                    ShardflakeException.Kind.PRECONDITION,
+                    "there are servers of other installations among these: %s. Nothing was changed"
+                            .formatted(remembered.stream()
+                                    .map(InstallationIdentity::toString)
+                                    .sorted()
+                                    .collect(Collectors.joining(", "))),
+                    remembered.size() == 1
+                            ? "give the URLs of other servers; or, if the catalog of that installation is lost for good, add --catalog-lost --shards %d, and see to what shardflake doctor says then"
+                                    .formatted(one.shardCount())
+                            : "give the URLs of other servers",
+                    null);
+        }
+        return Optional.of(one);
     }
 
     /** Deploys the function library to every server of this map and the catalog to its database, and records the map. */
     public ShardMap create(ShardMap map, String reason) {
-        check(map);
+        return create(map, reason, false);
+    }
+
+    /**
+     * Like {@link #create(ShardMap, String)}.
+     *
+     * @param catalogLost whether the servers may be those of one installation whose catalog is lost: then the new catalog takes its place
+     */
+    public ShardMap create(ShardMap map, String reason, boolean catalogLost) {
+        Optional<InstallationIdentity> before = check(map, catalogLost);
         map.servers().forEach(server -> deployLibrary(server, map.layout()));
         deployCatalog();
-        return ShardCatalog.at(catalog).initialize(map, reason);
+        ShardMap created = ShardCatalog.at(catalog).initialize(map, reason);
+        if (before.isPresent()) {
+            run(catalog, connection -> before.get().recordInCatalog(connection));
+            return ShardCatalog.at(catalog).load();
+        }
+        remember(created);
+        return created;
+    }
+
+    /** The installation's identity; none if the catalog is of an older version. */
+    public Optional<InstallationIdentity> identity() {
+        List<InstallationIdentity> found = new ArrayList<>();
+        run(catalog, connection -> InstallationIdentity.ofCatalog(connection).ifPresent(found::add));
+        return found.stream().findFirst();
+    }
+
+    /**
+     * Makes the servers remember the installation, unless they have shards that the map does not give them.
+     *
+     * @return the servers that do not remember it now
+     */
+    public List<String> remember(ShardMap map) {
+        List<String> left = new ArrayList<>();
+        identity()
+                .ifPresent(own -> map.servers()
+                        .forEach(server -> run(urls.apply(server), connection -> {
+                            if (!ServerIdentities.remember(connection, server.name(), map, own)) {
+                                left.add(server.name());
+                            }
+                        })));
+        return left;
+    }
+
+    /**
+     * Refuses a server that belongs to another installation.
+     *
+     * @throws ShardflakeException if the server remembers one
+     */
+    public void requireOwn(Server server) {
+        requireOwn(server.name(), urls.apply(server));
+    }
+
+    private void requireOwn(String name, ServerUrl url) {
+        identity()
+                .ifPresent(own -> run(url, connection -> ServerIdentities.requireOwn(connection, name, own)));
     }
 
     private void requireNoMap() {
@@ -110,12 +207,24 @@ public final class Installation {
         run(urls.apply(server), connection -> FunctionLibrary.check(connection, layout.epochMillis()));
     }
 
+    /**
+     * Checks that {@link #add} could make a server one of this installation's. Changes nothing.
+     *
+     * @throws ShardflakeException if it belongs to another installation, or has shards of which nobody knows whose they are
+     */
+    public void checkNew(Server server, IdLayout layout) {
+        check(server, layout);
+        requireOwn(server);
+        run(urls.apply(server), connection -> ServerIdentities.requireUnused(connection, server.name()));
+    }
+
     /** Deploys the function library to a server and adds it to the shard map, without shards but with the reference tables. */
     public ShardMap add(Server server, String reason) {
         ShardCatalog existing = ShardCatalog.at(catalog);
         IdLayout layout = existing.load().layout();
-        check(server, layout);
+        checkNew(server, layout);
         deployLibrary(server, layout);
+        identity().ifPresent(own -> run(urls.apply(server), own::recordOn));
         ShardMap map = existing.addServer(server, reason);
         try {
             referenceTables(map).add(server.name());
@@ -166,7 +275,9 @@ public final class Installation {
         try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, targets, map.layout(), settings)) {
             requireUnmoved(targets);
             deployer.checkCreation(urls(map), ShardSet.of());
-            return deployer.deploy(done);
+            DeployReport report = deployer.deploy(done);
+            remember(map);
+            return report;
         }
     }
 
@@ -181,9 +292,11 @@ public final class Installation {
      * Refuses shards whose schema must not change now. Call this while a {@link SchemaDeployer} or {@link
      * org.shardflake.deploy.SchemaChecks} holds the servers' deploy locks: a move that begins later waits for them.
      *
-     * @throws ShardflakeException if a shard is being moved, or has moved since the targets were chosen
+     * @throws ShardflakeException if a server is another installation's, or a shard is being moved, or has moved since the targets were
+     *     chosen
      */
     public void requireUnmoved(List<DeployTarget> targets) {
+        targets.forEach(target -> requireOwn(target.server(), target.url()));
         for (Move move : Mover.moves(catalog)) {
             ShardSet moving = ShardSet.of(move.shardSet().stream()
                     .filter(shard ->

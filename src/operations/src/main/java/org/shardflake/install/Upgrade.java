@@ -14,7 +14,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
+import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
@@ -28,6 +30,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;
+import org.shardflake.sql.InstallationIdentity;
 
 /**
  * Brings an installation that an older Shardflake made up to this one's function library and catalog, while applications use it. After
@@ -40,6 +43,9 @@ public final class Upgrade implements AutoCloseable {
 
     /** What the catalog is called among the servers. */
     public static final String CATALOG = "catalog";
+
+    /** What a server gets that does not remember yet to which installation it belongs. */
+    private static final String IDENTITY = "the installation's id";
 
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(5);
 
@@ -70,6 +76,7 @@ public final class Upgrade implements AutoCloseable {
     private final List<Move> moves;
     private final ServerWork catalog;
     private long epochMillis;
+    private @Nullable InstallationIdentity identity;
 
     private Upgrade(ServerUrl catalogUrl, Function<Server, ServerUrl> urls, List<ServerWork> opened) {
         this.catalogUrl = catalogUrl;
@@ -109,6 +116,7 @@ public final class Upgrade implements AutoCloseable {
 
     /** Asks for no more than what catalogs of all versions have. */
     private void readServers(Connection connection, Function<Server, ServerUrl> toUrl) throws SQLException {
+        identity = InstallationIdentity.ofCatalog(connection).orElse(null);
         epochMillis = Sql.number(connection, "SELECT epoch_ms FROM shardflake_catalog.installation");
         Sql.list(
                         connection,
@@ -121,11 +129,14 @@ public final class Upgrade implements AutoCloseable {
         server.run(connection -> {
             SchemaLock.take(connection, name, LOCK_PATIENCE);
             FunctionLibrary.check(connection, epochMillis);
-            steps.add(new Step(
-                    name,
-                    FunctionLibrary.version(connection),
-                    FunctionLibrary.version(),
-                    FunctionLibrary.missing(connection)));
+            if (identity != null) {
+                ServerIdentities.requireOwn(connection, name, identity);
+            }
+            List<String> missing = new ArrayList<>(FunctionLibrary.missing(connection));
+            if (InstallationIdentity.ofServer(connection).isEmpty()) {
+                missing.add(IDENTITY);
+            }
+            steps.add(new Step(name, FunctionLibrary.version(connection), FunctionLibrary.version(), missing));
         });
     }
 
@@ -174,6 +185,15 @@ public final class Upgrade implements AutoCloseable {
                 done.accept(step);
             }
         }
+        remember();
+    }
+
+    /** Last, since an older catalog had no id. A server with shards that the map gives to others is left for doctor. */
+    private void remember() {
+        ShardMap map = ShardCatalog.at(catalogUrl).load();
+        catalog.run(connection -> InstallationIdentity.ofCatalog(connection)
+                .ifPresent(own -> servers.forEach(
+                        (name, server) -> server.run(its -> ServerIdentities.remember(its, name, map, own)))));
     }
 
     @Override

@@ -59,7 +59,8 @@ public record Move(
     public String nextCommand() {
         return switch (phase) {
             case PREPARING, COPYING, CATCHING_UP -> "move start --shards %s --to %s".formatted(shardSet(), target);
-            case FOLLOWING -> "move cutover %d".formatted(id);
+            case FOLLOWING ->
+                "move %s %d".formatted(shardSet(ShardPhase.SWITCHED).equals(shardSet()) ? "complete" : "cutover", id);
             case COMPLETING -> "move complete %d".formatted(id);
             case CANCELLING -> "move cancel %d".formatted(id);
         };

@@ -20,6 +20,7 @@ import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.sql.FunctionLibrary;
+import org.shardflake.sql.InstallationIdentity;
 
 /** Checks whether shards can be moved, before anything is changed. */
 public final class Preflight {
@@ -218,8 +219,27 @@ public final class Preflight {
                 all ? "" : "deploy them with shardflake schema deploy");
     }
 
+    /** What is there might be another's, and no advice may lead to removing it. */
+    private boolean isOfOneInstallation() throws SQLException {
+        Optional<InstallationIdentity> own = InstallationIdentity.ofServer(from);
+        Optional<InstallationIdentity> its = InstallationIdentity.ofServer(to);
+        boolean isOne = own.isEmpty() || its.isEmpty() || own.equals(its);
+        if (!isOne) {
+            add(
+                    "installation",
+                    Outcome.FAILED,
+                    "%s belongs to another installation, %s; %s belongs to %s"
+                            .formatted(target.name(), its.get(), source.name(), own.get()),
+                    "see shardflake doctor");
+        }
+        return isOne;
+    }
+
     private void checkPlace() throws SQLException {
         checkPresent();
+        if (!isOfOneInstallation()) {
+            return;
+        }
         none(
                 "target-free",
                 Outcome.FAILED,

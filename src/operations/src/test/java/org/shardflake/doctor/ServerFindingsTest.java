@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.shardflake.IdLayout;
@@ -31,6 +32,7 @@ class ServerFindingsTest {
         ServerFacts facts = new ServerFacts(
                 version,
                 "1/2",
+                Optional.empty(),
                 "2026-11-23",
                 clockMillis,
                 doubtMillis,
@@ -40,6 +42,7 @@ class ServerFindingsTest {
                 Map.of(),
                 true,
                 Map.of(),
+                Map.of(),
                 ShardSet.of(),
                 ShardSet.of(),
                 List.of(),
@@ -48,7 +51,7 @@ class ServerFindingsTest {
                 List.of());
         Access access = new Access(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
         return ServerFindings.of(
-                        new Knowledge(MAP, MAP, List.of(), Set.of(), List.of(), Set.of(), Map.of("db1", facts)), access)
+                        new Knowledge(MAP, MAP, List.of(), Set.of(), Map.of(), Map.of(), List.of(), Set.of(), Map.of("db1", facts)), access)
                 .stream()
                 .map(Finding::toString)
                 .toList();

@@ -1,0 +1,105 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongPredicate;
+import org.shardflake.doctor.ServerFacts.Remnant;
+import org.shardflake.doctor.ServerFacts.Remnant.Kind;
+import org.shardflake.doctor.Verdict.Doubtful;
+import org.shardflake.move.Move;
+import org.shardflake.move.MovePhase;
+import org.shardflake.move.RestoredCatalog.Reached;
+
+/**
+ * Moves that have gone on, or have ended, since the moment to which the catalog was restored.
+ *
+ * <p>Three things show it, each of which a live catalog has before the servers do: an epoch of one of the move's shards, the claim that
+ * the servers obey, and the phase in which the servers have the move's objects at all.
+ */
+final class StaleMoves {
+
+    /** A move, with what shows that the catalog is older, and how far it has come. */
+    record Stale(Reached reached, String why) {}
+
+    private StaleMoves() {}
+
+    /** @param isTakenUp whether somebody works on a move, by its number */
+    static List<Stale> of(Knowledge knowledge, Verdicts verdicts, LongPredicate isTakenUp) {
+        List<Stale> stale = new ArrayList<>();
+        for (Move move : knowledge.moves()) {
+            Optional<String> why = why(knowledge, move);
+            boolean isDecided = move.shardSet().stream().noneMatch(shard -> verdicts.of(shard) instanceof Doubtful);
+            if (why.isPresent() && isDecided && !hasLostItsSource(knowledge, move) && !isTakenUp.test(move.id())) {
+                stale.add(new Stale(
+                        new Reached(move, knowledge.claimOnServers(move.tag()), phase(knowledge, verdicts, move)),
+                        why.get()));
+            }
+        }
+        return stale;
+    }
+
+    private static Optional<String> why(Knowledge knowledge, Move move) {
+        if (!knowledge.facts().keySet().containsAll(List.of(move.source(), move.target()))
+                || !knowledge.counted().containsKey(move.tag())) {
+            return Optional.empty();
+        }
+        List<Integer> newer = move.shardSet().stream()
+                .filter(shard -> knowledge.isNewerOnServers(move, shard))
+                .boxed()
+                .toList();
+        if (!newer.isEmpty()) {
+            int shard = newer.get(0);
+            return Optional.of("the servers count epoch %d of shard %d, and the catalog %d"
+                    .formatted(
+                            knowledge.lastEpoch(shard),
+                            shard,
+                            knowledge.map().placement(shard).epoch()));
+        }
+        long claim = knowledge.claimOnServers(move.tag());
+        if (claim > knowledge.counted().get(move.tag()).claim()) {
+            return Optional.of("the servers have seen it taken up %d times, and the catalog %d"
+                    .formatted(claim, knowledge.counted().get(move.tag()).claim()));
+        }
+        return claim == 0 && knowledge.isPrepared(move)
+                ? Optional.of("the servers have nothing of it any more")
+                : Optional.empty();
+    }
+
+    /**
+     * Whether the source was restored, too, or failed over, and lost its slot: the target's copies may then have rows that it lacks. The end of
+     * a move drops what goes back before what goes forward.
+     */
+    private static boolean hasLostItsSource(Knowledge knowledge, Move move) {
+        return has(knowledge, move.target(), move, Kind.SLOT, "reverse")
+                && has(knowledge, move.target(), move, Kind.SUBSCRIPTION, "forward")
+                && !has(knowledge, move.source(), move, Kind.SLOT, "forward");
+    }
+
+    private static boolean has(Knowledge knowledge, String server, Move move, Kind kind, String direction) {
+        ServerFacts facts = knowledge.facts().get(server);
+        return facts != null
+                && facts.remnants()
+                        .contains(new Remnant(
+                                kind, "shardflake_%s_%s".formatted(move.tag(), direction), move.tag()));
+    }
+
+    /** None if nothing is left of it. What is left of a part of its objects is the middle of its end, or of its beginning. */
+    private static Optional<MovePhase> phase(Knowledge knowledge, Verdicts verdicts, Move move) {
+        if (knowledge.isIntact(move)) {
+            return Optional.of(MovePhase.FOLLOWING);
+        }
+        if (knowledge.claimOnServers(move.tag()) == 0) {
+            return Optional.empty();
+        }
+        Set<String> owners = new HashSet<>();
+        move.shardSet().stream().forEach(shard -> owners.add(verdicts.server(shard)));
+        return Optional.of(owners.equals(Set.of(move.target())) ? MovePhase.COMPLETING : MovePhase.CANCELLING);
+    }
+}
