@@ -99,7 +99,7 @@ class RestoredCatalogIT {
     }
 
     /** In a round; the servers have room for some more. */
-    private static final int MOVES = 10;
+    private static final int MOVES = 7;
 
     /** Every which pair is tried; all with {@code -Drestored.thinned=1}. */
     private static final int THINNED = Integer.getInteger("restored.thinned", 3);

@@ -168,12 +168,14 @@ public final class Installation {
      * @throws ShardflakeException if the server remembers one
      */
     public void requireOwn(Server server) {
-        requireOwn(server.name(), urls.apply(server));
+        requireOwn(List.of(new DeployTarget(server.name(), urls.apply(server), ShardSet.of())));
     }
 
-    private void requireOwn(String name, ServerUrl url) {
+    private void requireOwn(List<DeployTarget> targets) {
         identity()
-                .ifPresent(own -> run(url, connection -> ServerIdentities.requireOwn(connection, name, own)));
+                .ifPresent(own -> targets.forEach(target -> run(
+                        target.url(),
+                        connection -> ServerIdentities.requireOwn(connection, target.server(), own))));
     }
 
     private void requireNoMap() {
@@ -296,7 +298,7 @@ public final class Installation {
      *     chosen
      */
     public void requireUnmoved(List<DeployTarget> targets) {
-        targets.forEach(target -> requireOwn(target.server(), target.url()));
+        requireOwn(targets);
         for (Move move : Mover.moves(catalog)) {
             ShardSet moving = ShardSet.of(move.shardSet().stream()
                     .filter(shard ->
