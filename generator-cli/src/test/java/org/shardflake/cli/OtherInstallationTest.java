@@ -43,12 +43,7 @@ class OtherInstallationTest {
                     CREATE TABLE photo (id bigint PRIMARY KEY, title text);
                     """);
             for (int catalog : new int[] {0, 2}) {
-                succeed(
-                        catalog,
-                        "schema",
-                        "deploy",
-                        "--changelog=" + changelog,
-                        "--search-path=" + directory);
+                succeed(catalog, "schema", "deploy", "--changelog=" + changelog, "--search-path=" + directory);
             }
             postgres.save("two");
         }
@@ -100,7 +95,8 @@ class OtherInstallationTest {
         Result proposal = launch(url(2), "doctor", "--propose-map=" + map);
         assertThat(proposal.out()).doesNotContain("wrote");
         refuses(2, "server other belongs to", "upgrade");
-        assertThat(installation.query(1, "SELECT shard_count FROM shardflake.installation")).isEqualTo("8");
+        assertThat(installation.query(1, "SELECT shard_count FROM shardflake.installation"))
+                .isEqualTo("8");
         assertThat(launch(url(0), "doctor").out()).endsWith("nothing found\n");
     }
 
@@ -157,8 +153,10 @@ class OtherInstallationTest {
             Result crossing = launch(one, "server", "change", "db2", url(1));
             assertThat(crossing.err()).contains("server db2 belongs to another installation");
             // As if it had been interrupted before its last server.
-            onClone(two, "UPDATE shardflake.installation SET id = '%s'"
-                    .formatted(installation.query(0, "SELECT id FROM shardflake.installation")));
+            onClone(
+                    two,
+                    "UPDATE shardflake.installation SET id = '%s'"
+                            .formatted(installation.query(0, "SELECT id FROM shardflake.installation")));
             assertThat(launch(one, "doctor").exitCode()).isEqualTo(5);
             assertThat(launch(one, "separate", "--server=db1=" + one, "--server=db2=" + two, "--yes")
                             .exitCode())
@@ -189,8 +187,7 @@ class OtherInstallationTest {
     }
 
     private void onClone(String url, String sql) throws SQLException {
-        try (Connection connection =
-                postgres.database(1).server().connect(url.substring(url.lastIndexOf('/') + 1))) {
+        try (Connection connection = postgres.database(1).server().connect(url.substring(url.lastIndexOf('/') + 1))) {
             Sql.execute(connection, sql);
         }
     }

@@ -23,6 +23,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -30,7 +31,6 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
@@ -122,10 +122,7 @@ class RestoredCatalogIT {
     @BeforeEach
     void installation() throws Exception {
         if (!postgres.restore("photos")) {
-            succeed(
-                    "init",
-                    "--shards=" + 2 * MOVES,
-                    "--server=db1=" + installation.url(0));
+            succeed("init", "--shards=" + 2 * MOVES, "--server=db1=" + installation.url(0));
             succeed("server", "add", "db2", installation.url(1));
             Path changelog = Files.writeString(directory.resolve("photos.sql"), """
                     --liquibase formatted sql
@@ -315,8 +312,7 @@ class RestoredCatalogIT {
             Sql.execute(connection, "DROP SCHEMA IF EXISTS kept CASCADE; CREATE SCHEMA kept");
             for (String table : tables(connection)) {
                 Sql.execute(
-                        connection,
-                        "CREATE TABLE kept.%1$s AS SELECT * FROM shardflake_catalog.%1$s".formatted(table));
+                        connection, "CREATE TABLE kept.%1$s AS SELECT * FROM shardflake_catalog.%1$s".formatted(table));
             }
         }
     }
@@ -429,8 +425,7 @@ class RestoredCatalogIT {
                                 row -> Map.entry(row.getLong(1), row.getString(2)))
                         .forEach(row -> its.put(row.getKey(), row.getValue()));
                 Sql.execute(
-                        connection,
-                        "INSERT INTO %s.photo (title) VALUES ('after')".formatted(Sharding.schema(shard)));
+                        connection, "INSERT INTO %s.photo (title) VALUES ('after')".formatted(Sharding.schema(shard)));
             }
         }
         assertThat(found).as(String.join("\n", log)).isEqualTo(rows);

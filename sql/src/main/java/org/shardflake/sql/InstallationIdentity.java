@@ -37,8 +37,8 @@ public record InstallationIdentity(UUID id, int shardCount) {
                     return Optional.empty();
                 }
             }
-            try (ResultSet row = statement.executeQuery(
-                    "SELECT to_jsonb(i) ->> 'id', i.shard_count FROM %s i".formatted(table))) {
+            try (ResultSet row =
+                    statement.executeQuery("SELECT to_jsonb(i) ->> 'id', i.shard_count FROM %s i".formatted(table))) {
                 return row.next() && row.getString(1) != null
                         ? Optional.of(new InstallationIdentity(UUID.fromString(row.getString(1)), row.getInt(2)))
                         : Optional.empty();
@@ -48,8 +48,9 @@ public record InstallationIdentity(UUID id, int shardCount) {
 
     /** Makes a server remember this identity, whatever it remembered before. */
     public void recordOn(Connection server) throws SQLException {
-        try (PreparedStatement record = server.prepareStatement("INSERT INTO " + ON_SERVER
-                + " (id, shard_count) VALUES (?, ?) ON CONFLICT (only_row) DO UPDATE SET id = excluded.id, shard_count = excluded.shard_count, recorded_at = clock_timestamp()")) {
+        try (PreparedStatement record = server.prepareStatement(
+                "INSERT INTO " + ON_SERVER
+                        + " (id, shard_count) VALUES (?, ?) ON CONFLICT (only_row) DO UPDATE SET id = excluded.id, shard_count = excluded.shard_count, recorded_at = clock_timestamp()")) {
             record.setObject(1, id);
             record.setInt(2, shardCount);
             record.execute();

@@ -93,8 +93,8 @@ final class MapImportCommand implements Runnable {
     private void requireOwn(ShardMap current, ShardMap wanted) {
         for (Server server : wanted.servers()) {
             boolean isKnown = current.servers().stream()
-                    .anyMatch(known -> known.name().equals(server.name())
-                            && known.url().equals(server.url()));
+                    .anyMatch(known ->
+                            known.name().equals(server.name()) && known.url().equals(server.url()));
             if (!isKnown) {
                 try {
                     catalog.installation().requireOwn(server);

@@ -80,7 +80,6 @@ final class SeparateCommand implements Runnable {
                 spec.commandLine().getOut(),
                 facts,
                 () -> "separated from installation %s; this one is %s now"
-                        .formatted(
-                                separated.before().id(), separated.now().id()));
+                        .formatted(separated.before().id(), separated.now().id()));
     }
 }

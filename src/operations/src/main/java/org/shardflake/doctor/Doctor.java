@@ -321,10 +321,7 @@ public final class Doctor {
     }
 
     private static boolean isOfAnother(
-            String server,
-            Optional<InstallationIdentity> its,
-            InstallationIdentity own,
-            List<Finding> findings) {
+            String server, Optional<InstallationIdentity> its, InstallationIdentity own, List<Finding> findings) {
         if (its.isEmpty() || its.get().equals(own)) {
             return false;
         }

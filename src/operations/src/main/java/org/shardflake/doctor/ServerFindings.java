@@ -120,12 +120,13 @@ final class ServerFindings {
                             .formatted(facts.libraryVersion(), FunctionLibrary.version()),
                     "use the newer shardflake that deployed it; this one leaves it as it is"));
         } else if (facts.libraryIsCurrent() && facts.installation().isEmpty() && othersRemember()) {
-            findings.add(Finding.of(
-                    WARNING,
-                    server,
-                    "installation-unknown",
-                    "does not remember to which installation it belongs, so another could take it for its own",
-                    "shardflake upgrade makes it remember, unless it has shards that the map gives to others: first see to these"));
+            findings.add(
+                    Finding.of(
+                            WARNING,
+                            server,
+                            "installation-unknown",
+                            "does not remember to which installation it belongs, so another could take it for its own",
+                            "shardflake upgrade makes it remember, unless it has shards that the map gives to others: first see to these"));
         } else if (!facts.libraryIsCurrent()) {
             findings.add(Finding.of(
                             WARNING,

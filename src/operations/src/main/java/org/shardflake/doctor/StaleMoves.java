@@ -86,8 +86,7 @@ final class StaleMoves {
         ServerFacts facts = knowledge.facts().get(server);
         return facts != null
                 && facts.remnants()
-                        .contains(new Remnant(
-                                kind, "shardflake_%s_%s".formatted(move.tag(), direction), move.tag()));
+                        .contains(new Remnant(kind, "shardflake_%s_%s".formatted(move.tag(), direction), move.tag()));
     }
 
     /** None if nothing is left of it. What is left of a part of its objects is the middle of its end, or of its beginning. */

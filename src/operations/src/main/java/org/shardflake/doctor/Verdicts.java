@@ -224,12 +224,14 @@ final class Verdicts {
         List<Map.Entry<String, Placement>> who = it.remembered().entrySet().stream()
                 .filter(entry -> entry.getValue().epoch() == last)
                 .toList();
-        if (who.size() != 1 || who.get(0).getValue().here() || !it.isOn(who.get(0).getKey())) {
+        if (who.size() != 1
+                || who.get(0).getValue().here()
+                || !it.isOn(who.get(0).getKey())) {
             return Optional.empty();
         }
         String server = who.get(0).getKey();
-        String why = "gave it up for epoch %d, which no server got, and the shard map counts %d"
-                .formatted(last, it.epoch());
+        String why =
+                "gave it up for epoch %d, which no server got, and the shard map counts %d".formatted(last, it.epoch());
         return Optional.of(
                 it.silent().isEmpty() && knowledge.isIntact(move.get())
                         ? new Behind(server, last + 1, why)

@@ -174,8 +174,7 @@ public final class Installation {
     private void requireOwn(List<DeployTarget> targets) {
         identity()
                 .ifPresent(own -> targets.forEach(target -> run(
-                        target.url(),
-                        connection -> ServerIdentities.requireOwn(connection, target.server(), own))));
+                        target.url(), connection -> ServerIdentities.requireOwn(connection, target.server(), own))));
     }
 
     private void requireNoMap() {
@@ -226,8 +225,11 @@ public final class Installation {
         IdLayout layout = existing.load().layout();
         checkNew(server, layout);
         deployLibrary(server, layout);
-        identity().ifPresent(own -> run(urls.apply(server), own::recordOn));
         ShardMap map = existing.addServer(server, reason);
+        identity()
+                .ifPresent(own -> run(
+                        urls.apply(server),
+                        connection -> ServerIdentities.remember(connection, server.name(), map, own)));
         try {
             referenceTables(map).add(server.name());
         } catch (ShardflakeException e) {

@@ -150,8 +150,7 @@ public final class Separation {
                 }
             }
         }
-        boolean isMoved = map.servers().stream()
-                .allMatch(server -> server.url().equals(addresses.get(server.name())));
+        boolean isMoved = map.servers().stream().allMatch(server -> server.url().equals(addresses.get(server.name())));
         if (isMoved) {
             return resumed(own, remembered);
         }

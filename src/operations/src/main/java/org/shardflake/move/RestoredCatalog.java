@@ -112,8 +112,8 @@ public final class RestoredCatalog {
     }
 
     private static void lock(Connection connection, Move move) throws SQLException {
-        Optional<String> holder = new AdvisoryLock("shardflake.move", Math.toIntExact(move.id()))
-                .take(connection, Duration.ofSeconds(5));
+        Optional<String> holder =
+                new AdvisoryLock("shardflake.move", Math.toIntExact(move.id())).take(connection, Duration.ofSeconds(5));
         if (holder.isPresent()) {
             throw new MoveRefusedException(
                     "another shardflake works on move %d: in the catalog, %s holds its lock"

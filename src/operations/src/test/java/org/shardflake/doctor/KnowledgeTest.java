@@ -29,7 +29,8 @@ class KnowledgeTest {
             Spread.CONTIGUOUS);
 
     private static boolean isSettled(ShardMap after) {
-        return new Knowledge(MAP, after, List.of(), Set.of(), Map.of(), Map.of(), List.of(), Set.of(), Map.of()).isSettled(0);
+        return new Knowledge(MAP, after, List.of(), Set.of(), Map.of(), Map.of(), List.of(), Set.of(), Map.of())
+                .isSettled(0);
     }
 
     private static ShardMap withShard0(String server, long epoch) {

@@ -51,7 +51,17 @@ class ServerFindingsTest {
                 List.of());
         Access access = new Access(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
         return ServerFindings.of(
-                        new Knowledge(MAP, MAP, List.of(), Set.of(), Map.of(), Map.of(), List.of(), Set.of(), Map.of("db1", facts)), access)
+                        new Knowledge(
+                                MAP,
+                                MAP,
+                                List.of(),
+                                Set.of(),
+                                Map.of(),
+                                Map.of(),
+                                List.of(),
+                                Set.of(),
+                                Map.of("db1", facts)),
+                        access)
                 .stream()
                 .map(Finding::toString)
                 .toList();
