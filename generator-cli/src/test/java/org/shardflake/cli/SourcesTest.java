@@ -32,6 +32,13 @@ class SourcesTest {
     private static final List<String> HARMLESS =
             List.of("ReferenceSession.java", "RowDeletion.java", "SchemaDeployment.java", "HomeMove.java");
 
+    /** A quote that is doubled, and a role's name that is quoted already. */
+    private static final Pattern QUOTING =
+            Pattern.compile("replace\\(\"(\\\\\"|')\", \"(\\\\\"\\\\\"|'')\"\\)|regrole::(pg_catalog\\.)?name");
+
+    /** Of CSV, and of postgresql.conf. */
+    private static final List<String> OTHER_QUOTING = List.of("SqlText.java", "RowsWriter.java", "EmbeddedServer.java");
+
     private static final Map<Path, String> SOURCES = new TreeMap<>();
 
     @BeforeAll
@@ -70,6 +77,22 @@ class SourcesTest {
                 if (MAY_FAIL.matcher(block).find()
                         && !HARMLESS.contains(file.getFileName().toString())) {
                     found.add(file.getFileName() + ": " + block.strip());
+                }
+            }
+        });
+
+        assertThat(found).isEmpty();
+    }
+
+    /** Or somebody's name ends a quote one day, and the rest of it is run. */
+    @Test
+    void oneClassQuotesForSql() {
+        List<String> found = new ArrayList<>();
+        SOURCES.forEach((file, source) -> {
+            Matcher matcher = QUOTING.matcher(source);
+            while (matcher.find()) {
+                if (!OTHER_QUOTING.contains(file.getFileName().toString())) {
+                    found.add(file.getFileName() + ": " + matcher.group());
                 }
             }
         });

@@ -8,6 +8,7 @@ import java.sql.ResultSet;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jooq.Condition;
 import org.jooq.Configuration;
@@ -46,6 +47,9 @@ public final class JooqRouter {
 
     private static final String PLACEHOLDER = "${shard.schema}";
 
+    /** A schema that nobody has, so that it can be told from the values and names of a query. */
+    private static final String NO_SCHEMA = "shardflake schema " + UUID.randomUUID();
+
     private final ShardRouter router;
     private final String templateSchema;
     private final Configuration base;
@@ -72,7 +76,7 @@ public final class JooqRouter {
         this.router = router;
         this.templateSchema = templateSchema;
         this.base = base.derive(SQLDialect.POSTGRES);
-        this.placeholder = mappedTo(PLACEHOLDER);
+        this.placeholder = mappedTo(NO_SCHEMA);
         this.configurations = new AtomicReferenceArray<>(router.map().sharding().shardCount());
     }
 
@@ -175,10 +179,13 @@ public final class JooqRouter {
     }
 
     private <R extends Record> ShardQuery<R> query(Table<R> table, Condition condition) {
-        String sql = DSL.using(placeholder)
-                .renderInlined(DSL.selectFrom(table).where(condition))
-                .replace("\"" + PLACEHOLDER + "\"", PLACEHOLDER);
-        return ShardQuery.of(sql, row -> record(table, row));
+        String sql = DSL.using(placeholder).renderInlined(DSL.selectFrom(table).where(condition));
+        if (sql.contains(PLACEHOLDER)) {
+            throw new IllegalArgumentException(
+                    "a value or a name of the query has %s in it, which stands for the schema of a shard; give the value to ShardQuery.bind"
+                            .formatted(PLACEHOLDER));
+        }
+        return ShardQuery.of(sql.replace("\"" + NO_SCHEMA + "\"", PLACEHOLDER), row -> record(table, row));
     }
 
     private <R extends Record> R record(Table<R> table, ResultSet row) {

@@ -234,6 +234,13 @@ class JooqRouterTest {
     }
 
     @Test
+    void aValueThatStandsForTheSchemaIsRefusedRatherThanReplaced() {
+        assertThatThrownBy(() -> jooq.count(PHOTO, PHOTO.TITLE.eq("all of ${shard.schema}")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContaining("${shard.schema}");
+    }
+
+    @Test
     void countsRowsWithoutIds() {
         jooq.write(9, dsl -> insert(dsl, 9, "one"));
 

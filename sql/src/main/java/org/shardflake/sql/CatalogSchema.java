@@ -63,6 +63,7 @@ public final class CatalogSchema {
      * @throws NewerVersionException if the database has a newer version of the schema
      */
     public static void check(Connection connection) throws SQLException {
+        LiquibaseRun.refuseBlanks(connection);
         SqlVersion.CATALOG.refuseNewer(connection);
     }
 

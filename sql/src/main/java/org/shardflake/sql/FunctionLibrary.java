@@ -93,6 +93,7 @@ public final class FunctionLibrary {
     }
 
     private static long check(Connection connection, OptionalLong wanted) throws SQLException {
+        LiquibaseRun.refuseBlanks(connection);
         SqlVersion.LIBRARY.refuseNewer(connection);
         return epoch(recordedEpoch(connection), wanted);
     }

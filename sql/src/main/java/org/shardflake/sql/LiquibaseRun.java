@@ -57,6 +57,20 @@ public final class LiquibaseRun {
     private LiquibaseRun() {}
 
     /**
+     * Refuses a database in which Liquibase would not find its own tables again.
+     *
+     * @throws DeploymentException if the database's name begins or ends with a blank
+     */
+    static void refuseBlanks(Connection connection) throws SQLException {
+        String database = connection.getCatalog();
+        if (!database.equals(database.trim())) {
+            throw new DeploymentException("the name of database \"" + database
+                    + "\" begins or ends with a blank, which Liquibase leaves out when it looks for its tables;"
+                    + " rename it with ALTER DATABASE ... RENAME TO ..., and use the new name in URLs");
+        }
+    }
+
+    /**
      * Applies the changesets that the history in {@code historySchema} lacks. The caller ensures that no other run uses
      * that history: a lock found there is assumed to be left by a dead process.
      *

@@ -14,6 +14,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.SqlText;
 
 /**
  * Draws ids of one shard on its server, from the sequence of a table or the shard's own.
@@ -131,7 +132,8 @@ public final class IdSource {
                 "table %s of shard %d on server %s does not take its ids from Shardflake: its column id has %s"
                         .formatted(table, shard, server, filledBy == null ? "no id sequence" : filledBy),
                 filledBy == null
-                        ? "give it an id sequence: SELECT shardflake.add_id_sequence('%s')".formatted(qualifiedTable)
+                        ? "give it an id sequence: SELECT shardflake.add_id_sequence(%s)"
+                                .formatted(SqlText.literal(qualifiedTable))
                         : "leave out --table to draw from the shard's own sequence");
     }
 

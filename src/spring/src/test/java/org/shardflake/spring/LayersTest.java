@@ -37,6 +37,7 @@ class LayersTest {
                         "org.shardflake.jooq",
                         "org.shardflake.micrometer",
                         "org.shardflake.router",
+                        "org.shardflake.server",
                         "org.shardflake.spring")
                 .check(new ClassFileImporter()
                         .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
