@@ -284,6 +284,26 @@ class GatewayCommandsIT {
     }
 
     @Test
+    void rowsThatAPolicyHidesAreAnErrorAndNotLeftOut() throws Exception {
+        assertThat(deployGateway("--for=" + ANALYST).exitCode()).isZero();
+        installation.execute(0, "ALTER TABLE shard_0001.photo ENABLE ROW LEVEL SECURITY");
+
+        assertThatExceptionOfType(SQLException.class)
+                .isThrownBy(() -> asAnalyst("SELECT count(*) FROM shards.photo"))
+                .withMessageContaining("row-level security policy for table \"photo\"");
+        assertThat(installation.launch("doctor").out()).contains("gateway-rows-hidden");
+        installation.execute(2, "ALTER SERVER shards_db1 OPTIONS (DROP options)"); // as one of before has it
+        assertThat(asAnalyst("SELECT count(*) FROM shards.photo")).isNotEqualTo(scatter());
+        succeed("gateway", "refresh");
+        assertThatExceptionOfType(SQLException.class).isThrownBy(() -> asAnalyst("SELECT count(*) FROM shards.photo"));
+        Result again = deployGateway("--for=" + ANALYST);
+        assertThat(again.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
+        assertThat(again.err())
+                .contains("row-level security hides rows of shard_0001.photo on db1 from role gateway_reader")
+                .contains("ALTER ROLE \"gateway_reader\" BYPASSRLS");
+    }
+
+    @Test
     void badInput() throws Exception {
         Result nobody = deployGateway("--for=nobody_here");
         assertThat(nobody.exitCode()).isEqualTo(ExitCodes.USAGE);

@@ -109,8 +109,8 @@ final class CatalogTables {
         Map<String, Map<String, String>> labels = new HashMap<>();
         // A row for each label. An older catalog has no application_url.
         try (ResultSet row = statement.executeQuery("""
-                SELECT name, url, to_jsonb(server) ->> 'application_url', label.key, label.value
-                  FROM shardflake_catalog.server LEFT JOIN LATERAL jsonb_each_text(labels) label ON true
+                SELECT name, url, pg_catalog.to_jsonb(server) OPERATOR(pg_catalog.->>) 'application_url', label.key, label.value
+                  FROM shardflake_catalog.server LEFT JOIN LATERAL pg_catalog.jsonb_each_text(labels) label ON true
                  ORDER BY name
                 """)) {
             while (row.next()) {
@@ -131,7 +131,7 @@ final class CatalogTables {
         ShardPlacement[] placements = new ShardPlacement[sharding.shardCount()];
         // One row for each server, since a starting application takes longer to read thousands of rows than one text.
         try (ResultSet row = statement.executeQuery(
-                "SELECT server, string_agg(shard || ':' || epoch || ';', '') FROM shardflake_catalog.shard GROUP BY server")) {
+                "SELECT server, pg_catalog.string_agg(pg_catalog.concat(shard, ':', epoch, ';'), '') FROM shardflake_catalog.shard GROUP BY server")) {
             while (row.next()) {
                 Server server = servers.get(row.getString(1));
                 if (server == null) {
@@ -338,7 +338,7 @@ final class CatalogTables {
     static List<LookupDefinition> readLookups(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             try (ResultSet row =
-                    statement.executeQuery("SELECT to_regclass('shardflake_catalog.lookup') IS NOT NULL")) {
+                    statement.executeQuery("SELECT pg_catalog.to_regclass('shardflake_catalog.lookup') IS NOT NULL")) {
                 row.next();
                 if (!row.getBoolean(1)) {
                     return List.of();

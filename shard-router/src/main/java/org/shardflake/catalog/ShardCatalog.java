@@ -259,7 +259,7 @@ public final class ShardCatalog {
         Objects.requireNonNull(reason);
         return inTransaction(false, connection -> {
             try (PreparedStatement statement =
-                    connection.prepareStatement("SELECT set_config('shardflake.reason', ?, true)")) {
+                    connection.prepareStatement("SELECT pg_catalog.set_config('shardflake.reason', ?, true)")) {
                 statement.setString(1, reason);
                 statement.execute();
             }

@@ -28,10 +28,10 @@ record CatalogChanges(@Nullable String counters, long looked) {
      * servers take the views away from applications.
      */
     private static final String CHANGES = """
-            SELECT CASE WHEN current_setting('track_counts')::boolean
-                   THEN concat_ws(' ', sum(pg_catalog.pg_stat_get_tuples_inserted(c) + pg_catalog.pg_stat_get_tuples_updated(c) + pg_catalog.pg_stat_get_tuples_deleted(c)),
+            SELECT CASE WHEN pg_catalog.current_setting('track_counts')::boolean
+                   THEN pg_catalog.concat_ws(' ', pg_catalog.sum(pg_catalog.pg_stat_get_tuples_inserted(c)), pg_catalog.sum(pg_catalog.pg_stat_get_tuples_updated(c)), pg_catalog.sum(pg_catalog.pg_stat_get_tuples_deleted(c)),
                                   pg_catalog.pg_postmaster_start_time(), (SELECT stats_reset FROM pg_catalog.pg_stat_get_wal()),
-                                  (SELECT pg_catalog.pg_stat_get_db_stat_reset_time(oid) FROM pg_catalog.pg_database WHERE datname = current_database())) END
+                                  (SELECT pg_catalog.pg_stat_get_db_stat_reset_time(oid) FROM pg_catalog.pg_database WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database())) END
               FROM pg_catalog.unnest(ARRAY['pg_catalog.pg_namespace', 'pg_catalog.pg_class', 'pg_catalog.pg_attribute', 'pg_catalog.pg_type',
                                            'pg_catalog.pg_proc', 'pg_catalog.pg_depend']::pg_catalog.regclass[]) c
             """;

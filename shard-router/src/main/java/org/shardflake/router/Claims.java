@@ -83,19 +83,19 @@ final class Claims {
             SELECT * FROM mine
              UNION ALL
             SELECT token, state, held_by_uid, held_by_id, claimed_at FROM ${shard.schema}.shardflake_lookup
-             WHERE lookup = ? AND value = ? AND member = ?
+             WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
             """);
 
     /** Also finds its own work, if it is repeated. */
     private static final TextOfShards TAKE = new TextOfShards("""
-            UPDATE ${shard.schema}.shardflake_lookup SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = clock_timestamp()
-             WHERE lookup = ? AND value = ? AND member = ? AND token IN (?, ?)
+            UPDATE ${shard.schema}.shardflake_lookup SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = pg_catalog.clock_timestamp()
+             WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ANY (ARRAY[?, ?])
             RETURNING token, state, held_by_uid, held_by_id, claimed_at
             """);
 
     private static final TextOfShards RECORD = new TextOfShards("""
             INSERT INTO ${shard.schema}.shardflake_lookup_owner (token, lookup, value, held_by_uid, held_by_id, is_void)
-            SELECT ?, ?, ?, ?, ?, false WHERE clock_timestamp() < ?::timestamptz + interval '%s'
+            SELECT ?, ?, ?, ?, ?, false WHERE pg_catalog.clock_timestamp() OPERATOR(pg_catalog.<) (?::pg_catalog.timestamptz OPERATOR(pg_catalog.+) interval '%s')
             ON CONFLICT (token) DO NOTHING
             """.formatted(GOOD_FOR));
 
@@ -106,41 +106,41 @@ final class Claims {
     private static final TextOfShards DECIDE = new TextOfShards("""
             WITH patience AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', '%s', true)),
             old AS (
-                DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token IN (
+                DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ANY (
                     SELECT token FROM ${shard.schema}.shardflake_lookup_owner
-                     WHERE is_void AND written_at < clock_timestamp() - interval '%s' LIMIT 5 FOR UPDATE SKIP LOCKED)),
+                     WHERE is_void AND written_at OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) interval '%s') LIMIT 5 FOR UPDATE SKIP LOCKED)),
             voided AS (
                 INSERT INTO ${shard.schema}.shardflake_lookup_owner (token, lookup, is_void) SELECT ?, ?, true FROM patience
                 ON CONFLICT (token) DO NOTHING RETURNING is_void)
             SELECT is_void FROM voided
              UNION ALL
-            SELECT is_void FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ?
+            SELECT is_void FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ?
             """.formatted(LOCK_PATIENCE, VOID_FOR));
 
     private static final TextOfShards ASK = new TextOfShards(
-            "SELECT token FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ANY (?) AND NOT is_void");
+            "SELECT token FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ANY (?) AND NOT is_void");
 
     private static final TextOfShards IS_RECORDED = new TextOfShards(
-            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ? AND NOT is_void)");
+            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void)");
 
     private static final TextOfShards FIND = new TextOfShards("""
-            SELECT token, state, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ?
+            SELECT token, state, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ?
             """);
 
     private static final TextOfShards CONFIRM = new TextOfShards(
-            "UPDATE ${shard.schema}.shardflake_lookup SET state = 'held' WHERE lookup = ? AND value = ? AND member = ? AND token = ? AND state = 'new'");
+            "UPDATE ${shard.schema}.shardflake_lookup SET state = 'held' WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ? AND state OPERATOR(pg_catalog.=) 'new'");
 
     private static final TextOfShards LEAVE = new TextOfShards("""
             UPDATE ${shard.schema}.shardflake_lookup SET state = 'leaving'
-             WHERE lookup = ? AND value = ? AND member = ? AND held_by_uid = ? AND held_by_id = ?
+             WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND held_by_uid OPERATOR(pg_catalog.=) ? AND held_by_id OPERATOR(pg_catalog.=) ?
             RETURNING token, state, held_by_uid, held_by_id, claimed_at
             """);
 
-    private static final TextOfShards FORGET =
-            new TextOfShards("DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ? AND NOT is_void");
+    private static final TextOfShards FORGET = new TextOfShards(
+            "DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void");
 
     private static final TextOfShards DELETE = new TextOfShards(
-            "DELETE FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ?");
+            "DELETE FROM ${shard.schema}.shardflake_lookup WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ?");
 
     private final ShardRouter router;
     private final LookupDefinition lookup;

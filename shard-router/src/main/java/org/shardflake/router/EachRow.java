@@ -63,7 +63,8 @@ final class EachRow<T> {
     }
 
     private int readShard(Connection connection, int shard) throws SQLException {
-        String sql = "SELECT * FROM (%s) AS rows WHERE id > ? ORDER BY id".formatted(query.sql(Sharding.schema(shard)));
+        String sql = "SELECT * FROM (%s) AS rows WHERE id OPERATOR(pg_catalog.>) ? ORDER BY id"
+                .formatted(query.sql(Sharding.schema(shard)));
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
             statement.setFetchSize(ROWS_AT_A_TIME);
             statement.setLong(query.bindTo(statement, 1), reached.getOrDefault(shard, Long.MIN_VALUE));

@@ -35,11 +35,11 @@ final class FencedTables {
     private static final int MOST = 1_000;
 
     private static final String LOOK = """
-            SELECT c.relname, bool_and(c.relkind IN ('r', 'p') AND NOT c.relhasrules AND EXISTS (
-                       SELECT FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid = t.tgfoid
-                        WHERE t.tgrelid = c.oid AND p.proname = 'fence_write'))
-              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-             WHERE c.relname = ANY (?) AND n.nspname ~ '^shard_[0-9]{4}$'
+            SELECT c.relname, pg_catalog.bool_and(c.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[]) AND NOT c.relhasrules AND EXISTS (
+                       SELECT FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) t.tgfoid
+                        WHERE t.tgrelid OPERATOR(pg_catalog.=) c.oid AND p.proname OPERATOR(pg_catalog.=) 'fence_write'))
+              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace
+             WHERE c.relname OPERATOR(pg_catalog.=) ANY (?) AND n.nspname OPERATOR(pg_catalog.~) '^shard_[0-9]{4}$'
              GROUP BY c.relname
             """;
 

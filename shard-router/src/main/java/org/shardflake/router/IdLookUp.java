@@ -70,6 +70,8 @@ final class IdLookUp<T> {
         List<Long> ids = idsByShard.getOrDefault(shard, List.of());
         String numbers = ids.stream().map(String::valueOf).collect(Collectors.joining(","));
         return query.openSql(Sharding.schema(shard))
-                + (ids.size() == 1 ? " WHERE id = " + numbers : " WHERE id = ANY ('{" + numbers + "}'::bigint[])");
+                + (ids.size() == 1
+                        ? " WHERE id OPERATOR(pg_catalog.=) " + numbers
+                        : " WHERE id OPERATOR(pg_catalog.=) ANY ('{" + numbers + "}'::bigint[])");
     }
 }

@@ -298,7 +298,7 @@ public final class Lookup {
     }
 
     private static void lockRow(ShardTransaction tx, LookupDefinition.Source source, long id) {
-        String sql = "SELECT FROM %s.%s WHERE %s = ? FOR UPDATE"
+        String sql = "SELECT FROM %s.%s WHERE %s OPERATOR(pg_catalog.=) ? FOR UPDATE"
                 .formatted(tx.schema(), SqlText.name(source.table()), SqlText.name(source.idColumn()));
         try (PreparedStatement statement = tx.connection().prepareStatement(sql)) {
             statement.setLong(1, id);

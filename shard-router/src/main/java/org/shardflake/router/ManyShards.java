@@ -103,11 +103,13 @@ final class ManyShards implements AutoCloseable {
     }
 
     long count(ShardQuery<?> query) {
-        return total("count(*)", query).map(BigDecimal::longValueExact).orElse(0L);
+        return total("pg_catalog.count(*)", query)
+                .map(BigDecimal::longValueExact)
+                .orElse(0L);
     }
 
     Optional<BigDecimal> sum(String value, ShardQuery<?> query) {
-        return total("sum(" + value + ")", query);
+        return total("pg_catalog.sum(" + value + ")", query);
     }
 
     /** The sum of an aggregate's values in all shards; nothing if it is null in all. */
@@ -116,7 +118,7 @@ final class ManyShards implements AutoCloseable {
                 texts,
                 query,
                 rows -> "SELECT " + aggregate + " AS value FROM " + rows,
-                arms -> "SELECT sum(value) FROM " + arms + " AS shards",
+                arms -> "SELECT pg_catalog.sum(value) FROM " + arms + " AS shards",
                 List.of());
         return readShards(
                         shards(query),

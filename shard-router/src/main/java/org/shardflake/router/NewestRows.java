@@ -86,7 +86,8 @@ final class NewestRows<T> {
     }
 
     private String newest(String rows) {
-        return "SELECT * FROM (%s) AS rows WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT %d".formatted(rows, limit);
+        return "SELECT * FROM (%s) AS rows WHERE id OPERATOR(pg_catalog.>=) ? AND id OPERATOR(pg_catalog.<) ? ORDER BY id DESC LIMIT %d"
+                .formatted(rows, limit);
     }
 
     private long oldestNeeded() {

@@ -25,10 +25,10 @@ import org.shardflake.ShardflakeException;
 public final class ReferenceAccess {
 
     private static final String HOME = "SELECT server FROM shardflake.reference_home";
-    private static final String IS_HOME = HOME + " WHERE mode = 'home'";
+    private static final String IS_HOME = HOME + " WHERE mode OPERATOR(pg_catalog.=) 'home'";
     private static final String VERSION = "SELECT version FROM shardflake.reference_version";
     private static final String VERSION_OF_HOME =
-            VERSION + " WHERE EXISTS (SELECT FROM shardflake.reference_home WHERE mode = 'home')";
+            VERSION + " WHERE EXISTS (SELECT FROM shardflake.reference_home WHERE mode OPERATOR(pg_catalog.=) 'home')";
     private static final long LONGEST_PAUSE_MILLIS = 100;
 
     private final ShardRouter router;

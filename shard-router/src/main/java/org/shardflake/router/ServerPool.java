@@ -313,8 +313,8 @@ final class ServerPool {
                         ? aside(LentConnection.MANY_SHARDS)
                         : connection(Access.READ, LentConnection.MANY_SHARDS);
                 PreparedStatement look = connection.prepareStatement("""
-                        SELECT shard FROM unnest(?::text[], ?::integer[]) asked (name, shard)
-                         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = asked.name) LIMIT 1
+                        SELECT shard FROM ROWS FROM (pg_catalog.unnest(?::pg_catalog.text[]), pg_catalog.unnest(?::integer[])) asked (name, shard)
+                         WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) asked.name) LIMIT 1
                         """)) {
             look.setObject(1, shards.stream().map(Sharding::schema).toArray(String[]::new));
             look.setObject(2, shards.toArray(Integer[]::new));

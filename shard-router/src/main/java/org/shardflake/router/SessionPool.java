@@ -150,7 +150,7 @@ final class SessionPool {
      */
     String searchPath(String schema, boolean isLocal) {
         Session known = session;
-        return "SELECT pg_catalog.set_config('search_path', '%s'||%s, %s)"
+        return "SELECT pg_catalog.set_config('search_path', '%s' OPERATOR(pg_catalog.||) %s, %s)"
                 .formatted(schema, known == null ? "', public'" : known.path, isLocal);
     }
 

@@ -34,37 +34,34 @@ record ShardNames(Set<String> tables, Set<String> others, boolean isPlain) {
     private static final String LOOK = """
             WITH own AS MATERIALIZED (
                 SELECT classid, objid FROM pg_catalog.pg_depend
-                 WHERE refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
-                   AND refobjid = pg_catalog.to_regnamespace(?)),
+                 WHERE refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass
+                   AND refobjid OPERATOR(pg_catalog.=) pg_catalog.to_regnamespace(?)),
             called AS (
                 SELECT coalesce(o.oprcode, what.refobjid) AS function
                   FROM own
-                  JOIN pg_catalog.pg_depend part ON part.refclassid = own.classid AND part.refobjid = own.objid
-                  JOIN pg_catalog.pg_depend what ON what.classid = part.classid AND what.objid = part.objid
+                  JOIN pg_catalog.pg_depend part ON part.refclassid OPERATOR(pg_catalog.=) own.classid AND part.refobjid OPERATOR(pg_catalog.=) own.objid
+                  JOIN pg_catalog.pg_depend what ON what.classid OPERATOR(pg_catalog.=) part.classid AND what.objid OPERATOR(pg_catalog.=) part.objid
                   LEFT JOIN pg_catalog.pg_operator o
-                    ON what.refclassid = 'pg_catalog.pg_operator'::pg_catalog.regclass AND o.oid = what.refobjid
-                 WHERE what.refclassid IN ('pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_operator'::pg_catalog.regclass))
-            SELECT ARRAY(SELECT relname::text FROM own JOIN pg_catalog.pg_class c ON c.oid = objid
-                          WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass),
-                   ARRAY(SELECT typname::text FROM own JOIN pg_catalog.pg_type t ON t.oid = objid
-                          WHERE classid = 'pg_catalog.pg_type'::pg_catalog.regclass
+                    ON what.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_operator'::pg_catalog.regclass AND o.oid OPERATOR(pg_catalog.=) what.refobjid
+                 WHERE what.refclassid OPERATOR(pg_catalog.=) ANY ('{pg_catalog.pg_proc,pg_catalog.pg_operator}'::pg_catalog.regclass[]))
+            SELECT ARRAY(SELECT relname::pg_catalog.text FROM own JOIN pg_catalog.pg_class c ON c.oid OPERATOR(pg_catalog.=) objid
+                          WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass),
+                   ARRAY(SELECT typname::pg_catalog.text FROM own JOIN pg_catalog.pg_type t ON t.oid OPERATOR(pg_catalog.=) objid
+                          WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_type'::pg_catalog.regclass
                           UNION ALL
-                         SELECT proname::text FROM own JOIN pg_catalog.pg_proc p ON p.oid = objid
-                          WHERE classid = 'pg_catalog.pg_proc'::pg_catalog.regclass),
-                   NOT EXISTS (SELECT FROM own WHERE classid NOT IN (
-                                   'pg_catalog.pg_class'::pg_catalog.regclass, 'pg_catalog.pg_type'::pg_catalog.regclass,
-                                   'pg_catalog.pg_proc'::pg_catalog.regclass, 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass,
-                                   'pg_catalog.pg_default_acl'::pg_catalog.regclass, 'pg_catalog.pg_publication_namespace'::pg_catalog.regclass))
-               AND NOT EXISTS (SELECT FROM own JOIN pg_catalog.pg_attribute a ON a.attrelid = objid
-                                WHERE classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND a.attnum > 0
-                                  AND a.atttypid::pg_catalog.regtype::text LIKE 'reg%')
-               AND NOT EXISTS (SELECT FROM called JOIN pg_catalog.pg_proc p ON p.oid = called.function
-                                 JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
-                                 JOIN pg_catalog.pg_language l ON l.oid = p.prolang
-                                WHERE l.lanname NOT IN ('internal', 'c')
-                                  AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'shardflake', 'shardflake_adopt')
-                                  AND NOT (p.proname = 'next_id' AND p.pronamespace = pg_catalog.to_regnamespace(?))
-                                  AND NOT EXISTS (SELECT FROM pg_catalog.unnest(p.proconfig) one WHERE one LIKE 'search\\_path=%'))
+                         SELECT proname::pg_catalog.text FROM own JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) objid
+                          WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_proc'::pg_catalog.regclass),
+                   NOT EXISTS (SELECT FROM own WHERE classid OPERATOR(pg_catalog.<>) ALL ('{pg_catalog.pg_class,pg_catalog.pg_type,pg_catalog.pg_proc,pg_catalog.pg_statistic_ext,pg_catalog.pg_default_acl,pg_catalog.pg_publication_namespace}'::pg_catalog.regclass[]))
+               AND NOT EXISTS (SELECT FROM own JOIN pg_catalog.pg_attribute a ON a.attrelid OPERATOR(pg_catalog.=) objid
+                                WHERE classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass AND a.attnum OPERATOR(pg_catalog.>) 0
+                                  AND a.atttypid::pg_catalog.regtype::pg_catalog.text OPERATOR(pg_catalog.~~) 'reg%')
+               AND NOT EXISTS (SELECT FROM called JOIN pg_catalog.pg_proc p ON p.oid OPERATOR(pg_catalog.=) called.function
+                                 JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) p.pronamespace
+                                 JOIN pg_catalog.pg_language l ON l.oid OPERATOR(pg_catalog.=) p.prolang
+                                WHERE l.lanname OPERATOR(pg_catalog.<>) ALL ('{internal,c}'::pg_catalog.name[])
+                                  AND n.nspname OPERATOR(pg_catalog.<>) ALL ('{pg_catalog,information_schema,shardflake,shardflake_adopt}'::pg_catalog.name[])
+                                  AND NOT (p.proname OPERATOR(pg_catalog.=) 'next_id' AND p.pronamespace OPERATOR(pg_catalog.=) pg_catalog.to_regnamespace(?))
+                                  AND NOT EXISTS (SELECT FROM pg_catalog.unnest(p.proconfig) one WHERE one OPERATOR(pg_catalog.~~) 'search\\_path=%'))
             """;
 
     /** Asks the server, on a connection whose transaction has not failed. */

@@ -96,7 +96,8 @@ final class SqlCommand implements Callable<Integer> {
         private @Nullable String sum;
 
         String sql(String query) {
-            return "SELECT %s FROM (%s\n) AS rows".formatted(count ? "count(*)" : "sum(" + sum + ")", query);
+            return "SELECT %s FROM (%s\n) AS rows"
+                    .formatted(count ? "pg_catalog.count(*)" : "pg_catalog.sum(" + sum + ")", query);
         }
 
         String name() {

@@ -146,7 +146,7 @@ public final class ReferenceChangelog implements AutoCloseable {
      */
     public void run(Connection connection, String server) throws SQLException {
         DeployedSql.record(connection, changeSets);
-        begin(connection, settings);
+        limit(connection, settings);
         int order = ShardHistory.lastOrder(connection);
         String now = String.valueOf(System.currentTimeMillis());
         for (ShardChangeSet changeSet : pendingOn(connection, server)) {
@@ -156,7 +156,7 @@ public final class ReferenceChangelog implements AutoCloseable {
                     ShardHistory.recordSql(SCHEMA, changeSet, "RERAN", ++order, now.substring(now.length() - 10)));
             refuseOutside(connection, changeSet.key());
         }
-        Sql.execute(connection, "SET LOCAL search_path = ''");
+        Sql.execute(connection, SearchPath.OURS);
     }
 
     private static void refuseOutside(Connection connection, String key) throws SQLException {
@@ -167,17 +167,17 @@ public final class ReferenceChangelog implements AutoCloseable {
         }
     }
 
-    private static void begin(Connection connection, DeploySettings settings) throws SQLException {
+    private static void limit(Connection connection, DeploySettings settings) throws SQLException {
         Sql.execute(
                 connection,
-                "SET LOCAL search_path = %s, public; SET LOCAL lock_timeout = %d; SET LOCAL statement_timeout = %d"
+                "SET LOCAL lock_timeout = %d; SET LOCAL statement_timeout = %d"
                         .formatted(
-                                SCHEMA,
                                 settings.lockTimeout().toMillis(),
                                 settings.statementTimeout().toMillis()));
     }
 
     private static void run(Connection connection, String server, String key, List<String> sql) throws SQLException {
+        Sql.execute(connection, SearchPath.of(SCHEMA));
         for (String statement : sql) {
             try {
                 Sql.execute(connection, ShardChangeSet.forShard(statement, SCHEMA));
@@ -190,6 +190,7 @@ public final class ReferenceChangelog implements AutoCloseable {
                                 .formatted(key, server, e.getMessage(), statement.replaceAll("\\s+", " ")));
             }
         }
+        Sql.execute(connection, SearchPath.OURS);
     }
 
     /** A changeset that a server has had. */
@@ -243,7 +244,7 @@ public final class ReferenceChangelog implements AutoCloseable {
 
     /** Runs on a server what another one has had, in the connection's transaction, which the caller ends. */
     public static void copy(Connection from, Connection to, String server) throws SQLException {
-        begin(to, DeploySettings.defaults(Path.of("")));
+        limit(to, DeploySettings.defaults(Path.of("")));
         int order = ShardHistory.lastOrder(to);
         for (Line line : missing(from, to)) {
             List<String[]> sql = Sql.list(
@@ -288,7 +289,7 @@ public final class ReferenceChangelog implements AutoCloseable {
                     line.description(),
                     line.deployment());
         }
-        Sql.execute(to, "SET LOCAL search_path = ''");
+        Sql.execute(to, SearchPath.OURS);
     }
 
     @Override

@@ -135,12 +135,15 @@ final class ShardRun {
     Optional<ShardFailure> undo(RollBack.Plan plan) throws SQLException, InterruptedException {
         int shard = plan.shard();
         return inTransaction(shard, false, statements -> {
-            begin(statements, Sharding.schema(shard));
+            begin(statements);
             for (RollBack.Undoing undoing : plan.steps()) {
                 statements.begin(undoing.changeSet());
+                statements.add(SearchPath.of(
+                        Sharding.schema(shard), undoing.changeSet().path()));
                 for (String sql : undoing.sql()) {
                     statements.add(ShardChangeSet.forShard(sql, Sharding.schema(shard)));
                 }
+                statements.add(SearchPath.OURS);
                 statements.add(ShardHistory.forgetSql(shard, undoing.changeSet()));
             }
         });
@@ -179,8 +182,7 @@ final class ShardRun {
         }
     }
 
-    private void begin(Statements statements, String schema) throws SQLException {
-        statements.add("SET LOCAL search_path = %s, public".formatted(schema));
+    private void begin(Statements statements) throws SQLException {
         statements.add(
                 "SET LOCAL lock_timeout = %d".formatted(settings.lockTimeout().toMillis()));
         statements.add("SET LOCAL statement_timeout = %d"
@@ -197,12 +199,13 @@ final class ShardRun {
 
     private void run(Statements statements, int shard, List<Step> steps) throws SQLException {
         String schema = Sharding.schema(shard);
-        begin(statements, schema);
+        begin(statements);
         if (!settings.checks().wanted()) {
             statements.add("SET LOCAL shardflake.checks = off"); // Changesets ask for it too, by add_id_sequence.
         }
         for (Step step : steps) {
             statements.begin(step.changeSet());
+            statements.add(SearchPath.of(schema, step.changeSet().path()));
             String how = step.again() ? "RERAN" : "EXECUTED";
             switch (preconditions.check(connection, shard, step.changeSet())) {
                 case RUN -> {
@@ -215,9 +218,11 @@ final class ShardRun {
                     continue;
                 }
             }
+            statements.add(SearchPath.OURS);
             statements.add(
                     ShardHistory.recordSql(shard, step.changeSet(), how, firstOrder + step.position(), deployment));
         }
+        statements.add(SearchPath.OURS);
         statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
         if (!expressionsChecked) {
             statements.checkExpressions(shard);
@@ -242,6 +247,7 @@ final class ShardRun {
                     statements.add(ShardChangeSet.forShard(sql, schema));
                 }
             }
+            statements.add("SET search_path = pg_catalog, pg_temp");
             statements.add(ShardHistory.recordSql(
                     shard,
                     step.changeSet(),
@@ -270,7 +276,7 @@ final class ShardRun {
                 : index.group("name").toLowerCase(Locale.ROOT);
         try (Statement statement = connection.createStatement();
                 ResultSet found = statement.executeQuery(
-                        "SELECT i.indisvalid FROM pg_class c JOIN pg_index i ON i.indexrelid = c.oid WHERE c.relnamespace = '%s'::regnamespace AND c.relname = '%s'"
+                        "SELECT i.indisvalid FROM pg_catalog.pg_class c JOIN pg_catalog.pg_index i ON i.indexrelid OPERATOR(pg_catalog.=) c.oid WHERE c.relnamespace OPERATOR(pg_catalog.=) '%s'::pg_catalog.regnamespace AND c.relname OPERATOR(pg_catalog.=) '%s'"
                                 .formatted(schema, name))) {
             if (!found.next()) {
                 return false;

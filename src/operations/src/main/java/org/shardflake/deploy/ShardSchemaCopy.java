@@ -33,7 +33,7 @@ public final class ShardSchemaCopy {
             Pattern.compile("^(\\s*CREATE\\s+(?:UNIQUE\\s+)?INDEX)\\s+CONCURRENTLY\\b", Pattern.CASE_INSENSITIVE);
 
     private static final String HISTORY = """
-            SELECT h.id || ' of ' || substr(h.filename, 12), h.exectype = 'MARK_RAN', c.sql
+            SELECT h.id || ' of ' || substr(h.filename, 12), h.exectype = 'MARK_RAN', c.sql, substr(h.filename, 12)
               FROM (SELECT DISTINCT ON (filename, id, author) * FROM %s WHERE starts_with(filename, ?)
                      ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC) h
               LEFT JOIN %s c ON (c.filename, c.id, c.author, c.md5sum) = (substr(h.filename, 12), h.id, h.author, h.md5sum)
@@ -169,8 +169,8 @@ public final class ShardSchemaCopy {
         statements.add("SET LOCAL shardflake.checks = off");
         for (NewShard shard : shards) {
             String schema = Sharding.schema(shard.number());
-            statements.add("SET LOCAL search_path = %s, public".formatted(schema));
             shard.sql().forEach(sql -> statements.add(ShardChangeSet.forShard(sql, schema)));
+            statements.add(SearchPath.OURS);
             statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard.number()));
             statements.addAll(checks(shard.number()));
             statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard.number()));
@@ -221,6 +221,7 @@ public final class ShardSchemaCopy {
                                 "the source does not remember the SQL of changeset %s; run schema deploy with your changelog once more"
                                         .formatted(row.getString(1)));
                     }
+                    statements.add(SearchPath.of(ShardChangeSet.TEMPLATE_SCHEMA, row.getString(4)));
                     for (String statement : (String[]) sql.getArray()) {
                         // Nobody else uses the tables yet.
                         statements.add(CONCURRENTLY.matcher(statement).replaceFirst("$1"));
