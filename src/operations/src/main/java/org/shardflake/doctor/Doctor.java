@@ -95,7 +95,7 @@ public final class Doctor {
             findings.addAll(InboundFindings.of(knowledge, access));
             findings.addAll(TableFindings.of(knowledge, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
-            findings.addAll(GatewayFindings.of(catalogUrl));
+            findings.addAll(GatewayFindings.of(catalogUrl, knowledge, access));
             findings.addAll(AdoptionFindings.of(catalogUrl));
             addCatalogVersion(findings);
             return findings;

@@ -6,9 +6,14 @@ package org.shardflake.doctor;
 
 import static org.shardflake.doctor.Severity.WARNING;
 
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways;
+import org.shardflake.grants.RowSecurity;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
 /** Whether gateways have followed the shards, as far as the catalog knows. */
@@ -16,22 +21,43 @@ final class GatewayFindings {
 
     private GatewayFindings() {}
 
-    static List<Finding> of(ServerUrl catalog) {
-        return new Gateways(catalog, ServerUrl::parse)
-                .all().stream()
-                        .filter(Gateway::isBehind)
-                        .map(gateway -> Finding.of(
-                                WARNING,
-                                "catalog",
-                                "gateway-behind",
-                                "gateway %s at %s has not followed shards that moved, so its queries fail%s"
-                                        .formatted(
-                                                gateway.name(),
-                                                gateway.url(),
-                                                gateway.problem()
-                                                        .map(problem -> ": " + problem)
-                                                        .orElse("")),
-                                "shardflake gateway refresh %s, or gateway drop".formatted(gateway.name())))
-                        .toList();
+    static List<Finding> of(ServerUrl catalog, Knowledge knowledge, Access access) {
+        List<Finding> findings = new ArrayList<>();
+        for (Gateway gateway : new Gateways(catalog, ServerUrl::parse).all()) {
+            if (gateway.isBehind()) {
+                findings.add(Finding.of(
+                        WARNING,
+                        "catalog",
+                        "gateway-behind",
+                        "gateway %s at %s has not followed shards that moved, so its queries fail%s"
+                                .formatted(
+                                        gateway.name(),
+                                        gateway.url(),
+                                        gateway.problem()
+                                                .map(problem -> ": " + problem)
+                                                .orElse("")),
+                        "shardflake gateway refresh %s, or gateway drop".formatted(gateway.name())));
+            }
+            for (String server : knowledge.facts().keySet()) {
+                TableFindings.onServer(
+                        access, server, findings, connection -> addHidden(connection, server, gateway, findings));
+            }
+        }
+        return findings;
+    }
+
+    private static void addHidden(Connection connection, String server, Gateway gateway, List<Finding> findings)
+            throws SQLException {
+        List<String> hidden = RowSecurity.hiddenFrom(connection, gateway.reader());
+        if (!hidden.isEmpty()) {
+            findings.add(Finding.of(
+                    WARNING,
+                    server,
+                    "gateway-rows-hidden",
+                    "has %,d tables whose row-level security hides rows from %s, as which gateway %s reads, so its queries of them fail: %s"
+                            .formatted(hidden.size(), gateway.reader(), gateway.name(), hidden.get(0)),
+                    "ALTER ROLE %s BYPASSRLS, unless nobody is to read them there"
+                            .formatted(Sql.text(connection, "SELECT quote_ident(?)", gateway.reader()))));
+        }
     }
 }

@@ -18,6 +18,7 @@ import org.shardflake.compare.ForeignKeys.ForeignKey;
 import org.shardflake.compare.LargeObjects;
 import org.shardflake.deploy.SchemaChecks;
 import org.shardflake.deploy.StrayRows;
+import org.shardflake.grants.RowSecurity;
 import org.shardflake.jdbc.Sql;
 
 /** Finds where rows can be, or are, in the wrong place. */
@@ -53,6 +54,7 @@ final class TableFindings {
         List<Finding> findings = new ArrayList<>();
         for (String server : knowledge.facts().keySet()) {
             onServer(access, server, findings, connection -> {
+                addHidden(connection, server, findings);
                 List<String> relatives = list(connection, RELATIVES);
                 if (!relatives.isEmpty()) {
                     findings.add(
@@ -94,7 +96,22 @@ final class TableFindings {
         return findings;
     }
 
-    private static void onServer(Access access, String server, List<Finding> findings, Access.Work work) {
+    /** What the doctor does not see it cannot find. */
+    private static void addHidden(Connection connection, String server, List<Finding> findings) throws SQLException {
+        List<String> hidden = RowSecurity.hidden(connection);
+        if (!hidden.isEmpty()) {
+            String role = Sql.text(connection, "SELECT quote_ident(current_user)");
+            findings.add(Finding.of(
+                    WARNING,
+                    server,
+                    "rows-hidden",
+                    "has %,d tables whose row-level security hides rows from %s, so commands of that role refuse to read them: %s"
+                            .formatted(hidden.size(), role, hidden.get(0)),
+                    "ALTER ROLE %s BYPASSRLS, or run the command as another role".formatted(role)));
+        }
+    }
+
+    static void onServer(Access access, String server, List<Finding> findings, Access.Work work) {
         try {
             access.onServer(server, work);
         } catch (SQLException e) {

@@ -13,6 +13,7 @@ import java.util.Set;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
+import org.shardflake.grants.RowSecurity;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SqlText;
 
@@ -72,6 +73,16 @@ final class GatewayServer {
                     Kind.PRECONDITION,
                     "role %s may not read %s on %s".formatted(reader, table, server),
                     "GRANT pg_read_all_data TO %s, or what shardflake grants prints".formatted(SqlText.name(reader)),
+                    null);
+        }
+        List<String> hidden = RowSecurity.hiddenFrom(connection, reader);
+        if (!hidden.isEmpty()) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "row-level security hides rows of %s on %s from role %s, so queries of the gateway would fail"
+                            .formatted(RowSecurity.shown(hidden), server, reader),
+                    "ALTER ROLE %s BYPASSRLS, which only a superuser can, or choose another role with --reader"
+                            .formatted(SqlText.name(reader)),
                     null);
         }
     }

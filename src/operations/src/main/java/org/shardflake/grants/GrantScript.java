@@ -69,7 +69,8 @@ public record GrantScript(String place, String url, int version, List<Grant> gra
         Optional<String> library = owners.values().stream()
                 .flatMap(each -> each.library().stream())
                 .findFirst();
-        return new Owners(List.copyOf(shards), library);
+        boolean forced = owners.values().stream().anyMatch(Owners::forced);
+        return new Owners(List.copyOf(shards), library, forced);
     }
 
     /** What no statement can grant. */

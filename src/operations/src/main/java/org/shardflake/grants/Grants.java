@@ -31,6 +31,11 @@ public final class Grants {
     private static final String LIBRARY_OWNER =
             "SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'shardflake'";
 
+    private static final String FORCES = """
+            SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+                            WHERE n.nspname ~ '^shard_[0-9]{4}$' AND c.relrowsecurity AND c.relforcerowsecurity)
+            """;
+
     private Grants() {}
 
     /** What a role is to do. */
@@ -42,18 +47,23 @@ public final class Grants {
         DOCTOR
     }
 
-    /** Who owns a server's shards, and its function library, if it has one. */
-    public record Owners(List<String> shards, Optional<String> library) {
+    /**
+     * Who owns a server's shards, and its function library, if it has one.
+     *
+     * @param forced whether row-level security hides rows of a shard from its own owner, too
+     */
+    public record Owners(List<String> shards, Optional<String> library, boolean forced) {
 
         /** Of no server. */
-        public static final Owners NONE = new Owners(List.of(), Optional.empty());
+        public static final Owners NONE = new Owners(List.of(), Optional.empty(), false);
 
         /** Those of the connection's database. */
         public static Owners of(Connection connection) throws SQLException {
             return new Owners(
                     Sql.list(connection, SHARD_OWNERS, row -> row.getString(1)),
                     Sql.list(connection, LIBRARY_OWNER, row -> row.getString(1)).stream()
-                            .findFirst());
+                            .findFirst(),
+                    Sql.isTrue(connection, FORCES));
         }
     }
 
@@ -91,6 +101,7 @@ public final class Grants {
                 role,
                 connection.createArrayOf("text", elsewhere.shards().toArray()),
                 elsewhere.library().orElse(null),
+                elsewhere.forced(),
                 work,
                 work);
     }

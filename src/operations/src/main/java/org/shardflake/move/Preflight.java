@@ -17,6 +17,7 @@ import org.shardflake.compare.LargeObjects;
 import org.shardflake.deploy.EmptySearchPath;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.grants.Grants;
+import org.shardflake.grants.RowSecurity;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.sql.FunctionLibrary;
@@ -260,6 +261,8 @@ public final class Preflight {
         }
         boolean library = hasLibrary();
         checkLibraryOwner();
+        checkTrusted(from, source);
+        checkTrusted(to, target);
         add(
                 "function-library",
                 library ? Outcome.OK : Outcome.FAILED,
@@ -285,6 +288,20 @@ public final class Preflight {
                 "on the target, GRANT the shards' owner to the library's; or have the same owner as on the source",
                 to.createArrayOf("text", owners.shards().toArray()),
                 owners.library().orElse(null));
+    }
+
+    /** A move calls the library's functions, and runs changesets again, with the rights of whoever makes it. */
+    private void checkTrusted(Connection connection, MoveServer server) throws SQLException {
+        none(
+                "library-rights-" + server.name(),
+                Outcome.WARNING,
+                connection,
+                """
+                SELECT format('%s of %I', n.nspname, pg_get_userbyid(n.nspowner)) FROM pg_namespace n JOIN pg_roles o ON o.oid = n.nspowner, pg_roles m
+                 WHERE n.nspname IN ('shardflake', 'shardflake_deploy') AND NOT o.rolsuper AND m.rolname = current_user AND m.rolsuper
+                """,
+                "this superuser runs what is in schemas that belong to others",
+                "have a role make the move that has what shardflake grants --for moves prints, unless you trust them");
     }
 
     /** Includes the latest function that is called on the source before anything is changed there. */
@@ -368,18 +385,44 @@ public final class Preflight {
                 "fire for replicated rows too, so a second time",
                 "ALTER TABLE ... ENABLE TRIGGER, without ALWAYS or REPLICA",
                 shards);
-        none(
+        checkRowSecurity();
+    }
+
+    /** Asks each session that will read and write rows: a policy that hides some from it would have them left out. */
+    private void checkRowSecurity() throws SQLException {
+        RowSecurity.Carried carried = RowSecurity.carried(from, shards);
+        List<String> found = new ArrayList<>();
+        Set<String> remedies = new TreeSet<>();
+        hides(found, remedies, RowSecurity.hidden(from, shards), from, source);
+        hides(found, remedies, carried.hidden(to), to, target);
+        if (appliesAsOwner()) {
+            for (MoveServer server : List.of(source, target)) {
+                List<String> forced = carried.hiddenFromOwner(server.equals(source) ? from : to);
+                if (!forced.isEmpty()) {
+                    found.add("forced on the owner, as whom PostgreSQL 16 and later replicate, on %s: %s"
+                            .formatted(server.name(), shown(forced)));
+                    remedies.add("ALTER ROLE ... BYPASSRLS for the owner");
+                }
+            }
+        }
+        add(
                 "row-level-security",
-                Outcome.FAILED,
-                from,
-                TABLES + """
-                SELECT t.name FROM t JOIN pg_class c ON c.oid = t.oid JOIN pg_roles r ON r.oid = c.relowner
-                 WHERE t.relforcerowsecurity AND c.relrowsecurity AND NOT r.rolsuper AND NOT r.rolbypassrls
-                   AND %s
-                """.formatted(appliesAsOwner()),
-                "forced on the owner, as whom PostgreSQL 16 and later replicate",
-                "ALTER TABLE ... NO FORCE ROW LEVEL SECURITY for the time of the move, or ALTER ROLE ... BYPASSRLS for the owner",
-                shards);
+                found.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                found.isEmpty() ? "hides no row" : String.join("; ", found),
+                found.isEmpty()
+                        ? ""
+                        : String.join("; ", remedies)
+                                + "; or ALTER TABLE ... NO FORCE ROW LEVEL SECURITY for the time of the move");
+    }
+
+    private void hides(
+            List<String> found, Set<String> remedies, List<String> tables, Connection session, MoveServer server)
+            throws SQLException {
+        if (!tables.isEmpty()) {
+            String role = Sql.text(session, "SELECT quote_ident(current_user)");
+            found.add("hides rows from %s on %s: %s".formatted(role, server.name(), shown(tables)));
+            remedies.add("ALTER ROLE %s BYPASSRLS on %s".formatted(role, server.name()));
+        }
     }
 
     private boolean appliesAsOwner() throws SQLException {

@@ -1,7 +1,7 @@
 -- What a role needs in this database, by what it is to do: whether it has it, and the statement that grants it, if any statement can.
--- Parameters: the role's name; roles that own shards on other servers; the one that owns the function library there, or null; and twice,
--- what the role is to do.
-WITH wanted AS (SELECT ?::name AS rolname, ?::text[] AS owners, ?::name AS library_owner),
+-- Parameters: the role's name; roles that own shards on other servers; the one that owns the function library there, or null; whether
+-- row-level security is forced on owners there; and twice, what the role is to do.
+WITH wanted AS (SELECT ?::name AS rolname, ?::text[] AS owners, ?::name AS library_owner, ?::boolean AS forced),
 role AS (
     SELECT quote_ident(w.rolname) AS name, r.oid, COALESCE(r.rolsuper, false) AS is_superuser, COALESCE(r.rolreplication, false) AS replicates
       FROM wanted w LEFT JOIN pg_roles r USING (rolname)),
@@ -68,6 +68,14 @@ needed (works, turn, why, has, statement) AS (
     SELECT ARRAY['moves', 'doctor'], 4, 'to see the sessions that others have, which hold locks and slots',
            COALESCE(pg_has_role(r.oid, s.observers, 'USAGE'), false), format('GRANT pg_read_all_stats TO %s', r.name)
       FROM role r, server s
+     UNION ALL
+    SELECT s.works, 7, 'to see every row of tables with row-level security, which otherwise are refused' || s.otherwise,
+           r.sees, format('ALTER ROLE %s BYPASSRLS', r.name)
+      FROM wanted w, LATERAL (SELECT r.name, COALESCE(a.rolbypassrls, false) AS sees FROM role r LEFT JOIN pg_roles a ON a.oid = r.oid) r,
+           (VALUES (ARRAY['moves', 'adopt'], true, ', or take FORCE ROW LEVEL SECURITY from them for that time'), (ARRAY['doctor'], false, '')) s (works, as_owner, otherwise)
+     WHERE (s.as_owner AND w.forced) OR EXISTS (
+           SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname ~ '^(shard_[0-9]{4}|reference)$' AND c.relkind IN ('r', 'p') AND c.relrowsecurity AND (c.relforcerowsecurity OR NOT s.as_owner))
      UNION ALL
     SELECT CASE WHEN o.parts = '{catalog}' THEN ARRAY['moves', 'catalog of moves'] -- where a server has the catalog, too
                 WHEN o.parts @> '{shards}' THEN ARRAY['moves', 'deploy', 'adopt', 'catalog of moves']

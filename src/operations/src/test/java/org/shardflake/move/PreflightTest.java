@@ -153,7 +153,7 @@ class PreflightTest {
                     "ALTER TABLE shard_0001.account OWNER TO preflight_owner; ALTER TABLE shard_0001.account ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY");
 
             String said =
-                    "failed row-level-security: forced on the owner, as whom PostgreSQL 16 and later replicate: shard_0001.account";
+                    "failed row-level-security: forced on the owner, as whom PostgreSQL 16 and later replicate, on db1: shard_0001.account; forced on the owner, as whom PostgreSQL 16 and later replicate, on db2: shard_0001.account";
             if (postgres.database(0).server().majorVersion() >= 16) {
                 assertThat(found()).contains(said);
             } else {
