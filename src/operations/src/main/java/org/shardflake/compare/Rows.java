@@ -44,7 +44,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
     private static final String BUCKET = "('x' || left(md5((%s)::text), 3))::bit(12)::integer";
 
     private static final String COLUMNS = """
-            SELECT quote_ident(a.attname), a.atttypid::regtype::text,
+            SELECT quote_ident(a.attname), CASE WHEN t.typnamespace = 'pg_catalog'::regnamespace THEN a.atttypid::regtype::text ELSE '' END,
                    a.attnotnull AND NOT EXISTS (SELECT FROM pg_constraint k
                         WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)),
                    a.attnum = ANY (

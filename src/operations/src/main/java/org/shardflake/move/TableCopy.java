@@ -7,6 +7,9 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
@@ -45,6 +48,9 @@ final class TableCopy {
 
     /** The time of an entry of an index that is built afterwards, likewise. */
     private static final long ENTRY = 60;
+
+    /** The bytes that are in a temporary table at a time. */
+    private static final long STAGE = 16 << 20;
 
     private final Connection source;
     private final Connection target;
@@ -99,20 +105,49 @@ final class TableCopy {
     }
 
     private void copy(Table table, String rows, String option, Share share, Progress progress) throws SQLException {
+        Optional<OwnersCode> code = OwnersCode.of(target, table.name());
+        if (code.isPresent()) {
+            copyAsOwner(table, rows, code.get(), share, progress);
+            return;
+        }
         String format = Sql.isTrue(target, ONLY_BUILT_IN_TYPES, table.name()) ? "binary" : "text";
         CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
         CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
         CopyOut out = from.copyOut("COPY %s TO STDOUT (FORMAT %s)".formatted(rows, format));
-        CopyIn in = null;
+        forward(
+                out,
+                new Pump(
+                        () -> to.copyIn(
+                                "COPY %s FROM STDIN (FORMAT %s%s)".formatted(table.withColumns(), format, option)),
+                        Long.MAX_VALUE,
+                        () -> {},
+                        share,
+                        progress));
+    }
+
+    /** By a temporary table, from which the owner takes the rows: COPY would run the owner's functions as this superuser. */
+    private void copyAsOwner(Table table, String rows, OwnersCode code, Share share, Progress progress)
+            throws SQLException {
+        CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
+        CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
+        code.createStage(target);
+        forward(
+                from.copyOut("COPY %s TO STDOUT".formatted(rows)),
+                new Pump(
+                        () -> to.copyIn("COPY %s FROM STDIN".formatted(code.stage())),
+                        STAGE,
+                        () -> code.bring(target, table.name()),
+                        share,
+                        progress));
+        code.dropStage(target);
+    }
+
+    private static void forward(CopyOut out, Pump pump) throws SQLException {
         try {
-            in = to.copyIn("COPY %s FROM STDIN (FORMAT %s%s)".formatted(table.withColumns(), format, option));
-            Pump pump = new Pump(in, share, progress);
             pump.forward(out);
             pump.end();
         } catch (SQLException | RuntimeException e) {
-            if (in != null && in.isActive()) {
-                in.cancelCopy();
-            }
+            pump.cancel();
             if (out.isActive()) {
                 out.cancelCopy();
             }
@@ -167,28 +202,54 @@ final class TableCopy {
         }
     }
 
+    @FunctionalInterface
+    private interface Opening {
+        CopyIn open() throws SQLException;
+    }
+
+    @FunctionalInterface
+    private interface Step {
+        void take() throws SQLException;
+    }
+
     /** Forwards rows in pieces: the driver sends each piece as a message of its own. */
     private final class Pump {
 
-        private final CopyIn in;
+        private final Opening opening;
+        private final long most;
+        private final Step step;
         private final Share share;
         private final Progress progress;
         private final byte[] buffer = new byte[64 * 1024];
+        private @Nullable CopyIn in;
         private int filled;
+        private long sent;
         private long rows;
         private long counted;
 
-        Pump(CopyIn in, Share share, Progress progress) {
-            this.in = in;
+        /**
+         * Forwards to one COPY after the other.
+         *
+         * @param most the bytes after which one ends
+         * @param step what is done after each
+         */
+        Pump(Opening opening, long most, Step step, Share share, Progress progress) {
+            this.opening = opening;
+            this.most = most;
+            this.step = step;
             this.share = share;
             this.progress = progress;
         }
 
         void forward(CopyOut out) throws SQLException {
+            in = opening.open();
             for (byte[] row = out.readFromCopy(); row != null; row = out.readFromCopy()) {
                 if (filled + row.length > buffer.length && filled > 0) {
-                    send(buffer, filled);
-                    filled = 0;
+                    flush();
+                    if (sent >= most) {
+                        end(0);
+                        in = opening.open();
+                    }
                 }
                 rows++;
                 if (row.length > buffer.length) {
@@ -198,14 +259,20 @@ final class TableCopy {
                     filled += row.length;
                 }
             }
+            flush();
+        }
+
+        private void flush() throws SQLException {
             if (filled > 0) {
                 send(buffer, filled);
+                filled = 0;
             }
         }
 
         /** Reports rows by their part of all rows: what is sent of values that TOAST compresses is larger than the table. */
         private void send(byte[] bytes, int length) throws SQLException {
-            in.writeToCopy(bytes, 0, length);
+            Objects.requireNonNull(in).writeToCopy(bytes, 0, length);
+            sent += length;
             long part = share.rows() > 0 ? share.size() * rows / share.rows() : length;
             long more = Math.min(part, share.size() - counted);
             counted += more;
@@ -215,7 +282,20 @@ final class TableCopy {
         }
 
         void end() throws SQLException {
-            progress.copied(0, in.endCopy(), share.size() - counted);
+            end(share.size() - counted);
+        }
+
+        private void end(long size) throws SQLException {
+            long copied = Objects.requireNonNull(in).endCopy();
+            sent = 0;
+            step.take();
+            progress.copied(0, copied, size);
+        }
+
+        void cancel() throws SQLException {
+            if (in != null && in.isActive()) {
+                in.cancelCopy();
+            }
         }
     }
 }

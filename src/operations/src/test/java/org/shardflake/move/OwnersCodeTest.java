@@ -1,0 +1,166 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.ShardSet;
+import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * A superuser moves a shard whose owner has put functions of his own wherever rows are written. Each notes whose rights it has, and tries
+ * to get the superuser's.
+ */
+class OwnersCodeTest {
+
+    private static final ShardSet SHARD = ShardSet.of(1);
+
+    /** What the owner has on both servers. */
+    private static final String TRAPS = """
+            CREATE ROLE code_owner LOGIN PASSWORD 'code';
+            CREATE SCHEMA code AUTHORIZATION code_owner;
+            SET ROLE code_owner;
+            CREATE TABLE code.seen (what text, by name, is_super boolean);
+            CREATE FUNCTION code.gain(how text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+            BEGIN
+                EXECUTE how;
+                EXECUTE 'ALTER ROLE code_owner SUPERUSER';
+            EXCEPTION WHEN OTHERS THEN
+                NULL;
+            END $$;
+            CREATE FUNCTION code.note(what text) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+            BEGIN
+                INSERT INTO code.seen SELECT what, current_user, rolsuper FROM pg_roles WHERE rolname = current_user;
+                PERFORM code.gain('SELECT 1'), code.gain('RESET ROLE'), code.gain('SET ROLE postgres'), code.gain('RESET SESSION AUTHORIZATION');
+                PERFORM set_config('search_path', 'code, pg_catalog', false);
+                RETURN true;
+            END $$;
+            CREATE FUNCTION code.check_row(n bigint) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog AS $$ BEGIN RETURN code.note('check'); END $$;
+            CREATE FUNCTION code.check_value(n numeric) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog AS $$ BEGIN RETURN code.note('domain'); END $$;
+            CREATE FUNCTION code.twice(n bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog AS $$ BEGIN PERFORM code.note('column'); RETURN n * 2; END $$;
+            CREATE FUNCTION code.key(n bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog AS $$ BEGIN PERFORM code.note('index'); RETURN n; END $$;
+            CREATE DOMAIN code.amount AS numeric CHECK (code.check_value(VALUE));
+            CREATE TYPE code.pair AS (amount code.amount, at date);
+            CREATE FUNCTION code.shout(m code.pair) RETURNS text LANGUAGE plpgsql SET search_path = pg_catalog AS $$ BEGIN PERFORM code.note('cast'); RETURN 'x'; END $$;
+            CREATE CAST (code.pair AS text) WITH FUNCTION code.shout(code.pair)
+            """;
+
+    private static final String CHANGELOG = """
+            --liquibase formatted sql
+            --changeset ann:ledger
+            CREATE TABLE ledger (
+                id bigint PRIMARY KEY, uid bigint NOT NULL CHECK (code.check_row(uid)), amount code.amount, pair code.pair,
+                text varchar(20), at timestamptz, double bigint GENERATED ALWAYS AS (code.twice(uid)) STORED);
+            CREATE INDEX ledger_key ON ledger (code.key(uid));
+            --changeset ann:entry
+            CREATE TABLE entry (id bigint PRIMARY KEY, ledger_id bigint REFERENCES ledger, n integer CHECK (n > 0), pairs code.pair[]);
+            """;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    @TempDir
+    Path directory;
+
+    private AccountShards shards;
+
+    @BeforeEach
+    void deploy() throws Exception {
+        shards = AccountShards.bare(postgres);
+        dropRoles();
+        for (String server : List.of("db1", "db2")) {
+            shards.execute(server, TRAPS);
+        }
+        shards.deploy(2, directory, Files.writeString(directory.resolve("ledger.sql"), CHANGELOG));
+        for (int shard = 0; shard < 2; shard++) {
+            shards.execute(
+                    "db1",
+                    "ALTER SCHEMA shard_000%1$d OWNER TO code_owner; ALTER TABLE shard_000%1$d.ledger OWNER TO code_owner; ALTER TABLE shard_000%1$d.entry OWNER TO code_owner"
+                            .formatted(shard));
+        }
+        // They were a superuser's tables when they were deployed.
+        for (String server : List.of("db1", "db2")) {
+            shards.execute(server, "ALTER ROLE code_owner NOSUPERUSER; TRUNCATE code.seen");
+        }
+        shards.as("code_owner", "code").executeAsUser("db1", """
+                INSERT INTO shard_0001.ledger (id, uid, amount, pair, text, at)
+                SELECT n * 8388608 + 1024, n, n / 3.0, ROW(n::numeric::code.amount, '2026-01-01'::date)::code.pair, E'tab\\t\\\\ ' || n, now() FROM generate_series(1, 200) n;
+                INSERT INTO shard_0001.entry (id, ledger_id, n, pairs) SELECT id, id, 1, ARRAY[pair] FROM shard_0001.ledger;
+                TRUNCATE code.seen
+                """);
+    }
+
+    @AfterEach
+    void dropRoles() throws SQLException {
+        postgres.restore("bare");
+        for (int i = 0; i < 3; i++) {
+            try (Connection connection = postgres.database(i).connect()) {
+                Sql.execute(connection, "DROP ROLE IF EXISTS code_owner");
+            }
+        }
+    }
+
+    private List<String> seen(String server) throws SQLException {
+        try (Connection connection = shards.database(server).connect()) {
+            return Sql.list(
+                    connection,
+                    "SELECT DISTINCT what || ' by ' || by || CASE WHEN is_super THEN ', a superuser' ELSE '' END FROM code.seen ORDER BY 1",
+                    row -> row.getString(1));
+        }
+    }
+
+    @Test
+    void noneRunsWithMoreRights() throws Exception {
+        assertThat(Preflight.run(
+                                new MoveServer("db1", shards.url("db1")),
+                                new MoveServer("db2", shards.url("db2")),
+                                SHARD)
+                        .checks())
+                .filteredOn(check -> check.outcome() == PreflightCheck.Outcome.FAILED)
+                .isEmpty();
+        Mover mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
+
+        long move = mover.create("db1", "db2", SHARD, "a test").id();
+        mover.follow(move);
+        shards.as("code_owner", "code")
+                .executeAsUser("db1", "INSERT INTO shard_0001.ledger (id, uid) VALUES (1024, 7)");
+        assertThat(mover.verify(move, SHARD)).isEmpty();
+        mover.cutOver(move, SHARD);
+        mover.reverse(move, SHARD);
+        mover.cutOver(move, SHARD);
+        mover.complete(move);
+
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.ledger"))
+                .isEqualTo(201);
+        assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.entry WHERE pairs[1] IS NOT NULL"))
+                .isEqualTo(200);
+        if (postgres.database(0).server().majorVersion()
+                >= 16) { // before, replication applies as whoever owns the subscription
+            assertThat(seen("db2"))
+                    .contains(
+                            "check by code_owner",
+                            "column by code_owner",
+                            "domain by code_owner",
+                            "index by code_owner")
+                    .noneMatch(line -> line.endsWith("a superuser"));
+            assertThat(seen("db1")).noneMatch(line -> line.endsWith("a superuser"));
+        }
+        for (String server : List.of("db1", "db2")) {
+            assertThat(shards.number(server, "SELECT count(*) FROM pg_roles WHERE rolname = 'code_owner' AND rolsuper"))
+                    .isZero();
+        }
+    }
+}
