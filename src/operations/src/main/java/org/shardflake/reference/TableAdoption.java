@@ -240,7 +240,7 @@ final class TableAdoption {
                         UNION ALL (SELECT ROW(%2$s)::text FROM %3$s EXCEPT SELECT ROW(%2$s)::text FROM %1$s)) THEN
                         RAISE EXCEPTION 'the rows of %% are not those of %% any more', %4$s, %5$s;
                     END IF;
-                END """.formatted(name, columns, reference, SqlText.literal(name), SqlText.literal(reference));
+                END""".formatted(name, columns, reference, SqlText.literal(name), SqlText.literal(reference));
         return """
                 --changeset reference:adopt-%1$s splitStatements:false
                 LOCK TABLE %2$s IN SHARE MODE;
