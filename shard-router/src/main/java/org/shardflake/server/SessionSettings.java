@@ -71,7 +71,10 @@ final class SessionSettings {
             NO_TRANSACTION_TIMEOUT,
             new Setting("stats_fetch_consistency", "cache"),
             new Setting("restrict_nonsystem_relation_kind", ""),
-            new Setting("createrole_self_grant", ""));
+            new Setting("createrole_self_grant", ""),
+            // Each of them would start a process for every small question, and cutovers wait for answers.
+            new Setting("debug_parallel_query", "off"),
+            new Setting("force_parallel_mode", "off"));
 
     /** Of some versions, and for superusers and roles that were given them. */
     private static final List<Setting> OF_SUPERUSERS = List.of(
