@@ -9,19 +9,30 @@ CREATE OR REPLACE FUNCTION shardflake.complete_tables(shard integer) RETURNS int
 AS $$
 /*
  * A column that is the whole primary key, bigint, and filled by nothing else is taken to be an id. One that
- * references another table has its values from there, and the uid from the application.
+ * references another table has its values from there, and the uid from the application. One that its comment says to be
+ * the table's shard key makes keys of its shard.
  */
 DECLARE
     v_table record;
-    v_uid_column name := (SELECT column_name FROM shardflake.uid_column);
+    v_shard_count integer := (SELECT shard_count FROM shardflake.uid_column);
     v_new regclass[] := '{}';
+    v_rekeyed regclass[] := '{}';
 BEGIN
     PERFORM shardflake.refuse_relatives(shard);
+    SELECT target, string_agg(column_name, ', ') AS columns INTO v_table FROM shardflake.shard_keys(shard) WHERE said GROUP BY target HAVING count(*) > 1 LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'table % has several shard keys: %', v_table.target, v_table.columns
+            USING ERRCODE = 'invalid_table_definition',
+                  HINT = 'The comment of one column only may begin with: shard key.';
+    END IF;
     FOR v_table IN
         SELECT c.oid::regclass AS target, k.conkey AS key, a.attname AS id,
                a.atttypid = 'bigint'::regtype AND NOT a.atthasdef AND a.attidentity = '' AND NOT c.relispartition
-                   AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND k.conkey[1] = ANY (f.conkey))
-                   AND a.attname IS DISTINCT FROM v_uid_column AS needs_ids,
+                   AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND k.conkey[1] = ANY (f.conkey)) AS needs_values,
+               a.attnum = y.attnum AS is_key, y.said AS says_key,
+               y.said AND a.attnum = y.attnum AND a.atthasdef AND NOT c.relispartition AND (
+                   SELECT pg_get_expr(d.adbin, d.adrelid) ~ 'next_id\(' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key\('
+                     FROM pg_attrdef d WHERE d.adrelid = c.oid AND d.adnum = a.attnum) AS makes_ids,
                t.oid AS fence, t.oid IS NULL AS needs_fence,
                t.tgenabled = 'D' AND t.tgnargs = 0 OR t.tgenabled <> 'D' AND t.tgargs = decode('646f776e00', 'hex') AS has_odd_fence, -- see fence_write
                c.relreplident IN ('d', 'i') AND NOT (x.indimmediate AND x.indisvalid AND x.indisready) AS lacks_identity
@@ -29,6 +40,7 @@ BEGIN
           JOIN pg_class c ON c.oid = relation
           LEFT JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p'
           LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.conkey[1] AND cardinality(k.conkey) = 1
+          LEFT JOIN shardflake.shard_keys(shard) y ON y.target = c.oid
           LEFT JOIN pg_trigger t ON t.tgrelid = c.oid AND t.tgfoid = 'shardflake.fence_write'::regproc
           LEFT JOIN pg_index x ON x.indrelid = c.oid AND CASE c.relreplident WHEN 'i' THEN x.indisreplident ELSE x.indisprimary END
          WHERE c.relkind IN ('r', 'p')
@@ -44,8 +56,11 @@ BEGIN
                 USING ERRCODE = 'invalid_table_definition',
                       HINT = 'Make it NOT DEFERRABLE: PostgreSQL replicates no UPDATE and no DELETE by such a key, so the shard could not be moved.';
         END IF;
-        IF v_table.needs_ids THEN
+        IF v_table.needs_values AND v_table.is_key IS NOT TRUE THEN
             PERFORM shardflake.add_id_sequence(v_table.target, v_table.id);
+        ELSIF v_table.needs_values AND v_table.says_key OR v_table.makes_ids THEN
+            PERFORM shardflake.make_keys(v_table.target, v_table.id, v_shard_count);
+            v_rekeyed := v_rekeyed || v_table.target;
         END IF;
         IF v_table.needs_fence THEN
             PERFORM shardflake.add_fence(v_table.target);
@@ -58,16 +73,17 @@ BEGIN
             END IF;
         END IF;
     END LOOP;
-    IF cardinality(v_new) > 0 AND shardflake.adds_checks() THEN
+    IF cardinality(v_new || v_rekeyed) > 0 AND shardflake.adds_checks() THEN
         PERFORM shardflake.add_check(c.target, c.column_name, c.shard_count)
-           FROM shardflake.checks(shard) c WHERE c.target = ANY (v_new) AND NOT c.present;
+           FROM shardflake.checks(shard) c WHERE c.target = ANY (v_new || v_rekeyed) AND NOT c.present;
+        PERFORM shardflake.refuse_misrouting(shard, v_new);
     END IF;
     RETURN cardinality(v_new);
 END
 $$;
 
 COMMENT ON FUNCTION shardflake.complete_tables(integer) IS
-'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), a fence, and, if they are new, the checks that keep ids and uids of other shards out. Returns how many tables were new. Errors: 42P16 for a table without a primary key that replication can go by, and for one with a parent or child outside the shard';
+'Gives the tables of a shard what they lack: a sequence and DEFAULT for an id (a bigint that is the whole primary key and filled by nothing else), a sequence and DEFAULT for a key if a comment says that this column is the shard key, a fence, and, if they are new, the checks that keep ids and uids of other shards out. Returns how many tables were new. Errors: 42P16 for a table without a primary key that replication can go by, for one with a parent or child outside the shard, and for one whose key refers to ids of another shard; 55000 for a key column that holds ids already';
 
 REVOKE EXECUTE ON FUNCTION shardflake.complete_tables(integer) FROM PUBLIC;
 

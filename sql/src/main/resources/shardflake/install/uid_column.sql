@@ -12,3 +12,11 @@ COMMENT ON TABLE shardflake.uid_column IS 'The column of the application''s tabl
 COMMENT ON COLUMN shardflake.uid_column.shard_count IS 'How many shards the installation has: a uid belongs to shard uid mod shard_count';
 
 --rollback DROP TABLE shardflake.uid_column;
+
+--changeset shardflake:uid_column_may_be_unknown splitStatements:false stripComments:false
+-- The number of shards is needed for tables that say their key themselves, too.
+ALTER TABLE shardflake.uid_column ALTER COLUMN column_name DROP NOT NULL;
+COMMENT ON TABLE shardflake.uid_column IS 'How many shards the installation has, and the column of the application''s tables that holds the uid, if it was named: tables that have it and say no other key are keyed by it';
+
+--rollback DELETE FROM shardflake.uid_column WHERE column_name IS NULL;
+--rollback ALTER TABLE shardflake.uid_column ALTER COLUMN column_name SET NOT NULL;

@@ -41,6 +41,6 @@ $$;
 COMMENT ON FUNCTION shardflake.outside_dependents(integer) IS
 'Internal: what is outside of a shard''s schema and would be dropped with it, such as a view or a foreign key of another schema''s table';
 
-REVOKE EXECUTE ON FUNCTION shardflake.outside_dependents(integer) FROM PUBLIC;
+-- Not revoked from PUBLIC: a role that was granted drop_shard needs it too, and it reads what every role may read.
 
 --rollback DROP FUNCTION shardflake.outside_dependents(integer);

@@ -709,6 +709,7 @@ class AdoptCommandTest {
     }
 
     @Test
+    @Tag("full")
     void cancelKeepsRowsThatOthersReferTo() throws SQLException {
         assumeTrue(silencesForeignKeys());
         adopt("old.photo", "--key=uid");

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -117,6 +118,21 @@ public final class ShardRouter implements AutoCloseable {
     /** The map that this router currently uses. */
     public ShardMap map() {
         return routes.map();
+    }
+
+    /**
+     * A shard for something new, such as a customer whose key the insert makes: each is as likely as any other.
+     *
+     * <pre>{@code
+     * long id = router.write(
+     *         router.anyShard(),
+     *         tx -> insert(tx, "INSERT INTO ${shard.schema}.customer (name) VALUES (?) RETURNING id", name));
+     * router.write(id, tx -> ...); // the same shard
+     * }</pre>
+     */
+    public ShardKey anyShard() {
+        return ShardKey.shard(
+                ThreadLocalRandom.current().nextInt(map().sharding().shardCount()));
     }
 
     /**

@@ -147,6 +147,96 @@ class ChecksTest {
                                 "shard_0007.photo uid_of_shard CHECK (((((uid % (2000)::bigint) + 2000) % (2000)::bigint) = 7))"));
     }
 
+    private static final String SHOP = """
+            CREATE TABLE shard_0007.customer (id bigint PRIMARY KEY, name text);
+            COMMENT ON COLUMN shard_0007.customer.id IS 'shard key';
+            CREATE TABLE shard_0007.orders (id bigint PRIMARY KEY, customer_id bigint NOT NULL REFERENCES shard_0007.customer);
+            COMMENT ON COLUMN shard_0007.orders.customer_id IS 'Shard key: who has ordered';
+            CREATE TABLE shard_0007.item (order_id bigint REFERENCES shard_0007.orders, line integer, customer_id bigint, uid bigint, PRIMARY KEY (order_id, line));
+            COMMENT ON COLUMN shard_0007.item.customer_id IS 'shard key';
+            """;
+
+    @Test
+    void aTableSaysItsKeyByAComment() throws SQLException {
+        execute(connection, SHOP, "SELECT shardflake.complete_tables(7)");
+
+        String key = "CHECK (((((%1$s %% (2000)::bigint) + 2000) %% (2000)::bigint) = 7))";
+        assertThat(queryString(connection, CHECKS))
+                .isEqualTo(String.join(
+                        "; ",
+                        "shard_0007.customer id_of_shard " + key.formatted("id"),
+                        "shard_0007.item customer_id_of_shard " + key.formatted("customer_id"),
+                        "shard_0007.orders customer_id_of_shard " + key.formatted("customer_id"),
+                        "shard_0007.orders id_of_shard CHECK ((((id >> 10) & (8191)::bigint) = 7))"));
+        execute(
+                connection,
+                "INSERT INTO shard_0007.customer (name) SELECT 'n' FROM generate_series(1, 1000)",
+                "INSERT INTO shard_0007.orders (customer_id) SELECT id FROM shard_0007.customer",
+                "SELECT shardflake.complete_tables(7)");
+        assertThat(
+                        queryString(
+                                connection,
+                                "SELECT count(DISTINCT id) || ' ' || min(id % 2000) || ' ' || max(id % 2000) FROM shard_0007.customer"))
+                .isEqualTo("1000 7 7");
+        assertThat(queryString(connection, "SELECT bool_and(shardflake.id_shard(id) = 7) FROM shard_0007.orders"))
+                .isEqualTo("t");
+        // Fenced, it makes none.
+        execute(connection, "SELECT shardflake.fence_shard(7)");
+        assertThatThrownBy(() -> execute(connection, "INSERT INTO shard_0007.customer (name) VALUES ('n')"))
+                .isInstanceOfSatisfying(
+                        PSQLException.class, e -> assertThat(e.getSQLState()).isEqualTo("SF001"));
+    }
+
+    @Test
+    void aKeyThatIsSaidLaterReplacesIdsWhileThereAreNone() throws SQLException {
+        execute(
+                connection,
+                "CREATE TABLE shard_0007.customer (id bigint PRIMARY KEY)",
+                "SELECT shardflake.complete_tables(7)",
+                "COMMENT ON COLUMN shard_0007.customer.id IS 'shard key'",
+                "SELECT shardflake.complete_tables(7)",
+                "INSERT INTO shard_0007.customer DEFAULT VALUES");
+        assertThat(queryString(connection, "SELECT id % 2000 FROM shard_0007.customer"))
+                .isEqualTo("7");
+        execute(
+                connection,
+                "CREATE TABLE shard_0007.person (id bigint PRIMARY KEY)",
+                "SELECT shardflake.complete_tables(7)",
+                "INSERT INTO shard_0007.person DEFAULT VALUES",
+                "COMMENT ON COLUMN shard_0007.person.id IS 'shard key'");
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.complete_tables(7)"))
+                .hasMessageContaining(
+                        "table shard_0007.person cannot be keyed by id: it has rows whose id is a key of another shard");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "COMMENT ON COLUMN shard_0007.customer.id IS NULL | table shard_0007.item is keyed by customer_id, which refers to id of table shard_0007.customer, whose new ids are of another shard",
+                "COMMENT ON COLUMN shard_0007.orders.id IS 'shard key' | table shard_0007.orders has several shard keys: id, customer_id",
+                "DELETE FROM shardflake.uid_column | table shard_0007.customer is keyed by id, and this server does not know how many shards there are",
+            })
+    void keysThatWouldMisrouteAreRefused(String change, String message) throws SQLException {
+        execute(connection, SHOP.replace("uid bigint,", ""), change);
+        execute(connection, "ALTER TABLE shard_0007.item ADD FOREIGN KEY (customer_id) REFERENCES shard_0007.customer");
+
+        assertThatThrownBy(() -> execute(connection, "SELECT shardflake.complete_tables(7)"))
+                .hasMessageContaining(message);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "0,1,0",
+        "9223372036854775807,8192,9223372036854775807",
+        "9223372036846388223,1,1125899906842623",
+        "11637205501278089,2000,2841114625811341"
+    })
+    void aKeyOfAnId(long id, int shards, long key) throws SQLException {
+        assertThat(queryString(connection, "SELECT shardflake.id_to_key(%d, %d)".formatted(id, shards)))
+                .isEqualTo(Long.toString(key));
+    }
+
     @Test
     void tablesThatAreThereAlreadyAreLeftAlone() throws SQLException {
         execute(connection, "SET shardflake.checks = off");

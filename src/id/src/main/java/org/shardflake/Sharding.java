@@ -29,6 +29,20 @@ public record Sharding(int shardCount) {
         return Math.floorMod(uid, shardCount);
     }
 
+    /**
+     * The key that a new id stands for: a uid of the id's shard, for a table whose primary key is its shard key. Different ids have
+     * different keys. {@code shardflake.id_to_key} computes the same in PostgreSQL.
+     *
+     * @throws IllegalArgumentException if the id is negative, or its shard is none of these
+     */
+    public long key(long id) {
+        if (id < 0) {
+            throw new IllegalArgumentException("id %d is negative, and stands for no key".formatted(id));
+        }
+        int shard = IdLayout.checkRange("shard", IdLayout.shard(id), shardCount - 1);
+        return (IdLayout.elapsedMillis(id) << IdLayout.SEQUENCE_BITS | IdLayout.sequence(id)) * shardCount + shard;
+    }
+
     /** The shard's PostgreSQL schema: {@code shard_0007}. */
     public static String schema(int shard) {
         // Not String.format: decoding calls this for every id.

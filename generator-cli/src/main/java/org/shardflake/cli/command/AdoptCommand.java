@@ -59,9 +59,9 @@ final class AdoptCommand implements Callable<Integer> {
     @Option(
             names = "--key",
             paramLabel = "COLUMN",
-            required = true,
-            description = "The column with the sharding key: integer, text or uuid.")
-    private String key;
+            description =
+                    "The column with the sharding key: integer, text or uuid (default: the one whose comment in the shards begins with 'shard key').")
+    private @Nullable String key;
 
     @Option(
             names = "--into",

@@ -36,6 +36,7 @@ public final class IdSource {
                    (SELECT s.oid::regclass FROM pg_depend u JOIN pg_class s ON s.oid = u.refobjid AND s.relkind = 'S'
                      WHERE u.classid = 'pg_attrdef'::regclass AND u.objid = d.oid
                        AND u.refclassid = 'pg_class'::regclass) AS default_sequence,
+                   COALESCE(substring(pg_get_expr(d.adbin, d.adrelid) FROM 'id_to_key\\(.*, ([0-9]+)\\)$')::integer, 0) AS shards_of_keys,
                    pg_get_serial_sequence(format('%I.%I', c.relnamespace::regnamespace::text, c.relname), a.attname) AS owned_sequence
               FROM pg_class c
               JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'id'
@@ -48,6 +49,8 @@ public final class IdSource {
     private final int shard;
     private final String schema;
     private final String sequence;
+    /** How many shards there are if the column takes keys; 0 if it takes ids. */
+    private int shardsOfKeys;
 
     private IdSource(Connection connection, ServerUrl server, int shard, @Nullable String table) throws SQLException {
         this.connection = connection;
@@ -78,7 +81,7 @@ public final class IdSource {
             draw.setInt(3, count);
             try (ResultSet rows = draw.executeQuery()) {
                 while (rows.next()) {
-                    ids.accept(rows.getLong(1));
+                    ids.accept(shardsOfKeys == 0 ? rows.getLong(1) : new Sharding(shardsOfKeys).key(rows.getLong(1)));
                 }
             }
         }
@@ -101,6 +104,7 @@ public final class IdSource {
                 if (!id.next()) {
                     throw noTable(table);
                 }
+                shardsOfKeys = id.getInt("shards_of_keys");
                 String found = id.getBoolean("uses_next_id")
                         ? id.getString("default_sequence")
                         : id.getString("owned_sequence");

@@ -11,10 +11,11 @@ import org.jspecify.annotations.Nullable;
  *
  * @param table the table, as SQL names it: {@code photo} or {@code app.photo}
  * @param into the table in the shards, without a schema and not quoted; null for the one of the same name
- * @param key the column that determines a row's shard, not quoted
+ * @param key the column that determines a row's shard, not quoted; null for the one that the shards' table says by a comment
  * @param batchRows how many rows are brought over at a time: 1..1000000
  */
-public record AdoptSettings(String table, @Nullable String into, String key, int batchRows) {
+public record AdoptSettings(
+        String table, @Nullable String into, @Nullable String key, int batchRows) {
 
     /** Rows brought over at a time by default. */
     public static final int DEFAULT_BATCH_ROWS = 100_000;

@@ -97,13 +97,13 @@ public final class Adopter implements AutoCloseable {
                         "there is no table %s".formatted(settings.table()), "name it with its schema: app.photo"));
         TableChecks.checkKind(table);
         this.into = settings.into() == null ? table.plainName() : settings.into();
-        this.key = findKey();
-        this.keyExpression = KeyExpression.of(key, map.sharding());
         this.journal = new Journal(connection, table);
         this.servers = new ShardServers(map, urls, Sql.text(connection, "SELECT quote_ident(?)", into));
         try {
             TableFacts shardTable = findShardTable();
-            this.checks = new TableChecks(table, shardTable, key);
+            this.key = findKey(shardTable);
+            this.keyExpression = KeyExpression.of(key, map.sharding());
+            this.checks = new TableChecks(table, shardTable, key, map.sharding());
             List<Column> columns = checks.broughtOver();
             this.shardColumns = columns.stream()
                     .map(column -> shardTable.column(column.name()).orElseThrow())
@@ -159,10 +159,17 @@ public final class Adopter implements AutoCloseable {
         return url.connect("shardflake adopt");
     }
 
-    private Column findKey() {
-        return table.column(settings.key())
+    private Column findKey(TableFacts shardTable) {
+        String name = settings.key() == null ? shardTable.shardKey() : settings.key();
+        if (name == null) {
+            throw new AdoptRefusedException(
+                    "by which column do the rows of %s belong to a shard?".formatted(table.name()),
+                    "name it with --key, or in the changelog of the shards: COMMENT ON COLUMN %s.uid IS 'shard key'"
+                            .formatted(into));
+        }
+        return table.column(name)
                 .orElseThrow(() -> new AdoptRefusedException(
-                        "table %s has no column %s".formatted(table.name(), settings.key()),
+                        "table %s has no column %s".formatted(table.name(), name),
                         "its columns are "
                                 + table.columns().stream().map(Column::name).collect(joining(", "))));
     }
@@ -207,6 +214,7 @@ public final class Adopter implements AutoCloseable {
             open.check(table.name());
             Optional<Adoption> begun = journal.find();
             begun.ifPresent(this::refuseOther);
+            checks.checkKey();
             if (begun.isEmpty()) {
                 refuseFilled();
             }
@@ -315,7 +323,10 @@ public final class Adopter implements AutoCloseable {
 
     /** Moves may begin again. */
     private void forgetFinished() throws SQLException {
-        journal.find().map(Adoption::mark).ifPresent(open::end);
+        UUID mark = journal.find().orElseThrow().mark();
+        if (mark != null) {
+            open.end(mark);
+        }
     }
 
     private void openAfter(Exception failure, Adoption adoption) {

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.shardflake.IdLayout;
+import org.shardflake.Sharding;
 import org.shardflake.compare.LargeObjects;
 import org.shardflake.jdbc.Sql;
 
@@ -20,11 +21,13 @@ final class TableChecks {
     private final TableFacts old;
     private final TableFacts shard;
     private final Column key;
+    private final Sharding sharding;
 
-    TableChecks(TableFacts old, TableFacts shard, Column key) {
+    TableChecks(TableFacts old, TableFacts shard, Column key, Sharding sharding) {
         this.old = old;
         this.shard = shard;
         this.key = key;
+        this.sharding = sharding;
     }
 
     static void checkKind(TableFacts table) {
@@ -149,21 +152,41 @@ final class TableChecks {
 
     /** New ids must neither collide with old ones nor sort before them. */
     void checkNewIdsAreAbove(Connection connection, IdLayout layout) throws SQLException {
-        if (!shard.newIds() || old.primaryKey().size() != 1) {
+        if (!(shard.newIds() || shard.newKeys()) || old.primaryKey().size() != 1) {
             return;
         }
         Column id = old.column(old.primaryKey().get(0)).orElseThrow();
         long highest =
                 Sql.number(connection, "SELECT COALESCE(max(%s), 0) FROM ONLY %s".formatted(id.quoted(), old.name()));
         Instant now = Instant.now();
-        long next = layout.minId(now);
+        long next = shard.newKeys() ? sharding.key(layout.minId(now)) : layout.minId(now);
         if (highest >= next) {
-            Instant epoch = now.minusMillis(IdLayout.elapsedMillis(highest)).minusSeconds(3600);
+            long elapsed = shard.newKeys()
+                    ? (highest / sharding.shardCount()) >> IdLayout.SEQUENCE_BITS
+                    : IdLayout.elapsedMillis(highest);
+            Instant epoch = now.minusMillis(elapsed).minusSeconds(3600);
             throw new AdoptRefusedException(
                     "ids of %s go up to %d, and new ones would begin at %d: they would meet"
                             .formatted(old.name(), highest, next),
                     "begin an installation whose ids count from an earlier moment: shardflake init --epoch %s or before"
                             .formatted(epoch.toString().substring(0, 10) + "T00:00:00Z"));
+        }
+    }
+
+    /** Where rows go by the key, those that the shards make themselves have to go, too. */
+    void checkKey() {
+        String said = shard.shardKey();
+        if (said != null && !said.equals(key.name())) {
+            throw new AdoptRefusedException(
+                    "the shard key of %s is %s, and --key says %s".formatted(shard.plainName(), said, key.name()),
+                    "adopt it with --key %s, or without --key".formatted(said));
+        }
+        if (isNewId(key.name())) {
+            throw new AdoptRefusedException(
+                    "%s is keyed by its own primary key %s, but new rows would get ids that lead to other shards"
+                            .formatted(shard.plainName(), key.name()),
+                    "say in the changelog that this is its key, while the table is empty: COMMENT ON COLUMN %s.%s IS 'shard key'; then run shardflake schema deploy"
+                            .formatted(shard.plainName(), key.quoted()));
         }
     }
 
@@ -222,7 +245,7 @@ final class TableChecks {
             warnings.add("ids from before say nothing of their shard: look such rows up by %s".formatted(key.name()));
         }
         shard.column(shard.primaryKey().get(0))
-                .filter(id -> shard.primaryKey().size() == 1 && id.filled() && !shard.newIds())
+                .filter(id -> shard.primaryKey().size() == 1 && id.filled() && !shard.newIds() && !shard.newKeys())
                 .ifPresent(id -> warnings.add(
                         "new values of %s in a shard come from its own default, not from next_id, and may meet those brought over"
                                 .formatted(id.name())));

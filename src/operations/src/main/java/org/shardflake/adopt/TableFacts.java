@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -19,7 +20,9 @@ import org.shardflake.jdbc.Sql;
  * @param hasChildren whether other tables inherit from it
  * @param primaryKey the names of its columns, in order; empty if there is none
  * @param uniqueKeys the columns of each unique index, or its definition if it has expressions
- * @param newIds whether {@code next_id} fills the primary key
+ * @param newIds whether {@code next_id} fills the primary key with ids
+ * @param newKeys whether it is filled with keys of the shard
+ * @param shardKey the column that says of itself, by its comment, that it is the table's shard key
  */
 record TableFacts(
         String name,
@@ -30,14 +33,18 @@ record TableFacts(
         List<Column> columns,
         List<String> primaryKey,
         List<List<String>> uniqueKeys,
-        boolean newIds) {
+        boolean newIds,
+        boolean newKeys,
+        @Nullable String shardKey) {
 
     private static final String TABLE = """
             SELECT c.oid, format('%I.%I', n.nspname, c.relname), c.relname, c.relkind::text, c.relhassubclass, GREATEST(c.reltuples, 0)::bigint,
-                   COALESCE((SELECT bool_or(pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]')
-                               FROM pg_index i JOIN pg_attrdef d ON d.adrelid = i.indrelid AND d.adnum = i.indkey[0]
-                              WHERE i.indrelid = c.oid AND i.indisprimary), false)
+                   COALESCE(f.filling ~ 'next_id[(]' AND f.filling !~ 'id_to_key[(]', false), COALESCE(f.filling ~ 'id_to_key[(]', false),
+                   (SELECT a.attname FROM pg_description s JOIN pg_attribute a ON a.attrelid = s.objoid AND a.attnum = s.objsubid
+                     WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key\\M' LIMIT 1)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+              LEFT JOIN LATERAL (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_index i JOIN pg_attrdef d ON d.adrelid = i.indrelid AND d.adnum = i.indkey[0]
+                                  WHERE i.indrelid = c.oid AND i.indisprimary) f (filling) ON true
              WHERE c.oid = COALESCE(
                        to_regclass(?),
                        (SELECT to_regclass(quote_ident(path.schema) || '.' || named.name)
@@ -95,7 +102,9 @@ record TableFacts(
                                             .findFirst()
                                             .orElse(List.of()),
                                     keys.stream().map(UniqueKey::columns).toList(),
-                                    row.getBoolean(7));
+                                    row.getBoolean(7),
+                                    row.getBoolean(8),
+                                    row.getString(9));
                         },
                         name,
                         name,

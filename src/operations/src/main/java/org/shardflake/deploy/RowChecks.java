@@ -18,7 +18,7 @@ import org.shardflake.jdbc.Sql;
  *
  * @param wanted whether new tables get them
  * @param uidColumn the column that holds the uid, to be recorded on the servers; null keeps what they have recorded
- * @param shardCount how many shards the installation has, if the column is given
+ * @param shardCount how many shards the installation has, to be recorded; 0 keeps what they have recorded
  */
 public record RowChecks(boolean wanted, @Nullable String uidColumn, int shardCount) {
 
@@ -26,16 +26,23 @@ public record RowChecks(boolean wanted, @Nullable String uidColumn, int shardCou
     public static final RowChecks RECORDED = new RowChecks(true, null, 0);
 
     private static final String RECORD = """
-            INSERT INTO shardflake.uid_column (column_name, shard_count) VALUES (?, ?)
-            ON CONFLICT (only_row) DO UPDATE SET column_name = excluded.column_name, shard_count = excluded.shard_count
+            INSERT INTO shardflake.uid_column AS u (column_name, shard_count) VALUES (?, ?)
+            ON CONFLICT (only_row) DO UPDATE SET column_name = COALESCE(excluded.column_name, u.column_name), shard_count = excluded.shard_count
             """;
 
-    /** Records the column on the servers; if none is given, on those that lack what the others have recorded. */
+    /** The same checks in an installation with that many shards, if they don't say how many there are. */
+    public RowChecks in(int shards) {
+        return shardCount > 0 ? this : new RowChecks(wanted, uidColumn, shards);
+    }
+
+    /** Records the column and the number of shards on the servers; if no column is given, on those that lack what the others have recorded. */
     void record(Collection<Connection> servers) throws SQLException {
-        if (uidColumn != null) {
+        if (shardCount > 0) {
             for (Connection server : servers) {
                 Sql.update(server, RECORD, uidColumn, shardCount);
             }
+        }
+        if (uidColumn != null) {
             return;
         }
         Set<RowChecks> known = new LinkedHashSet<>();
@@ -50,7 +57,7 @@ public record RowChecks(boolean wanted, @Nullable String uidColumn, int shardCou
     private static List<RowChecks> recorded(Connection server) throws SQLException {
         return Sql.list(
                 server,
-                "SELECT column_name, shard_count FROM shardflake.uid_column",
+                "SELECT column_name, shard_count FROM shardflake.uid_column WHERE column_name IS NOT NULL",
                 row -> new RowChecks(true, row.getString(1), row.getInt(2)));
     }
 }

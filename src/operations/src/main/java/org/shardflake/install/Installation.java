@@ -276,7 +276,11 @@ public final class Installation {
     public DeployReport deploy(Path changelog, DeploySettings settings, IntConsumer done) throws InterruptedException {
         ShardMap map = ShardCatalog.at(catalog).load();
         List<DeployTarget> targets = targets(map);
-        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, targets, map.layout(), settings)) {
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(
+                changelog,
+                targets,
+                map.layout(),
+                settings.withChecks(settings.checks().in(map.sharding().shardCount())))) {
             requireUnmoved(targets);
             deployer.checkCreation(urls(map), ShardSet.of());
             DeployReport report = deployer.deploy(done);

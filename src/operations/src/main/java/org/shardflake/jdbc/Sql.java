@@ -162,7 +162,7 @@ public final class Sql {
         }
     }
 
-    public static int update(Connection connection, String sql, Object... parameters) throws SQLException {
+    public static int update(Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
         try (PreparedStatement statement = prepare(connection, sql, parameters)) {
             return statement.executeUpdate();
         }

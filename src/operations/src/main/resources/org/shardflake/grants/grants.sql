@@ -45,7 +45,7 @@ on_reference_tables (works, why, tables, sequences) AS (
 library_function (works, name) AS (
     SELECT ARRAY['adopt'], 'shardflake.is_fenced(integer)'
      UNION ALL
-    SELECT ARRAY['doctor'], unnest(ARRAY['shardflake.fences(integer)', 'shardflake.is_fenced(integer)', 'shardflake.relations(integer)', 'shardflake.checks(integer)'])),
+    SELECT ARRAY['doctor'], unnest(ARRAY['shardflake.fences(integer)', 'shardflake.is_fenced(integer)', 'shardflake.relations(integer)', 'shardflake.checks(integer)', 'shardflake.shard_keys(integer)'])),
 needed (works, turn, why, has, statement) AS (
     SELECT ARRAY['moves'], 1, 'to make replication slots, and to log in to the other server for replication',
            r.replicates OR COALESCE(pg_has_role(r.oid, s.rds_replication, 'MEMBER'), false),
@@ -88,7 +88,7 @@ needed (works, turn, why, has, statement) AS (
     SELECT ARRAY['catalog of deploy', 'catalog of adopt', 'catalog of application', 'catalog of doctor'], 1, 'to read the shard map',
            COALESCE(has_schema_privilege(r.oid, s.oid, 'USAGE')
                 AND (SELECT bool_and(has_table_privilege(r.oid, c.oid, 'SELECT')) FROM pg_class c
-                      WHERE c.relnamespace = s.oid AND c.relname IN ('shard', 'reference', 'reference_delete', 'lookup', 'split')), false),
+                      WHERE c.relnamespace = s.oid AND c.relname IN ('shard', 'reference', 'reference_delete', 'lookup', 'split', 'adoption')), false),
            format('SELECT shardflake_catalog.grant_read(%L)', w.rolname)
       FROM wanted w, role r, schema s WHERE s.nspname = 'shardflake_catalog'
      UNION ALL

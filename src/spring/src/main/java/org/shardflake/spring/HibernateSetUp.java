@@ -9,16 +9,20 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Types;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
 import javax.sql.DataSource;
+import org.apache.commons.logging.Log;
+import org.apache.commons.logging.LogFactory;
 import org.hibernate.cfg.BatchSettings;
 import org.hibernate.cfg.MultiTenancySettings;
 import org.hibernate.cfg.SchemaToolingSettings;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.id.enhanced.SequenceStyleGenerator;
+import org.hibernate.metamodel.spi.MappingMetamodelImplementor;
 import org.hibernate.persister.entity.EntityPersister;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
@@ -31,6 +35,11 @@ import org.springframework.orm.jpa.vendor.HibernateJpaDialect;
 
 /** Has Hibernate work on shards, and refuses configurations that would spoil them. */
 final class HibernateSetUp implements BeanPostProcessor {
+
+    private static final Log LOG = LogFactory.getLog(HibernateSetUp.class);
+
+    /** The types that @Lob stands for, which PostgreSQL's driver keeps in large objects. */
+    private static final Set<Integer> LARGE_OBJECTS = Set.of(Types.BLOB, Types.CLOB, Types.NCLOB);
 
     private static final Set<String> HARMLESS = Set.of("none", "validate", "false", "");
 
@@ -97,9 +106,23 @@ final class HibernateSetUp implements BeanPostProcessor {
     public Object postProcessAfterInitialization(Object bean, String name) {
         if (bean instanceof LocalContainerEntityManagerFactoryBean factory && isOurs(factory.getDataSource())) {
             EntityManagerFactory made = factory.getNativeEntityManagerFactory();
-            made.unwrap(SessionFactoryImplementor.class).getMappingMetamodel().forEachEntityDescriptor(this::checkIds);
+            MappingMetamodelImplementor entities =
+                    made.unwrap(SessionFactoryImplementor.class).getMappingMetamodel();
+            entities.forEachEntityDescriptor(this::checkIds);
+            entities.forEachEntityDescriptor(HibernateSetUp::warnOfLargeObjects);
         }
         return bean;
+    }
+
+    /** They belong to a database, so those of a shard that moves stay behind. */
+    private static void warnOfLargeObjects(EntityPersister entity) {
+        entity.forEachSelectable((index, column) -> {
+            if (LARGE_OBJECTS.contains(column.getJdbcMapping().getJdbcType().getJdbcTypeCode())) {
+                LOG.warn(
+                        "%s keeps %s as a large object, which stays behind when its shard moves. Keep the content in the row: without @Lob, in a column of type text or bytea."
+                                .formatted(entity.getEntityName(), column.getSelectionExpression()));
+            }
+        });
     }
 
     private void checkIds(EntityPersister entity) {

@@ -24,6 +24,7 @@ import org.hibernate.generator.BeforeExecutionGenerator;
 import org.hibernate.generator.EventType;
 import org.hibernate.generator.GeneratorCreationContext;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Sharding;
 import org.shardflake.server.SqlText;
 
 /** Draws the ids of {@link ShardflakeId}. Thread-safe. */
@@ -34,6 +35,15 @@ public class ShardflakeIdGenerator implements BeforeExecutionGenerator, Annotati
     private static final long serialVersionUID = 1L;
 
     private static final String DRAW = "SELECT shardflake.next_ids(?, ?::regclass, ?)";
+    /** The number of shards, if the column that the sequence is for is filled with keys instead of ids: see Sharding.key. */
+    private static final String KEYS = """
+            SELECT pg_catalog.max(pg_catalog.substring(pg_catalog.pg_get_expr(d.adbin, d.adrelid), 'id_to_key\\(.*, ([0-9]+)\\)$')::pg_catalog.int4)
+              FROM pg_catalog.pg_depend used JOIN pg_catalog.pg_attrdef d ON d.oid OPERATOR(pg_catalog.=) used.objid
+             WHERE used.classid OPERATOR(pg_catalog.=) 'pg_catalog.pg_attrdef'::pg_catalog.regclass
+               AND used.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass
+               AND used.refobjid OPERATOR(pg_catalog.=) ?::pg_catalog.regclass
+            """;
+
     private static final int MOST = 1000;
     /** An import of 1,000 rows so draws three times, and an id that nobody uses costs a microsecond. */
     private static final int GROWTH = 4;
@@ -45,6 +55,8 @@ public class ShardflakeIdGenerator implements BeforeExecutionGenerator, Annotati
 
     private String sequence;
     private int size;
+    /** How many shards there are if ids are keys, 0 if they are not, and null as long as nobody has asked. */
+    private transient volatile @Nullable Integer shardsOfKeys;
     /** What is left of the latest block of each shard, by its schema. */
     private final transient Map<String, Block> blocks = new ConcurrentHashMap<>();
 
@@ -121,16 +133,33 @@ public class ShardflakeIdGenerator implements BeforeExecutionGenerator, Annotati
 
     private long[] draw(Connection connection, String schema, int count) throws SQLException {
         try (PreparedStatement draw = connection.prepareStatement(DRAW)) {
+            String its = schema + '.' + SqlText.name(sequence);
+            int shards = shardsOfKeys(connection, its);
             draw.setInt(1, HibernateShards.shard(schema));
-            draw.setString(2, schema + '.' + SqlText.name(sequence));
+            draw.setString(2, its);
             draw.setInt(3, count);
             long[] ids = new long[count];
             try (ResultSet row = draw.executeQuery()) {
                 for (int i = 0; i < count && row.next(); i++) {
-                    ids[i] = row.getLong(1);
+                    ids[i] = shards == 0 ? row.getLong(1) : new Sharding(shards).key(row.getLong(1));
                 }
             }
             return ids;
         }
+    }
+
+    private int shardsOfKeys(Connection connection, String its) throws SQLException {
+        Integer known = shardsOfKeys;
+        if (known == null) {
+            try (PreparedStatement look = connection.prepareStatement(KEYS)) {
+                look.setString(1, its);
+                try (ResultSet row = look.executeQuery()) {
+                    row.next();
+                    known = row.getInt(1); // 0 for null
+                }
+            }
+            shardsOfKeys = known;
+        }
+        return known;
     }
 }

@@ -24,6 +24,7 @@ class LayersTest {
                         "java..",
                         "javax.sql..",
                         "org.aopalliance..",
+                        "org.apache.commons.logging", // Spring's own
                         "org.hibernate..",
                         "org.jspecify..",
                         "org.springframework..",

@@ -7,17 +7,21 @@ package org.shardflake.example.sequence;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import jakarta.persistence.Embeddable;
+import jakarta.persistence.Embedded;
 import jakarta.persistence.Entity;
 import jakarta.persistence.EntityManagerFactory;
 import jakarta.persistence.GeneratedValue;
 import jakarta.persistence.GenerationType;
 import jakarta.persistence.Id;
+import jakarta.persistence.Lob;
 import jakarta.persistence.SequenceGenerator;
 import jakarta.persistence.Table;
 import java.nio.file.Path;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.PostgresExtension;
@@ -25,6 +29,8 @@ import org.shardflake.spring.PhotoInstallation;
 import org.springframework.beans.factory.annotation.Value;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -74,6 +80,33 @@ class SequenceIdsTest {
         private long uid;
     }
 
+    @SuppressWarnings("UnusedVariable") // Hibernate reads the fields.
+    @Entity
+    @Table(name = "note")
+    static class Note {
+
+        @Id
+        private Long id;
+
+        private String plain;
+
+        @Lob
+        private String body;
+
+        @Embedded
+        private Attachment attachment;
+    }
+
+    @SuppressWarnings("UnusedVariable") // Hibernate reads the fields.
+    @Embeddable
+    static class Attachment {
+
+        private String name;
+
+        @Lob
+        private byte[] content;
+    }
+
     @Configuration(proxyBeanMethods = false)
     @EnableAutoConfiguration
     static class Application {
@@ -100,6 +133,18 @@ class SequenceIdsTest {
     void thoseOfAnIdSequenceAreRefusedAtTheStart() {
         assertThatThrownBy(() -> start(Photo.class).close())
                 .hasStackTraceContaining("SequenceIdsTest$Photo takes ids from photo_id_seq as they are");
+    }
+
+    @Test
+    @ExtendWith(OutputCaptureExtension.class)
+    void entitiesWithLargeObjectsAreNamedAtTheStart(CapturedOutput output) {
+        start(Note.class).close();
+
+        assertThat(output.getAll())
+                .contains(
+                        "SequenceIdsTest$Note keeps body as a large object, which stays behind when its shard moves",
+                        "SequenceIdsTest$Note keeps content as a large object")
+                .doesNotContain("keeps plain", "keeps name");
     }
 
     @Test
