@@ -37,7 +37,20 @@ final class Claims {
         /** The claim is good. */
         HELD,
         /** The claim was good, and the shard of the row knows whether it still is. */
-        LEAVING
+        LEAVING;
+
+        static State of(String name) {
+            return switch (name) {
+                case "new" -> NEW;
+                case "held" -> HELD;
+                default -> LEAVING;
+            };
+        }
+    }
+
+    /** The shard of a value knows that the lookup was dropped; the router has not heard of it. */
+    static final class DroppedException extends RuntimeException {
+        private static final long serialVersionUID = 1L;
     }
 
     /** What the shard of a row says of a claim. */
@@ -76,22 +89,42 @@ final class Claims {
 
     private static final String LOCK_PATIENCE = "100ms";
 
+    /**
+     * The mark of a dropped lookup, which {@code lookup drop} leaves in every shard: a claim of the empty value, which no row can hold.
+     * Statements that look for a claim return it, too, and those that would put a token into one do not if it is there.
+     */
+    private static final String DROPPED =
+            "FROM ${shard.schema}.shardflake_lookup WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) '' AND member OPERATOR(pg_catalog.=) ''";
+
+    private static final String SELECT_DROPPED =
+            "SELECT token, 'dropped', held_by_uid, held_by_id, claimed_at " + DROPPED;
+
     private static final TextOfShards CLAIM = new TextOfShards("""
             WITH mine AS (
-                INSERT INTO ${shard.schema}.shardflake_lookup (lookup, value, member, held_by_uid, held_by_id, token, state) VALUES (?, ?, ?, ?, ?, ?, 'new')
+                INSERT INTO ${shard.schema}.shardflake_lookup (lookup, value, member, held_by_uid, held_by_id, token, state)
+                SELECT ?, ?, ?, ?, ?, ?, 'new' WHERE NOT EXISTS (SELECT %s)
                 ON CONFLICT (lookup, value, member) DO NOTHING RETURNING token, state, held_by_uid, held_by_id, claimed_at)
             SELECT * FROM mine
              UNION ALL
+            %s
+             UNION ALL
             SELECT token, state, held_by_uid, held_by_id, claimed_at FROM ${shard.schema}.shardflake_lookup
              WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
-            """);
+            """.formatted(DROPPED, SELECT_DROPPED));
 
-    /** Also finds its own work, if it is repeated. */
+    /**
+     * Also finds its own work, if it is repeated. It may come so late that the claim is leaving by then; so it changes nothing if the
+     * token is there.
+     */
     private static final TextOfShards TAKE = new TextOfShards("""
-            UPDATE ${shard.schema}.shardflake_lookup SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = pg_catalog.clock_timestamp()
-             WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ANY (ARRAY[?, ?])
-            RETURNING token, state, held_by_uid, held_by_id, claimed_at
-            """);
+            WITH taken AS (
+                UPDATE ${shard.schema}.shardflake_lookup
+                   SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = pg_catalog.clock_timestamp()
+                 WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
+                   AND token OPERATOR(pg_catalog.=) ? AND NOT EXISTS (SELECT %s)
+                RETURNING token, state, held_by_uid, held_by_id, claimed_at)
+            SELECT * FROM taken
+            """.formatted(DROPPED));
 
     private static final TextOfShards RECORD = new TextOfShards("""
             INSERT INTO ${shard.schema}.shardflake_lookup_owner (token, lookup, value, held_by_uid, held_by_id, is_void)
@@ -120,21 +153,29 @@ final class Claims {
     private static final TextOfShards ASK = new TextOfShards(
             "SELECT token FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ANY (?) AND NOT is_void");
 
-    private static final TextOfShards IS_RECORDED = new TextOfShards(
-            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void)");
-
     private static final TextOfShards FIND = new TextOfShards("""
-            SELECT token, state, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ?
+            SELECT token, CASE WHEN value OPERATOR(pg_catalog.=) '' THEN 'dropped' ELSE state END, held_by_uid, held_by_id
+              FROM ${shard.schema}.shardflake_lookup
+             WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ANY (ARRAY[?, ''])
             """);
 
     private static final TextOfShards CONFIRM = new TextOfShards(
             "UPDATE ${shard.schema}.shardflake_lookup SET state = 'held' WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ? AND state OPERATOR(pg_catalog.=) 'new'");
 
     private static final TextOfShards LEAVE = new TextOfShards("""
-            UPDATE ${shard.schema}.shardflake_lookup SET state = 'leaving'
-             WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND held_by_uid OPERATOR(pg_catalog.=) ? AND held_by_id OPERATOR(pg_catalog.=) ?
-            RETURNING token, state, held_by_uid, held_by_id, claimed_at
-            """);
+            WITH left_now AS (
+                UPDATE ${shard.schema}.shardflake_lookup SET state = 'leaving'
+                 WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
+                   AND held_by_uid OPERATOR(pg_catalog.=) ? AND held_by_id OPERATOR(pg_catalog.=) ?
+                RETURNING token, state, held_by_uid, held_by_id, claimed_at)
+            SELECT * FROM left_now
+             UNION ALL
+            %s
+            """.formatted(SELECT_DROPPED));
+
+    /** Waits for the transaction that deletes the record, if there is one, and has others wait for this one. */
+    private static final TextOfShards HOLD = new TextOfShards(
+            "SELECT true FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void FOR UPDATE");
 
     private static final TextOfShards FORGET = new TextOfShards(
             "DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void");
@@ -158,7 +199,9 @@ final class Claims {
                 statement.setLong(4, holder.uid());
                 statement.setLong(5, holder.id());
                 statement.setObject(6, token);
-                set(statement, 7, key);
+                statement.setInt(7, lookup.number());
+                statement.setInt(8, lookup.number());
+                set(statement, 9, key);
                 return read(statement);
             });
             if (!claims.isEmpty()) {
@@ -168,18 +211,17 @@ final class Claims {
         }
     }
 
-    /** Puts an own claim in the place of a void one; false if another did. */
-    boolean take(Key key, LookupEntry holder, Claim gone, UUID token) {
-        return !inShardOf(key, TAKE, Access.WRITE, statement -> {
-                    statement.setLong(1, holder.uid());
-                    statement.setLong(2, holder.id());
-                    statement.setObject(3, token);
-                    set(statement, 4, key);
-                    statement.setObject(7, gone.token());
-                    statement.setObject(8, token);
-                    return read(statement);
-                })
-                .isEmpty();
+    /** Puts an own claim in the place of a void one, unless another did. The next {@link #claim} tells. */
+    void take(Key key, LookupEntry holder, Claim gone, UUID token) {
+        inShardOf(key, TAKE, Access.WRITE, statement -> {
+            statement.setLong(1, holder.uid());
+            statement.setLong(2, holder.id());
+            statement.setObject(3, token);
+            set(statement, 4, key);
+            statement.setObject(7, gone.token());
+            statement.setInt(8, lookup.number());
+            return read(statement);
+        });
     }
 
     /** Records in the row's transaction that the claim is good if this commits; false if the claim is void or too old. */
@@ -265,11 +307,14 @@ final class Claims {
         return committed;
     }
 
-    /** Whether a claim is good as this transaction sees it. */
-    boolean isRecorded(ShardTransaction tx, Claim claim) {
-        return inTransaction(tx, IS_RECORDED, statement -> {
+    /**
+     * Has whoever would release the claim's value, or take it, wait for this transaction; false if the claim is not good, as this
+     * transaction sees it.
+     */
+    boolean hold(ShardTransaction tx, Claim claim) {
+        return inTransaction(tx, HOLD, statement -> {
             statement.setObject(1, claim.token());
-            return flags(statement).get(0);
+            return !flags(statement).isEmpty();
         });
     }
 
@@ -288,6 +333,7 @@ final class Claims {
             set(statement, 1, key);
             statement.setLong(4, holder.uid());
             statement.setLong(5, holder.id());
+            statement.setInt(6, lookup.number());
             return read(statement);
         });
     }
@@ -331,14 +377,13 @@ final class Claims {
     }
 
     private static Claim claim(ResultSet row, @Nullable Timestamp claimedAt) throws SQLException {
-        State state = switch (row.getString(2)) {
-            case "new" -> State.NEW;
-            case "held" -> State.HELD;
-            default -> State.LEAVING;
-        };
+        String state = row.getString(2);
+        if (state.equals("dropped")) {
+            throw new DroppedException();
+        }
         return new Claim(
                 Objects.requireNonNull(row.getObject(1, UUID.class)),
-                state,
+                State.of(state),
                 new LookupEntry(row.getLong(3), row.getLong(4)),
                 claimedAt);
     }

@@ -14,6 +14,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
@@ -67,17 +69,45 @@ public final class Lookup {
      * @throws ShardflakeException if rows from before the lookup may be missing in it
      */
     public Optional<LookupEntry> find(String value) {
-        LookupDefinition lookup = complete();
-        if (!lookup.unique()) {
-            throw new IllegalStateException(
-                    "lookup %s is not unique, so a value can have many rows: use findAll".formatted(name));
-        }
-        return find(lookup, value).stream().findFirst();
+        return current(this::complete, lookup -> {
+            if (!lookup.unique()) {
+                throw new IllegalStateException(
+                        "lookup %s is not unique, so a value can have many rows: use findAll".formatted(name));
+            }
+            return find(lookup, value).stream().findFirst();
+        });
     }
 
     /** The rows that hold a value; otherwise as {@link #find}. All of them, so this is for values of some hundred rows. */
     public List<LookupEntry> findAll(String value) {
-        return find(complete(), value);
+        return current(this::complete, lookup -> find(lookup, value));
+    }
+
+    /** Works with the lookup as this router knows it, and once more if the shards know that it was dropped and made again since. */
+    private <T> T current(Supplier<LookupDefinition> definition, Function<LookupDefinition, T> work) {
+        LookupDefinition lookup = definition.get();
+        try {
+            return work.apply(lookup);
+        } catch (Claims.DroppedException e) {
+            lookups.isDropped(lookup);
+        }
+        LookupDefinition next = definition.get();
+        if (next.number() == lookup.number()) {
+            throw dropped(null);
+        }
+        try {
+            return work.apply(next);
+        } catch (Claims.DroppedException e) {
+            throw dropped(e);
+        }
+    }
+
+    private ShardflakeException dropped(@Nullable Exception e) {
+        return new ShardflakeException(
+                Kind.PRECONDITION,
+                "lookup %s was dropped, and the catalog did not tell this router of another of that name".formatted(name),
+                "shardflake lookup list shows whether there is one; if so, this router cannot reach the catalog",
+                e);
     }
 
     private LookupDefinition complete() {
@@ -146,14 +176,19 @@ public final class Lookup {
      * @throws IllegalArgumentException if no row can hold the value, for example since it is too long
      */
     public void claim(String value, long uid, long id) {
-        LookupDefinition lookup = usable();
-        ShardTransaction tx = transaction(uid);
-        LookupEntry holder = new LookupEntry(uid, id);
+        current(this::usable, lookup -> {
+            claim(lookup, value, new LookupEntry(uid, id));
+            return true;
+        });
+    }
+
+    private void claim(LookupDefinition lookup, String value, LookupEntry holder) {
+        ShardTransaction tx = transaction(holder.uid());
         Claims.Key key = key(lookup, lookup.value(value), holder);
         LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key);
         LookupChanges.Change before = tx.lookups().get(its);
-        // What was noted may have been rolled back to a savepoint since.
-        boolean isHeld = before != null && before.claims().isRecorded(tx, before.claim());
+        // What was noted may have been rolled back to a savepoint since, and the lock with it.
+        boolean isHeld = before != null && before.claims().hold(tx, before.claim());
         if (before == null) {
             claim(lookup, tx, its, holder, value);
         } else if (before.holder().equals(holder)) {
@@ -175,15 +210,33 @@ public final class Lookup {
 
     /**
      * The row has released the value in this transaction, or its claim was rolled back to a savepoint. The claim may be leaving, which is
-     * no harm; false if another has made it void.
+     * no harm; false if it is not this transaction's to write again, since another has made it void or released it.
      */
     private static boolean recordAgain(ShardTransaction tx, LookupChanges.Name its, LookupChanges.Change before) {
+        Claims claims = before.claims();
         Claims.Claim claim = before.claim();
-        if (before.wasHeld()) { // So it may be old, and nobody else can make it void.
-            claim = new Claims.Claim(
-                    claim.token(), claim.state(), claim.holder(), new Timestamp(System.currentTimeMillis()));
+        if (!before.wasHeld()) {
+            return claims.record(tx, its.key(), claim.holder(), claim);
         }
-        return before.claims().record(tx, its.key(), claim.holder(), claim);
+        if (!isSeenByOthers(claims, claim)) {
+            return false;
+        }
+        // It may be old, and nobody else can make it void.
+        Claims.Claim again = new Claims.Claim(
+                claim.token(), claim.state(), claim.holder(), new Timestamp(System.currentTimeMillis()));
+        if (!claims.record(tx, its.key(), claim.holder(), again)) {
+            return false;
+        }
+        if (isSeenByOthers(claims, claim)) {
+            return true;
+        }
+        claims.forget(tx, again); // This waited for another that released it.
+        return false;
+    }
+
+    /** Whether only this transaction has deleted a claim's record: others see it until it commits. */
+    private static boolean isSeenByOthers(Claims claims, Claims.Claim claim) {
+        return !claims.committed(List.of(claim)).isEmpty();
     }
 
     private void claim(
@@ -193,6 +246,7 @@ public final class Lookup {
         UUID token = newToken();
         long start = System.nanoTime();
         int lost = 0;
+        int unseen = 0;
         for (int tried = 1; ; tried++) {
             Claims.Claim claim = claims.claim(key, holder, token);
             if (claim.token().equals(token)) {
@@ -214,15 +268,22 @@ public final class Lookup {
             Claims.Verdict verdict = isTaken ? Claims.Verdict.HELD : claims.decide(claim);
             switch (verdict) {
                 case HELD -> {
-                    if (claim.holder().equals(holder)) {
+                    if (!claim.holder().equals(holder)) {
+                        throw new LookupTakenException(name, lookup.shown(value), claim.holder());
+                    }
+                    if (claims.hold(tx, claim)) {
                         return;
                     }
-                    throw new LookupTakenException(name, lookup.shown(value), claim.holder());
+                    // It was released since, or this transaction's snapshot is older than it.
+                    if (++unseen >= MAX_LOST) {
+                        throw new LookupBusyException(name, lookup.shown(value), claim.holder(), millisSince(start));
+                    }
+                    pause(unseen);
                 }
                 // If it succeeds, the next turn finds the own claim.
                 case VOID -> claims.take(key, holder, claim, token);
                 case BUSY -> {
-                    long waited = (System.nanoTime() - start) / 1_000_000;
+                    long waited = millisSince(start);
                     if (waited > retryPolicy.deadline().toMillis()) {
                         throw new LookupBusyException(name, lookup.shown(value), claim.holder(), waited);
                     }
@@ -238,16 +299,16 @@ public final class Lookup {
      */
     public void change(@Nullable String from, @Nullable String to, long uid, long id) {
         LookupDefinition lookup = usable();
-        if (from != null && to != null && lookup.value(from).equals(lookup.value(to))) {
-            claim(to, uid, id);
-            return;
-        }
         if (to != null) {
             claim(to, uid, id);
         }
-        if (from != null) {
+        if (from != null && (to == null || !lookup.value(from).equals(lookup.value(to)))) {
             release(from, uid, id);
         }
+    }
+
+    private static long millisSince(long start) {
+        return (System.nanoTime() - start) / 1_000_000;
     }
 
     /**
@@ -258,15 +319,17 @@ public final class Lookup {
      * @throws IllegalStateException outside of a transaction that writes
      */
     public boolean release(String value, long uid, long id) {
-        LookupDefinition lookup = usable();
-        ShardTransaction tx = transaction(uid);
-        LookupEntry holder = new LookupEntry(uid, id);
+        return current(this::usable, lookup -> release(lookup, value, new LookupEntry(uid, id)));
+    }
+
+    private boolean release(LookupDefinition lookup, String value, LookupEntry holder) {
+        ShardTransaction tx = transaction(holder.uid());
         LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key(lookup, lookup.value(value), holder));
         LookupChanges.Change before = tx.lookups().get(its);
         Claims claims = new Claims(router, lookup);
         if (before != null) {
             // What was noted may have been rolled back to a savepoint since.
-            boolean isHeld = claims.isRecorded(tx, before.claim());
+            boolean isHeld = claims.hold(tx, before.claim());
             if (isHeld ? !before.holder().equals(holder) : !before.isHeld()) {
                 return false;
             }
@@ -275,7 +338,7 @@ public final class Lookup {
         if (left.isEmpty() && lookup.source().isPresent()) {
             // A backfill may be claiming it for the row, or about to. Once this has the row, that has, or finds the row
             // changed.
-            lockRow(tx, lookup.source().get(), id);
+            lockRow(tx, lookup.source().get(), holder.id());
             left = leave(claims, tx, its.key(), holder);
         }
         if (left.isEmpty()) {
@@ -292,9 +355,13 @@ public final class Lookup {
     /** Takes back the row's claim in this transaction, if the row has one that is committed. */
     private static Optional<Claims.Claim> leave(
             Claims claims, ShardTransaction tx, Claims.Key key, LookupEntry holder) {
-        return claims.leave(key, holder).stream()
-                .filter(claim -> claims.forget(tx, claim))
-                .findFirst();
+        List<Claims.Claim> claimed = claims.leave(key, holder);
+        Optional<Claims.Claim> left =
+                claimed.stream().filter(claim -> claims.forget(tx, claim)).findFirst();
+        if (left.isEmpty() && !claimed.isEmpty()) {
+            claims.leave(key, holder); // The lookup may have been dropped between the two, and the record with it.
+        }
+        return left;
     }
 
     private static void lockRow(ShardTransaction tx, LookupDefinition.Source source, long id) {

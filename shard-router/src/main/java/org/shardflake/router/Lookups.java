@@ -49,6 +49,15 @@ final class Lookups {
         return found;
     }
 
+    /** The shards know that a lookup was dropped, so what is known of it is out of date. */
+    void isDropped(LookupDefinition lookup) {
+        Known last = known;
+        LookupDefinition its = last == null ? null : last.byName.get(lookup.name());
+        if (its != null && its.number() == lookup.number()) {
+            known(IS_NEWS);
+        }
+    }
+
     private static boolean suits(LookupDefinition lookup, LookupDefinition.State wanted) {
         return lookup.state() == LookupDefinition.State.READY || lookup.state() == wanted;
     }

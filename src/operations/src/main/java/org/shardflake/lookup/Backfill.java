@@ -38,6 +38,7 @@ final class Backfill {
     private final LookupDefinition lookup;
     private final LookupDefinition.Source source;
     private final ShardRouter router;
+    private final OpenWriters writers;
     private final Lookup values;
     private final Pace pace;
     private final IntConsumer done;
@@ -49,12 +50,14 @@ final class Backfill {
             LookupDefinition lookup,
             LookupDefinition.Source source,
             ShardRouter router,
+            OpenWriters writers,
             int rowsPerSecond,
             IntConsumer done) {
         this.catalog = catalog;
         this.lookup = lookup;
         this.source = source;
         this.router = router;
+        this.writers = writers;
         this.values = router.lookup(lookup.name());
         this.pace = new Pace(rowsPerSecond);
         this.done = done;
@@ -76,6 +79,10 @@ final class Backfill {
     void run(int shard) throws SQLException {
         LookupCatalog.Progress progress = catalog.progress(lookup.number(), shard)
                 .orElse(new LookupCatalog.Progress(Long.MIN_VALUE, 0, 0, false));
+        if (!progress.isDone()) {
+            // A row that was written before the lookup was there has no claim, and is not seen before its commit.
+            writers.await(shard, source.table());
+        }
         while (!progress.isDone() && !isStopped.get()) {
             List<Long> ids = page(shard, progress.lastId());
             long claimed = progress.claimed();

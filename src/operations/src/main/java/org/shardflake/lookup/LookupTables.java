@@ -5,7 +5,6 @@
 package org.shardflake.lookup;
 
 import java.nio.file.Path;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +23,6 @@ import java.util.function.Function;
 import java.util.function.IntConsumer;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
-import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -54,7 +52,10 @@ public final class LookupTables {
     /** Longer than a router goes without asking the catalog. */
     private static final Duration ROUTERS_KNOW = Duration.ofSeconds(15);
 
-    private static final int ROWS_AT_ONCE = 5000;
+    /** For transactions of the application that are open. */
+    private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+    private static final int THREADS = 4;
 
     private static final String COLUMNS = """
             SELECT attname, atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
@@ -207,9 +208,10 @@ public final class LookupTables {
     }
 
     /**
-     * Drops a lookup with all its values. First it waits until routers know that it is no more.
+     * Drops a lookup with all its values. First it waits until routers know that it is dropped, then for the open transactions that have
+     * claimed or released values.
      *
-     * @throws ShardflakeException if there is no such lookup
+     * @throws ShardflakeException if there is no such lookup, or such a transaction does not end within a minute
      */
     public void drop(String name) throws InterruptedException {
         drop(name, ROUTERS_KNOW);
@@ -221,32 +223,16 @@ public final class LookupTables {
                 LookupDefinition lookup = its.get();
                 its.set(State.DROPPING);
                 Thread.sleep(routersKnow.toMillis());
-                try (ShardRouter router = router(1)) {
-                    for (int shard = 0; shard < router.map().sharding().shardCount(); shard++) {
-                        delete(router, shard, "shardflake_lookup", lookup.number());
-                        delete(router, shard, "shardflake_lookup_owner", lookup.number());
-                    }
+                try (ShardRouter router = router(THREADS)) {
+                    int shards = router.map().sharding().shardCount();
+                    Removal removal = new Removal(lookup.number(), router, PATIENCE);
+                    inParallel(shards, THREADS, removal::mark, () -> {});
+                    inParallel(shards, THREADS, removal::decide, () -> {});
+                    inParallel(shards, THREADS, removal::delete, () -> {});
                 }
                 its.delete();
             }
         });
-    }
-
-    private static void delete(ShardRouter router, int shard, String table, int number) throws SQLException {
-        String sql =
-                "DELETE FROM ${shard.schema}.%1$s WHERE ctid = ANY (ARRAY(SELECT ctid FROM ${shard.schema}.%1$s WHERE lookup = ? LIMIT ?))"
-                        .formatted(table);
-        int deleted;
-        do {
-            deleted = router.<Integer, SQLException>write(ShardKey.shard(shard), tx -> {
-                Connection connection = tx.connection();
-                // A lookup whose creation was interrupted has no tables in some shards.
-                return Sql.isTrue(
-                                connection, tx.sql("SELECT to_regclass('${shard.schema}.%s') IS NULL".formatted(table)))
-                        ? 0
-                        : Sql.update(connection, tx.sql(sql), number, ROWS_AT_ONCE);
-            });
-        } while (deleted == ROWS_AT_ONCE);
     }
 
     /**
@@ -272,7 +258,8 @@ public final class LookupTables {
                 if (its.status(lookup, shards).filledShards() == shards) {
                     its.forgetProgress(lookup.number());
                 }
-                Backfill backfill = new Backfill(its, lookup, source, router, settings.rowsPerSecond(), done);
+                Backfill backfill = new Backfill(
+                        its, lookup, source, router, new OpenWriters(router, PATIENCE), settings.rowsPerSecond(), done);
                 inParallel(shards, settings.threads(), backfill::run, backfill::stop);
                 LookupStatus status = its.status(lookup, shards);
                 if (status.refused() == 0 && lookup.state() == State.FILLING) {

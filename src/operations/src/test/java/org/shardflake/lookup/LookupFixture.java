@@ -48,17 +48,25 @@ final class LookupFixture {
     }
 
     void create() throws Exception {
+        create(ACCOUNT);
+    }
+
+    void create(String changelog) throws Exception {
         List<Server> servers = IntStream.range(0, 2)
                 .mapToObj(i -> new Server("db" + (i + 1), postgres.database(i).uri()))
                 .toList();
         installation()
                 .create(ShardMap.initial(new Sharding(SHARDS), IdLayout.DEFAULT, servers, Spread.CONTIGUOUS), "a test");
-        deploy(ACCOUNT);
+        deploy(changelog);
     }
 
     void deploy(String changelog) throws Exception {
         Path file = Files.writeString(directory.resolve("app.sql"), changelog);
         installation().deploy(file, DeploySettings.defaults(directory), done -> {});
+    }
+
+    Connection connect(int server) throws SQLException {
+        return postgres.database(server).connect();
     }
 
     ServerUrl catalog() {
@@ -103,6 +111,29 @@ final class LookupFixture {
                         uid,
                         email)
                 .get(0);
+    }
+
+    /** What a statement gives in all shards, with one round trip to each server; the shards' order is not kept. */
+    List<String> everywhere(String sql) throws SQLException {
+        ShardMap map = ShardCatalog.at(catalog()).load();
+        List<String> rows = new ArrayList<>();
+        for (Server server : map.servers()) {
+            StringBuilder texts = new StringBuilder();
+            for (int shard : map.shards(server).stream().toArray()) {
+                texts.append(sql.replace("${shard.schema}", Sharding.schema(shard))).append(';');
+            }
+            try (Connection connection = ServerUrl.parse(server.url()).connect("a test");
+                    var statement = connection.createStatement()) {
+                boolean isQuery = statement.execute(texts.toString());
+                for (int i = 0; i < map.shards(server).stream().count(); i++) {
+                    while (isQuery && statement.getResultSet().next()) {
+                        rows.add(statement.getResultSet().getString(1));
+                    }
+                    isQuery = statement.getMoreResults();
+                }
+            }
+        }
+        return rows;
     }
 
     /** What a query gives in all shards, on the server that has each. */

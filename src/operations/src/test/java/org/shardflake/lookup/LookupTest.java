@@ -499,6 +499,110 @@ class LookupTest {
     }
 
     @Test
+    void aValueThatTheRowHoldsAlreadyIsHeldUntilTheCommit() throws Exception {
+        claim(names, "judy", 1, 40);
+        ExecutorService other = Executors.newSingleThreadExecutor();
+        try {
+            Future<?> releasing = router.<Future<?>, Exception>write(1, tx -> {
+                names.change("judy", "judy", 1, 40);
+                Future<?> its = other.submit(() -> router.run(1, inner -> names.release("judy", 1, 40)));
+                await().atMost(Duration.ofMinutes(1))
+                        .until(() -> fixture.all(WAITING).contains("true") || its.isDone());
+                assertThat(its.isDone()).isFalse();
+                return its;
+            });
+            releasing.get(60, TimeUnit.SECONDS);
+        } finally {
+            other.shutdownNow();
+        }
+        claim(names, "judy", 2, 41);
+        assertThat(names.find("judy")).contains(new LookupEntry(2, 41));
+    }
+
+    @Test
+    void aSavepointBringsNoValueBackThatAnotherHasReleased() throws Exception {
+        claim(names, "karl", 1, 42);
+        ExecutorService other = Executors.newSingleThreadExecutor();
+        try {
+            router.<Exception>run(1, tx -> {
+                Savepoint before = tx.connection().setSavepoint();
+                assertThat(names.release("karl", 1, 42)).isTrue();
+                tx.connection().rollback(before);
+                other.submit(() -> {
+                            router.run(1, inner -> names.release("karl", 1, 42));
+                            claim(names, "karl", 2, 43);
+                        })
+                        .get(60, TimeUnit.SECONDS);
+                assertThatThrownBy(() -> names.claim("karl", 1, 42)).isInstanceOf(LookupTakenException.class);
+            });
+        } finally {
+            other.shutdownNow();
+        }
+        assertThat(names.find("karl")).contains(new LookupEntry(2, 43));
+        assertThat(fixture.all(RECORDS.formatted("karl"))).hasSize(1);
+    }
+
+    @Test
+    void aDropWaitsForTransactionsThatHaveClaimed() throws Exception {
+        LookupTables lookups = fixture.lookups();
+        lookups.create(LookupFixture.free("dropped"));
+        ExecutorService operator = Executors.newSingleThreadExecutor();
+        try (ShardRouter unheard = fixture.router().build()) {
+            Lookup its = unheard.lookup("dropped");
+            Future<?> dropping = unheard.<Future<?>, Exception>write(1, tx -> {
+                its.claim("liz", 1, 44);
+                Future<?> dropped = operator.submit(() -> {
+                    lookups.drop("dropped", Duration.ZERO);
+                    return true;
+                });
+                await().atMost(Duration.ofMinutes(1))
+                        .until(() -> fixture.all(
+                                        "SELECT '' FROM ${shard.schema}.shardflake_lookup WHERE value = '' AND lookup = (SELECT max(lookup) FROM ${shard.schema}.shardflake_lookup)")
+                                .size()
+                                == LookupFixture.SHARDS);
+                TimeUnit.MILLISECONDS.sleep(200);
+                assertThat(dropped.isDone()).isFalse();
+                return dropped;
+            });
+            dropping.get(60, TimeUnit.SECONDS);
+
+            // This router has not asked the catalog since.
+            lookups.create(LookupFixture.free("dropped"));
+            unheard.run(2, tx -> its.claim("liz", 2, 45));
+            assertThat(its.find("liz")).contains(new LookupEntry(2, 45));
+            try (ShardRouter fresh = fixture.router().build()) {
+                assertThatThrownBy(() -> claim(fresh.lookup("dropped"), fresh, "liz", 3, 46))
+                        .isInstanceOf(LookupTakenException.class);
+            }
+        } finally {
+            operator.shutdownNow();
+        }
+    }
+
+    private static void claim(Lookup lookup, ShardRouter by, String value, long uid, long id) {
+        by.run(uid, tx -> lookup.claim(value, uid, id));
+    }
+
+    /** A row that was written before the lookup was there has claimed nothing. */
+    @Test
+    void aBackfillWaitsForTransactionsThatHaveWrittenToTheTable() throws Exception {
+        ExecutorService operator = Executors.newSingleThreadExecutor();
+        try (Connection connection = fixture.connect(0)) {
+            connection.setAutoCommit(false);
+            LookupFixture.insert(connection, "shard_0000", 0, "mia");
+            Future<?> filling = operator.submit(() -> fixture.lookups()
+                    .backfill("account.email", BackfillSettings.DEFAULT, rows -> {}));
+            TimeUnit.MILLISECONDS.sleep(300);
+            assertThat(filling.isDone()).isFalse();
+            connection.commit();
+            filling.get(60, TimeUnit.SECONDS);
+        } finally {
+            operator.shutdownNow();
+        }
+        assertThat(fixture.all(RECORDS.formatted("mia"))).hasSize(1);
+    }
+
+    @Test
     void refusesLookupsThatCannotBe() throws InterruptedException {
         LookupTables lookups = fixture.lookups();
         assertThatThrownBy(() -> lookups.create(LookupFixture.plan("nothing", true)))
