@@ -117,13 +117,10 @@ final class Claims {
      * token is there.
      */
     private static final TextOfShards TAKE = new TextOfShards("""
-            WITH taken AS (
-                UPDATE ${shard.schema}.shardflake_lookup
-                   SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = pg_catalog.clock_timestamp()
-                 WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
-                   AND token OPERATOR(pg_catalog.=) ? AND NOT EXISTS (SELECT %s)
-                RETURNING token, state, held_by_uid, held_by_id, claimed_at)
-            SELECT * FROM taken
+            UPDATE ${shard.schema}.shardflake_lookup
+               SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = pg_catalog.clock_timestamp()
+             WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
+               AND token OPERATOR(pg_catalog.=) ? AND NOT EXISTS (SELECT %s)
             """.formatted(DROPPED));
 
     private static final TextOfShards RECORD = new TextOfShards("""
@@ -220,7 +217,7 @@ final class Claims {
             set(statement, 4, key);
             statement.setObject(7, gone.token());
             statement.setInt(8, lookup.number());
-            return read(statement);
+            return statement.executeUpdate();
         });
     }
 

@@ -105,7 +105,8 @@ public final class Lookup {
     private ShardflakeException dropped(@Nullable Exception e) {
         return new ShardflakeException(
                 Kind.PRECONDITION,
-                "lookup %s was dropped, and the catalog did not tell this router of another of that name".formatted(name),
+                "lookup %s was dropped, and the catalog did not tell this router of another of that name"
+                        .formatted(name),
                 "shardflake lookup list shows whether there is one; if so, this router cannot reach the catalog",
                 e);
     }

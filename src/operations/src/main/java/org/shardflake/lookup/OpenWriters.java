@@ -67,7 +67,9 @@ final class OpenWriters {
                                             : "the transaction of process %d on %s"
                                                     .formatted(
                                                             process,
-                                                            router.map().server(shard).name()),
+                                                            router.map()
+                                                                    .server(shard)
+                                                                    .name()),
                                     Sharding.schema(shard),
                                     table,
                                     patience.toSeconds()),

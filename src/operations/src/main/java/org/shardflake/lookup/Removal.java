@@ -122,13 +122,10 @@ final class Removal {
             try {
                 return inShard(shard, false, tx -> {
                     Connection connection = tx.connection();
-                    // Shorter than it takes to find a deadlock, of which the application's transaction could be the victim.
+                    // Shorter than it takes to find a deadlock, of which the application's transaction could be the
+                    // victim.
                     Sql.execute(connection, "SET LOCAL lock_timeout = '100ms'");
-                    Sql.update(
-                            connection,
-                            tx.sql(DECIDE),
-                            lookup,
-                            connection.createArrayOf("uuid", tokens.toArray()));
+                    Sql.update(connection, tx.sql(DECIDE), lookup, connection.createArrayOf("uuid", tokens.toArray()));
                     return true;
                 });
             } catch (SQLException e) {

@@ -4,7 +4,7 @@
  */
 package org.shardflake.lookup;
 
-import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -12,7 +12,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
@@ -41,12 +40,21 @@ final class Verification {
             """;
     private static final String IS_HELD =
             "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ? AND state = 'held')";
-    private static final String IS_CLAIMED =
-            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ?)";
+    private static final String CLAIMED =
+            "SELECT token FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ANY (?) AND token = ANY (?)";
     private static final String RECORDED =
             "SELECT token FROM ${shard.schema}.shardflake_lookup_owner WHERE token = ANY (?) AND NOT is_void";
     private static final String RECORDS =
-            "SELECT token, value, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup_owner WHERE lookup = ? AND NOT is_void";
+            "SELECT token, value, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup_owner WHERE token > ? AND lookup = ? AND NOT is_void ORDER BY token LIMIT ?";
+
+    /** The value as it is kept, or null if it cannot be. Of a long one only the length is fetched. */
+    private static final String ROWS = """
+            SELECT r.is_row, r.uid, r.id, CASE WHEN r.bytes BETWEEN 1 AND %5$s THEN r.kept END, r.bytes, o.value, o.held_by_uid, o.held_by_id
+              FROM (SELECT true AS is_row, %1$s AS uid, %2$s AS id, octet_length(convert_to(%3$s, 'UTF8')) AS bytes, %4$s AS kept
+                      FROM ${shard.schema}.%6$s WHERE %7$s IS NOT NULL) r
+              FULL JOIN (SELECT value, held_by_uid, held_by_id FROM ${shard.schema}.shardflake_lookup_owner WHERE lookup = ? AND NOT is_void) o
+                ON o.held_by_uid = r.uid AND o.held_by_id = r.id
+            """;
 
     /** A claim, or the record of one. */
     private record Claim(String value, String member, LookupEntry holder, UUID token, boolean isHeld) {
@@ -77,7 +85,10 @@ final class Verification {
 
     void run(int shard) throws SQLException {
         checkClaims(shard);
-        checkRecords(shard, records(shard));
+        if (lookup.source().isPresent()) {
+            checkRows(shard, lookup.source().get());
+        }
+        checkRecords(shard);
     }
 
     private void differs(String what) {
@@ -169,84 +180,113 @@ final class Verification {
                                 "uuid", claims.stream().map(Claim::token).toArray()))));
     }
 
-    /** The records of a shard, compared with its rows in one snapshot. */
-    private List<Claim> records(int shard) throws SQLException {
-        return in(shard, connection -> {
-            Sql.execute(connection, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
-            List<Claim> records = Sql.list(
-                    connection,
-                    sql(shard, RECORDS),
-                    row -> record(row.getObject(1, UUID.class), row.getString(2), row.getLong(3), row.getLong(4)),
-                    lookup.number());
-            if (lookup.source().isPresent()) {
-                compareRows(connection, shard, lookup.source().get(), records);
+    /** The records of a shard, compared with its rows in one statement, so as of one moment. Neither side is kept in memory. */
+    private void checkRows(int shard, LookupDefinition.Source source) throws SQLException {
+        String form = "(%s::text)".formatted(Names.quoted(source.column()));
+        if (lookup.ignoresCase()) {
+            form = "lower(%s COLLATE \"C\")".formatted(form);
+        }
+        String kept = lookup.hashed() ? "encode(sha256(convert_to(%s, 'UTF8')), 'hex')".formatted(form) : form;
+        String sql = sql(shard, ROWS.formatted(
+                Names.quoted(source.uidColumn()),
+                Names.quoted(source.idColumn()),
+                form,
+                kept,
+                lookup.hashed() ? Long.toString(Long.MAX_VALUE) : Integer.toString(LookupDefinition.LONGEST_VALUE),
+                Names.quoted(source.table()),
+                Names.quoted(source.column())));
+        in(shard, connection -> {
+            try (var statement = connection.prepareStatement(sql)) {
+                statement.setFetchSize(PAGE);
+                statement.setInt(1, lookup.number());
+                try (var row = statement.executeQuery()) {
+                    while (row.next()) {
+                        compareRow(shard, row);
+                    }
+                }
             }
-            return records;
+            return true;
         });
+    }
+
+    private void compareRow(int shard, ResultSet row) throws SQLException {
+        boolean isRow = row.getBoolean(1);
+        String its = "row %d of uid %d in shard %d".formatted(row.getLong(3), row.getLong(2), shard);
+        String kept = row.getString(4);
+        String recorded = row.getString(6);
+        if (!isRow) {
+            differs("value %s, of row %d of uid %d, is held in shard %d by a row that has no value"
+                    .formatted(recorded, row.getLong(8), row.getLong(7), shard));
+        } else if (kept == null) {
+            differs("%s cannot be found: its value has %,d bytes, and 1 to %,d are allowed"
+                    .formatted(its, row.getLong(5), LookupDefinition.LONGEST_VALUE));
+        } else if (recorded == null) {
+            differs("%s has not claimed its value %s".formatted(its, kept));
+        } else if (!recorded.equals(kept)) {
+            differs("value %s, of row %d of uid %d, is held in shard %d, where the row has %s"
+                    .formatted(recorded, row.getLong(8), row.getLong(7), shard, kept));
+        }
+    }
+
+    /** Each record has a claim with its token. */
+    private void checkRecords(int shard) throws SQLException {
+        UUID last = new UUID(0, 0);
+        List<Claim> records;
+        do {
+            records = records(shard, last);
+            held.addAndGet(records.size());
+            Map<Integer, List<Claim>> byShard = new HashMap<>();
+            for (Claim record : records) {
+                byShard.computeIfAbsent(shardOf(record.value()), its -> new ArrayList<>())
+                        .add(record);
+                last = record.token();
+            }
+            for (Map.Entry<Integer, List<Claim>> some : byShard.entrySet()) {
+                Set<UUID> claimed = claimed(some.getKey(), some.getValue());
+                for (Claim record : some.getValue()) {
+                    if (!claimed.contains(record.token())) {
+                        checkUnclaimed(shard, some.getKey(), record);
+                    }
+                }
+            }
+        } while (records.size() == PAGE);
+    }
+
+    private List<Claim> records(int shard, UUID after) throws SQLException {
+        return in(
+                shard,
+                connection -> Sql.list(
+                        connection,
+                        sql(shard, RECORDS),
+                        row -> record(row.getObject(1, UUID.class), row.getString(2), row.getLong(3), row.getLong(4)),
+                        after,
+                        lookup.number(),
+                        PAGE));
     }
 
     private Claim record(UUID token, String value, long uid, long id) {
         return new Claim(value, lookup.unique() ? "" : uid + " " + id, new LookupEntry(uid, id), token, true);
     }
 
-    private void compareRows(Connection connection, int shard, LookupDefinition.Source source, List<Claim> records)
-            throws SQLException {
-        Map<LookupEntry, List<Claim>> byRow = new HashMap<>();
-        records.forEach(record ->
-                byRow.computeIfAbsent(record.holder(), its -> new ArrayList<>()).add(record));
-        String rows = "SELECT %s, %s, %s::text FROM %s.%s WHERE %s IS NOT NULL"
-                .formatted(
-                        SqlText.name(source.uidColumn()),
-                        SqlText.name(source.idColumn()),
-                        SqlText.name(source.column()),
-                        Sharding.schema(shard),
-                        SqlText.name(source.table()),
-                        SqlText.name(source.column()));
-        try (var statement = connection.prepareStatement(rows)) {
-            statement.setFetchSize(PAGE);
-            try (var row = statement.executeQuery()) {
-                while (row.next()) {
-                    LookupEntry its = new LookupEntry(row.getLong(1), row.getLong(2));
-                    compareRow(shard, its, row.getString(3), Objects.requireNonNullElse(byRow.remove(its), List.of()));
-                }
-            }
-        }
-        byRow.values().stream()
-                .flatMap(List::stream)
-                .forEach(left -> differs("%s, is held in shard %d by a row that has no value".formatted(left, shard)));
+    private Set<UUID> claimed(int values, List<Claim> records) throws SQLException {
+        return in(
+                values,
+                connection -> new HashSet<>(Sql.list(
+                        connection,
+                        sql(values, CLAIMED),
+                        row -> row.getObject(1, UUID.class),
+                        lookup.number(),
+                        connection.createArrayOf(
+                                "text", records.stream().map(Claim::value).toArray()),
+                        connection.createArrayOf(
+                                "uuid", records.stream().map(Claim::token).toArray()))));
     }
 
-    private void compareRow(int shard, LookupEntry row, String text, List<Claim> records) {
-        String kept;
-        try {
-            kept = lookup.value(text).kept();
-        } catch (IllegalArgumentException e) {
-            differs("row %d of uid %d in shard %d cannot be found: %s"
-                    .formatted(row.id(), row.uid(), shard, String.valueOf(e.getMessage())));
-            return;
-        }
-        if (records.isEmpty()) {
-            differs("row %d of uid %d in shard %d has not claimed its value %s"
-                    .formatted(row.id(), row.uid(), shard, kept));
-        }
-        for (Claim record : records) {
-            if (!record.value().equals(kept)) {
-                differs("%s, is held in shard %d, where the row has %s".formatted(record, shard, kept));
-            }
-        }
-    }
-
-    /** Each record has a claim with its token. */
-    private void checkRecords(int shard, List<Claim> records) throws SQLException {
-        for (Claim record : records) {
-            held.incrementAndGet();
-            int values = shardOf(record.value());
-            boolean settled = is(values, IS_CLAIMED, record)
-                    || AGAIN.until(() -> is(values, IS_CLAIMED, record)
-                            || !recorded(shard, List.of(record)).contains(record.token()));
-            if (!settled) {
-                differs("%s, is held in shard %d, and not claimed in shard %d".formatted(record, shard, values));
-            }
+    private void checkUnclaimed(int shard, int values, Claim record) throws SQLException {
+        boolean settled = AGAIN.until(() -> claimed(values, List.of(record)).contains(record.token())
+                || !recorded(shard, List.of(record)).contains(record.token()));
+        if (!settled) {
+            differs("%s, is held in shard %d, and not claimed in shard %d".formatted(record, shard, values));
         }
     }
 

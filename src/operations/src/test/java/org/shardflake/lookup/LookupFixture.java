@@ -120,7 +120,8 @@ final class LookupFixture {
         for (Server server : map.servers()) {
             StringBuilder texts = new StringBuilder();
             for (int shard : map.shards(server).stream().toArray()) {
-                texts.append(sql.replace("${shard.schema}", Sharding.schema(shard))).append(';');
+                texts.append(sql.replace("${shard.schema}", Sharding.schema(shard)))
+                        .append(';');
             }
             try (Connection connection = ServerUrl.parse(server.url()).connect("a test");
                     var statement = connection.createStatement()) {

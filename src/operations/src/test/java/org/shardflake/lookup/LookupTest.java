@@ -51,6 +51,9 @@ class LookupTest {
     private static final String WAITING =
             "SELECT (count(*) > 0)::text FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
+    private static final String ASKS_FOR_WRITERS =
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%pg_locks%')";
+
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(2);
 
@@ -557,8 +560,8 @@ class LookupTest {
                 });
                 await().atMost(Duration.ofMinutes(1))
                         .until(() -> fixture.all(
-                                        "SELECT '' FROM ${shard.schema}.shardflake_lookup WHERE value = '' AND lookup = (SELECT max(lookup) FROM ${shard.schema}.shardflake_lookup)")
-                                .size()
+                                                "SELECT '' FROM ${shard.schema}.shardflake_lookup WHERE value = '' AND lookup = (SELECT max(lookup) FROM ${shard.schema}.shardflake_lookup)")
+                                        .size()
                                 == LookupFixture.SHARDS);
                 TimeUnit.MILLISECONDS.sleep(200);
                 assertThat(dropped.isDone()).isFalse();
@@ -590,9 +593,10 @@ class LookupTest {
         try (Connection connection = fixture.connect(0)) {
             connection.setAutoCommit(false);
             LookupFixture.insert(connection, "shard_0000", 0, "mia");
-            Future<?> filling = operator.submit(() -> fixture.lookups()
-                    .backfill("account.email", BackfillSettings.DEFAULT, rows -> {}));
-            TimeUnit.MILLISECONDS.sleep(300);
+            Future<?> filling = operator.submit(
+                    () -> fixture.lookups().backfill("account.email", BackfillSettings.DEFAULT, rows -> {}));
+            await().atMost(Duration.ofMinutes(1))
+                    .until(() -> filling.isDone() || Sql.isTrue(connection, ASKS_FOR_WRITERS));
             assertThat(filling.isDone()).isFalse();
             connection.commit();
             filling.get(60, TimeUnit.SECONDS);

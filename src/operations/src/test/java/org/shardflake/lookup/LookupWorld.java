@@ -27,7 +27,6 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
-import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.jdbc.Sql;
@@ -58,6 +57,8 @@ final class LookupWorld implements AutoCloseable {
         UNHEARD(20, true, false),
         /** Releases, savepoints and claims of what is held. */
         CLAIMED(0, false, false),
+        /** One value, and work that is mostly taken back to savepoints. */
+        UNDONE(0, false, false),
         /** Rows are locked first, as the guide has it; both sides have to agree in the end. */
         LOCKED(0, false, true),
         /** All of it, with sessions that end and statements that are cancelled. */
@@ -95,6 +96,7 @@ final class LookupWorld implements AutoCloseable {
     private List<String> values = List.of();
     /** How often a session does each thing: histories without one of them find others sooner. */
     private int[] weights = {};
+
     private @Nullable Future<?> operating;
     private int moves;
     /** Routers that hear know that they have to ask for the lookup again. */
@@ -113,11 +115,7 @@ final class LookupWorld implements AutoCloseable {
         this.table = "world_" + number;
         this.lookup = table + ".email";
         this.plan = new LookupPlan(
-                lookup,
-                true,
-                false,
-                false,
-                Optional.of(new LookupDefinition.Source(table, "email", "uid", "id")));
+                lookup, true, false, false, Optional.of(new LookupDefinition.Source(table, "email", "uid", "id")));
         remake();
         for (int i = 0; i < SESSIONS; i++) {
             sessions.add(new Session(i));
@@ -142,7 +140,8 @@ final class LookupWorld implements AutoCloseable {
     private void hear() {
         ShardRouter router = fixture.router()
                 .poolSize(SESSIONS + 1)
-                .retryPolicy(RetryPolicy.DEFAULT.withDeadline(Duration.ofMillis(250)).withSerializationFailures())
+                .retryPolicy(
+                        RetryPolicy.DEFAULT.withDeadline(Duration.ofMillis(250)).withSerializationFailures())
                 .customizePools((server, config) -> {
                     var source = ServerUrl.parse(server.url()).dataSource();
                     source.setApplicationName(table);
@@ -172,8 +171,8 @@ final class LookupWorld implements AutoCloseable {
             operating.get(60, TimeUnit.SECONDS);
         }
         Optional<String> wrong = check();
-        return wrong.map(what -> "%s in history %d of %s:%n%s"
-                .formatted(what, seed, kind, String.join(System.lineSeparator(), story)));
+        return wrong.map(what ->
+                "%s in history %d of %s:%n%s".formatted(what, seed, kind, String.join(System.lineSeparator(), story)));
     }
 
     private void begin(Kind played, long seed) throws Exception {
@@ -186,33 +185,45 @@ final class LookupWorld implements AutoCloseable {
         }
         fixture.everywhere("DELETE FROM ${shard.schema}." + table);
         makeReady();
-        weights = new int[] {3 + random.nextInt(4), 2 + random.nextInt(3), random.nextInt(2), random.nextInt(2), 3 * random.nextInt(2), 2 + random.nextInt(4)};
+        boolean isUndone = kind == Kind.UNDONE;
+        weights = isUndone
+                ? new int[] {4, 4, 0, 0, 4, 2}
+                : new int[] {
+                    3 + random.nextInt(4),
+                    2 + random.nextInt(3),
+                    random.nextInt(2),
+                    random.nextInt(2),
+                    3 * random.nextInt(2),
+                    2 + random.nextInt(4)
+                };
         rows = new ArrayList<>();
         values = new ArrayList<>();
-        for (int i = 0; i < 2 + random.nextInt(2); i++) {
+        for (int i = 0; i < (isUndone ? 2 : 2 + random.nextInt(2)); i++) {
             long uid = random.nextInt(1000);
             rows.add(new LookupEntry(uid, insert(uid)));
         }
-        for (int i = 0; i < 1 + random.nextInt(2); i++) {
+        for (int i = 0; i < (isUndone ? 1 : 1 + random.nextInt(2)); i++) {
             values.add("%s-%d-%s".formatted(kind, seed, "ab".charAt(i)));
         }
         ShardRouter router = routers.get(0);
         router.<SQLException>run(rows.get(0).key(), tx -> {
-            router.lookup(lookup).claim(values.get(0), rows.get(0).uid(), rows.get(0).id());
+            router.lookup(lookup)
+                    .claim(values.get(0), rows.get(0).uid(), rows.get(0).id());
             write(tx.connection(), tx.schema(), rows.get(0), values.get(0));
         });
         tell("row 0 has value a");
     }
 
     private long insert(long uid) throws SQLException {
-        return routers.get(0).<Long, SQLException>write(
-                uid,
-                tx -> Sql.list(
-                                tx.connection(),
-                                "INSERT INTO %s.%s (uid) VALUES (?) RETURNING id".formatted(tx.schema(), table),
-                                row -> row.getLong(1),
-                                uid)
-                        .get(0));
+        return routers.get(0)
+                .<Long, SQLException>write(
+                        uid,
+                        tx -> Sql.list(
+                                        tx.connection(),
+                                        "INSERT INTO %s.%s (uid) VALUES (?) RETURNING id".formatted(tx.schema(), table),
+                                        row -> row.getLong(1),
+                                        uid)
+                                .get(0));
     }
 
     private void write(Connection connection, String schema, LookupEntry row, @Nullable String value)
@@ -393,13 +404,17 @@ final class LookupWorld implements AutoCloseable {
         }
 
         private void begin() throws Exception {
-            int row = random.nextInt(rows.size());
+            int row = kind == Kind.UNDONE ? random.nextInt(3) / 2 : random.nextInt(rows.size());
             ShardRouter router = router();
             OpenWork its = new OpenWork(router, rows.get(row), kind.locksRows);
             work = its;
-            tell("%s begins with row %d, router %d of %d".formatted(name, row, routers.indexOf(router), routers.size()));
+            tell("%s begins with row %d, router %d of %d"
+                    .formatted(name, row, routers.indexOf(router), routers.size()));
             thread.submit(() -> its.run(what -> tell(name + " " + what)));
             its.awaitStep(WAITS_MILLIS);
+            if (kind == Kind.UNDONE) {
+                step("sets a savepoint", its::save);
+            }
         }
 
         void end(boolean commits) throws Exception {
@@ -430,8 +445,8 @@ final class LookupWorld implements AutoCloseable {
     private Optional<String> check() throws Exception {
         Map<String, LookupEntry> holders = new HashMap<>();
         Optional<String> twice = Optional.empty();
-        for (String row : fixture.everywhere("SELECT concat_ws(' ', email, uid, id) FROM ${shard.schema}." + table
-                + " WHERE email IS NOT NULL")) {
+        for (String row : fixture.everywhere(
+                "SELECT concat_ws(' ', email, uid, id) FROM ${shard.schema}." + table + " WHERE email IS NOT NULL")) {
             String[] its = row.split(" ", -1);
             LookupEntry other = holders.put(its[0], new LookupEntry(Long.parseLong(its[1]), Long.parseLong(its[2])));
             if (other != null) {

@@ -70,12 +70,13 @@ class LookupWorldTest {
                 int number = i;
                 players.add(threads.submit(() -> {
                     try (LookupWorld world = new LookupWorld(fixture, number)) {
-                        for (int n = next.getAndIncrement(); n < histories && wrong.isEmpty(); n = next.getAndIncrement()) {
+                        for (int n = next.getAndIncrement();
+                                n < histories && wrong.isEmpty();
+                                n = next.getAndIncrement()) {
                             LookupWorld.Kind kind = kinds[0].isEmpty()
                                     ? LookupWorld.Kind.values()[n % LookupWorld.Kind.values().length]
                                     : LookupWorld.Kind.valueOf(kinds[n % kinds.length]);
-                            world.play(kind, seed + n, withMoves && n % 40 == 0)
-                                    .ifPresent(wrong::add);
+                            world.play(kind, seed + n, withMoves && n % 40 == 0).ifPresent(wrong::add);
                         }
                     }
                     return true;
