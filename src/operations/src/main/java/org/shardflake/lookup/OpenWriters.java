@@ -16,6 +16,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
 import org.shardflake.router.ShardRouter;
 
 /**
@@ -81,7 +82,7 @@ final class OpenWriters {
     private Map<String, Integer> writers(int shard, String table) throws SQLException {
         return router.<Map<String, Integer>, SQLException>write(ShardKey.shard(shard), tx -> {
             Connection connection = tx.connection();
-            String name = "%s.%s".formatted(tx.schema(), Names.quoted(table));
+            String name = "%s.%s".formatted(tx.schema(), SqlText.name(table));
             Map<String, Integer> writers = new TreeMap<>();
             List<Map.Entry<String, Integer>> rows =
                     Sql.list(connection, WRITERS, row -> Map.entry(row.getString(1), row.getInt(2)), name, name);

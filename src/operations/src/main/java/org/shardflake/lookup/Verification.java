@@ -182,19 +182,19 @@ final class Verification {
 
     /** The records of a shard, compared with its rows in one statement, so as of one moment. Neither side is kept in memory. */
     private void checkRows(int shard, LookupDefinition.Source source) throws SQLException {
-        String form = "(%s::text)".formatted(Names.quoted(source.column()));
+        String form = "(%s::text)".formatted(SqlText.name(source.column()));
         if (lookup.ignoresCase()) {
             form = "lower(%s COLLATE \"C\")".formatted(form);
         }
         String kept = lookup.hashed() ? "encode(sha256(convert_to(%s, 'UTF8')), 'hex')".formatted(form) : form;
         String sql = sql(shard, ROWS.formatted(
-                Names.quoted(source.uidColumn()),
-                Names.quoted(source.idColumn()),
+                SqlText.name(source.uidColumn()),
+                SqlText.name(source.idColumn()),
                 form,
                 kept,
                 lookup.hashed() ? Long.toString(Long.MAX_VALUE) : Integer.toString(LookupDefinition.LONGEST_VALUE),
-                Names.quoted(source.table()),
-                Names.quoted(source.column())));
+                SqlText.name(source.table()),
+                SqlText.name(source.column())));
         in(shard, connection -> {
             try (var statement = connection.prepareStatement(sql)) {
                 statement.setFetchSize(PAGE);
