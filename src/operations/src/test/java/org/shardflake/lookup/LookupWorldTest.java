@@ -47,13 +47,13 @@ class LookupWorldTest {
 
     @Test
     void twoRowsNeverHaveOneValue() throws Exception {
-        play(Integer.getInteger("lookup.histories", 60), false);
+        play(Integer.getInteger("lookup.histories", 24), false);
     }
 
     @Test
     @Tag("full")
     void twoRowsNeverHaveOneValueForLong() throws Exception {
-        play(1000, true);
+        play(240, true);
     }
 
     private static void play(int histories, boolean withMoves) throws Exception {
