@@ -47,7 +47,7 @@ class LookupWorldTest {
 
     @Test
     void twoRowsNeverHaveOneValue() throws Exception {
-        play(Integer.getInteger("lookup.histories", 24), false);
+        play(Integer.getInteger("lookup.histories", 12), false);
     }
 
     @Test
