@@ -11,13 +11,23 @@ AS $$
  * A column that is the whole primary key, bigint, and filled by nothing else is taken to be an id. One that
  * references another table has its values from there, and the uid from the application. One that its comment says to be
  * the table's shard key makes keys of its shard.
+ *
+ * A deployment calls this between two changesets, too, so that the later one meets what an earlier deployment would have
+ * left: with shardflake.meanwhile = 'ids', which leaves checks and fences to the end, or 'all'. A table without a
+ * primary key may get one then.
  */
 DECLARE
     v_table record;
     v_shard_count integer := (SELECT shard_count FROM shardflake.uid_column);
     v_new regclass[] := '{}';
     v_rekeyed regclass[] := '{}';
+    v_keyless text[] := '{}';
+    v_meanwhile text := COALESCE(current_setting('shardflake.meanwhile', true), '');
+    v_checks text := COALESCE(current_setting('shardflake.checks', true), '');
 BEGIN
+    IF v_meanwhile = 'ids' THEN
+        PERFORM set_config('shardflake.checks', 'off', true);
+    END IF;
     PERFORM shardflake.refuse_relatives(shard);
     SELECT target, string_agg(column_name, ', ') AS columns INTO v_table FROM shardflake.shard_keys(shard) WHERE said GROUP BY target HAVING count(*) > 1 LIMIT 1;
     IF FOUND THEN
@@ -47,11 +57,11 @@ BEGIN
          ORDER BY c.relname COLLATE "C"
     LOOP
         IF v_table.key IS NULL THEN
-            RAISE EXCEPTION 'table % has no primary key', v_table.target
-                USING ERRCODE = 'invalid_table_definition',
-                      HINT = 'Add one: without it the rows of a shard can be neither replicated to another server nor compared.';
+            v_keyless := v_keyless || v_table.target::text;
+            CONTINUE;
         END IF;
         IF v_table.lacks_identity THEN
+            CONTINUE WHEN v_meanwhile <> '';
             RAISE EXCEPTION 'the primary key of table % is deferrable, or its index is not valid', v_table.target
                 USING ERRCODE = 'invalid_table_definition',
                       HINT = 'Make it NOT DEFERRABLE: PostgreSQL replicates no UPDATE and no DELETE by such a key, so the shard could not be moved.';
@@ -62,6 +72,7 @@ BEGIN
             PERFORM shardflake.make_keys(v_table.target, v_table.id, v_shard_count);
             v_rekeyed := v_rekeyed || v_table.target;
         END IF;
+        CONTINUE WHEN v_meanwhile = 'ids';
         IF v_table.needs_fence THEN
             PERFORM shardflake.add_fence(v_table.target);
             v_new := v_new || v_table.target;
@@ -73,6 +84,16 @@ BEGIN
             END IF;
         END IF;
     END LOOP;
+    IF cardinality(v_keyless) > 0 AND v_meanwhile = '' THEN
+        RAISE EXCEPTION '%', CASE cardinality(v_keyless) WHEN 1 THEN format('table %s has no primary key', v_keyless[1])
+                                  ELSE format('%s tables have no primary key: %s%s', cardinality(v_keyless), array_to_string(v_keyless[:10], ', '),
+                                              CASE WHEN cardinality(v_keyless) > 10 THEN ', and others' ELSE '' END) END
+            USING ERRCODE = 'invalid_table_definition',
+                  HINT = 'Add one: without it the rows of a shard can be neither replicated to another server nor compared.';
+    END IF;
+    IF v_meanwhile = 'ids' THEN
+        PERFORM set_config('shardflake.checks', v_checks, true);
+    END IF;
     IF cardinality(v_new || v_rekeyed) > 0 AND shardflake.adds_checks() THEN
         PERFORM shardflake.add_check(c.target, c.column_name, c.shard_count)
            FROM shardflake.checks(shard) c WHERE c.target = ANY (v_new || v_rekeyed) AND NOT c.present;

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.CatalogUnavailableException;
 import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ErrorLines;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.install.ServerFailedException;
@@ -153,7 +154,9 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .map(String::strip)
                 .filter(line -> NOISE.stream().noneMatch(line::startsWith))
                 .map(line -> line.replaceFirst("^Detail: ", "").replaceFirst(": (ERROR|FATAL): ", ": "))
-                .collect(Collectors.joining("; "));
+                .map(ErrorLines::abbreviated)
+                .collect(Collectors.joining("; "))
+                .replace("; - ", "\n  "); // the items of a list
     }
 
     private int print(int exitCode, String message, @Nullable String hint, Exception e) {

@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.StringJoiner;
 import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
+import org.shardflake.cli.error.ErrorLines;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.DeployPreview;
@@ -100,8 +101,11 @@ final class DeployView {
         for (FailureGroup failure : failures.stream().limit(SHOWN).toList()) {
             text.add(failed(failure.shards()));
             addPart(text, "changeset", failure.changeSet());
-            addPart(text, "statement", failure.sql());
-            addPart(text, "error", failure.error().replaceAll("\\s*\n\\s*", "; "));
+            addPart(
+                    text,
+                    "statement",
+                    ErrorLines.abbreviated(failure.sql().strip().replaceAll("\\s+", " ")));
+            addPart(text, "error", ErrorLines.abbreviated(failure.error().replaceAll("\\s*\n\\s*", "; ")));
         }
         addRest(text, failures.stream().skip(SHOWN).mapToInt(FailureGroup::size).sum(), "failed");
         text.add(table(report.differing()));

@@ -125,6 +125,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
                         () -> DeployView.table("SHARDS TO DEPLOY", deployer.preview()));
                 return ExitCodes.OK;
             }
+            deployer.messages().forEach(spec.commandLine().getErr()::println);
             DeployReport report = deploy(deployer);
             catalog.installation().remember(map);
             output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.table(report));

@@ -9,6 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -37,11 +38,26 @@ final class DeployedSql {
                 && Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM %s WHERE filename = ?)".formatted(TABLE), file);
     }
 
-    /** Records changesets, before any shard has them. */
+    /** SQL that records a changeset in the transaction of a shard that gets it. */
+    static String recordSql(ShardChangeSet changeSet) {
+        return "INSERT INTO %s VALUES (%s, %s, %s, %s, ARRAY[%s]::text[]) ON CONFLICT DO NOTHING"
+                .formatted(
+                        TABLE,
+                        Sql.quote(changeSet.path()),
+                        Sql.quote(changeSet.id()),
+                        Sql.quote(changeSet.author()),
+                        Sql.quote(changeSet.checksum()),
+                        changeSet.sql().stream().map(Sql::quote).collect(Collectors.joining(", ")));
+    }
+
+    /** Records changesets, before any shard has them, unless their SQL is {@link LaterSql still to be made}. */
     static void record(Connection connection, List<ShardChangeSet> changeSets) throws SQLException {
         try (PreparedStatement insert = connection.prepareStatement(
                 "INSERT INTO %s VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING".formatted(TABLE))) {
             for (ShardChangeSet changeSet : changeSets) {
+                if (!changeSet.isMade()) {
+                    continue;
+                }
                 insert.setString(1, changeSet.path());
                 insert.setString(2, changeSet.id());
                 insert.setString(3, changeSet.author());

@@ -70,6 +70,10 @@ public final class ReferenceChangelog implements AutoCloseable {
 
     private void check() {
         for (ShardChangeSet changeSet : changeSets) {
+            if (changeSet.refusal().isPresent()) {
+                throw new DeployRefusedException("changeset %s %s"
+                        .formatted(changeSet.key(), changeSet.refusal().get()));
+            }
             if (!changeSet.inTransaction()) {
                 throw new DeployRefusedException(
                         "changeset %s has runInTransaction:false, and reference tables change on all servers in one moment: leave it out, and CONCURRENTLY, too, since the tables are small"
@@ -81,7 +85,7 @@ public final class ReferenceChangelog implements AutoCloseable {
                                 .formatted(changeSet.key(), changeSet.runAlways() ? "runAlways" : "preconditions"));
             }
             for (String sql : changeSet.sql()) {
-                StraySql.find(sql, settings.allowPublic()).ifPresent(stray -> {
+                StraySql.findInReference(sql, settings.allowPublic()).ifPresent(stray -> {
                     throw new DeployRefusedException("changeset %s (%s) %s"
                             .formatted(
                                     changeSet.key(),
@@ -150,6 +154,8 @@ public final class ReferenceChangelog implements AutoCloseable {
         int order = ShardHistory.lastOrder(connection);
         String now = String.valueOf(System.currentTimeMillis());
         for (ShardChangeSet changeSet : pendingOn(connection, server)) {
+            changeSet.later().ifPresent(later -> later.makeOnce(connection, SCHEMA));
+            DeployedSql.record(connection, List.of(changeSet));
             run(connection, server, changeSet.key(), changeSet.sql());
             Sql.execute(
                     connection,

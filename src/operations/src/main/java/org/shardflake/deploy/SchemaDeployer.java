@@ -26,6 +26,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntConsumer;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.DeployReport.ServerReport;
@@ -171,7 +172,7 @@ public final class SchemaDeployer implements AutoCloseable {
      * Refuses changesets with SQL that does not belong in a shard; {@link #deploy} does so itself. Changesets that all shards have
      * had are accepted, whatever they contain.
      *
-     * @throws DeployRefusedException if one names a shard or {@code public}, ends its transaction, or changes the search_path
+     * @throws DeployRefusedException naming all changesets that cannot be done to shards, or that leave the shard's schema
      */
     public void check() {
         Set<ShardChangeSet> pending = deployments.stream()
@@ -179,10 +180,26 @@ public final class SchemaDeployer implements AutoCloseable {
                 .flatMap(plan -> plan.steps().stream())
                 .map(ShardPlan.Step::changeSet)
                 .collect(Collectors.toSet());
-        allChangeSets.stream().filter(pending::contains).forEach(changeSet -> {
-            check(changeSet, changeSet.sql());
-            check(changeSet, changeSet.rollbackSql().orElse(List.of()));
-        });
+        refuse(allChangeSets.stream()
+                .filter(pending::contains)
+                .flatMap(changeSet -> Stream.of(
+                                changeSet.refusal().map(why -> "changeset %s %s".formatted(changeSet.key(), why)),
+                                check(changeSet, changeSet.sql()),
+                                check(changeSet, changeSet.rollbackSql().orElse(List.of())))
+                        .flatMap(Optional::stream)
+                        .limit(1))
+                .toList());
+    }
+
+    /** All at once: somebody who mends one wants to know of the others. */
+    private static void refuse(List<String> reasons) {
+        if (reasons.size() == 1) {
+            throw new DeployRefusedException(reasons.get(0));
+        }
+        if (!reasons.isEmpty()) {
+            throw new DeployRefusedException("%,d changesets cannot be deployed to shards. No shard was changed\n- %s"
+                    .formatted(reasons.size(), String.join("\n- ", reasons)));
+        }
     }
 
     /**
@@ -194,20 +211,37 @@ public final class SchemaDeployer implements AutoCloseable {
         Set<String> known = allChangeSets.stream().map(ShardChangeSet::key).collect(Collectors.toSet());
         RollBack rollBack = RollBack.read(everywhere, changeSets, known, count);
         // A rollback may have been edited since: the checksum does not cover it.
-        rollBack.latest()
-                .forEach(changeSet -> check(changeSet, changeSet.rollbackSql().orElse(List.of())));
+        refuse(rollBack.latest().stream()
+                .flatMap(changeSet -> check(changeSet, changeSet.rollbackSql().orElse(List.of())).stream())
+                .toList());
         Map<ServerDeployment, List<RollBack.Plan>> plans = new LinkedHashMap<>();
         deployments.forEach(deployment -> plans.put(deployment, deployment.plans(rollBack)));
         return plans;
     }
 
-    private void check(ShardChangeSet changeSet, List<String> statements) {
+    private Optional<String> check(ShardChangeSet changeSet, List<String> statements) {
         for (String sql : statements) {
-            StraySql.find(sql, settings.allowPublic()).ifPresent(stray -> {
-                throw new DeployRefusedException("changeset %s (%s) %s"
-                        .formatted(changeSet.key(), changelog.place(changeSet, sql, stray.at()), stray.what()));
-            });
+            Optional<StraySql.Stray> stray = StraySql.find(sql, settings.allowPublic());
+            if (stray.isPresent()) {
+                return Optional.of("changeset %s (%s) %s"
+                        .formatted(
+                                changeSet.key(),
+                                changelog.place(changeSet, sql, stray.get().at()),
+                                stray.get().what()));
+            }
         }
+        return Optional.empty();
+    }
+
+    /** What the changesets say that shards will get, as Liquibase's {@code output} does. */
+    public List<String> messages() {
+        return deployments.stream()
+                .flatMap(deployment -> deployment.pending().stream())
+                .flatMap(plan -> plan.steps().stream())
+                .map(ShardPlan.Step::changeSet)
+                .distinct()
+                .flatMap(changeSet -> changeSet.messages().stream())
+                .toList();
     }
 
     /** The number of shards that need something. */

@@ -15,6 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -158,12 +160,7 @@ final class ServerDeployment implements AutoCloseable {
 
     /** Whether a changeset is another than a server had under this name. */
     static boolean isEdited(ShardChangeSet changeSet, Map<String, @Nullable String> had) {
-        String before = had.get(changeSet.key());
-        // Checksums of another version of Liquibase's formula (the part before the colon) cannot be compared.
-        int version = changeSet.checksum().indexOf(':') + 1;
-        return before != null
-                && before.startsWith(changeSet.checksum().substring(0, version))
-                && !before.equals(changeSet.checksum());
+        return changeSet.isEditedSince(had.get(changeSet.key()));
     }
 
     /** Changesets that were edited, or whose file was renamed, after deployment. */
@@ -206,6 +203,14 @@ final class ServerDeployment implements AutoCloseable {
             throws SQLException, InterruptedException {
         List<ShardPlan> rest = new ArrayList<>(pending());
         rest.removeAll(tried);
+        DeployedSql.record(
+                control,
+                rest.stream()
+                        .flatMap(plan -> plan.steps().stream())
+                        .map(Step::changeSet)
+                        .filter(changeSet -> changeSet.later().isPresent())
+                        .distinct()
+                        .toList());
         failures.addAll(workers(preconditions, done, stop).deploy(rest));
         Sql.awaitDisk(control); // the shards' commits did not wait for the disk
         return failures;
@@ -220,7 +225,7 @@ final class ServerDeployment implements AutoCloseable {
             throws InterruptedException {
         tried.add(plan);
         Collection<ShardFailure> its =
-                workers(preconditions, done, new AtomicBoolean()).deploy(List.of(plan));
+                workers(preconditions, done, new AtomicBoolean(), true).deploy(List.of(plan));
         failures.addAll(its);
         return its.stream().findFirst();
     }
@@ -244,10 +249,16 @@ final class ServerDeployment implements AutoCloseable {
     }
 
     private ShardWorkers workers(Preconditions preconditions, IntConsumer done, AtomicBoolean stop) {
+        return workers(preconditions, done, stop, false);
+    }
+
+    private ShardWorkers workers(Preconditions preconditions, IntConsumer done, AtomicBoolean stop, boolean first) {
+        ReadWriteLock turns = new ReentrantReadWriteLock();
         return new ShardWorkers(
                 target,
                 settings,
-                connection -> new ShardRun(connection, target.server(), settings, preconditions, deployment, lastOrder),
+                connection -> new ShardRun(
+                        connection, target.server(), settings, preconditions, deployment, lastOrder, turns, first),
                 done,
                 stop);
     }

@@ -6,6 +6,8 @@ package org.shardflake.deploy;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A changeset as the SQL that deploys it to a shard.
@@ -22,6 +24,11 @@ import java.util.Optional;
  * @param runAlways whether it runs at every deployment
  * @param hasPreconditions whether Liquibase must be asked on each shard
  * @param lasts whether it may leave something in its session, such as a setting, that the next shard must not see
+ * @param refusal why it cannot be deployed to shards, as the predicate of a sentence about it
+ * @param later where its SQL will be once a shard has the tables that it depends on; until then {@code sql} says so, as comments
+ * @param validChecksums other checksums under which it counts as unchanged
+ * @param tag the name that it gives to the state it leads to
+ * @param messages what it says when it runs
  */
 record ShardChangeSet(
         String id,
@@ -36,10 +43,78 @@ record ShardChangeSet(
         boolean runOnChange,
         boolean runAlways,
         boolean hasPreconditions,
-        boolean lasts) {
+        boolean lasts,
+        Optional<String> refusal,
+        Optional<LaterSql> later,
+        Set<String> validChecksums,
+        Optional<String> tag,
+        List<String> messages) {
 
     /** Liquibase's default schema, and the value of {@code ${shard.schema}}. */
     static final String TEMPLATE_SCHEMA = "shardflake_template_shard";
+
+    /** Liquibase's validCheckSum for whatever a changeset was before. */
+    private static final String ANY = "1:any";
+
+    @Override
+    public List<String> sql() {
+        return later.flatMap(LaterSql::made).orElse(sql);
+    }
+
+    /** Whether its SQL is known. */
+    boolean isMade() {
+        return later.isEmpty() || later.get().made().isPresent();
+    }
+
+    /** Whether it has the same effect whether or not the tables before it are {@link #completion complete}. */
+    boolean isPlain() {
+        return isMade() && sql().stream().allMatch(SqlEffects::isPlain);
+    }
+
+    /** Whether it makes no table that would have to be completed. */
+    boolean leavesTables() {
+        return isMade() && sql().stream().allMatch(SqlEffects::leavesTables);
+    }
+
+    /**
+     * SQL to be run before changesets that are not plain: it gives tables what an earlier deployment would have given them, so that
+     * changesets do the same whether they come one by one or all at once. Tables without a primary key may still get one.
+     *
+     * @param what {@code all}, or {@code ids} alone
+     */
+    static Optional<String> completion(List<String> sql, String what) {
+        if (sql.stream().allMatch(SqlEffects::isPlain)) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                "SET LOCAL shardflake.meanwhile = '%s'; SELECT shardflake.complete_tables(pg_catalog.right('%s', 4)::pg_catalog.int4); SET LOCAL shardflake.meanwhile = ''"
+                        .formatted(sql.stream().anyMatch(SqlEffects::changesChecks) ? "all" : what, TEMPLATE_SCHEMA));
+    }
+
+    /**
+     * What {@link #completion(List, String)} says of its SQL, which writes rows if it has yet to be made.
+     *
+     * @param what {@code all}, or {@code ids} alone
+     */
+    Optional<String> completion(String what) {
+        return completion(isMade() ? sql() : List.of("INSERT"), what);
+    }
+
+    /** Whether it adds a check of a name that complete tables have, so that they must not be complete before it. */
+    boolean addsChecks() {
+        return sql().stream().anyMatch(SqlEffects::addsChecks);
+    }
+
+    /** Whether another changeset than this was deployed under this name, by the checksum of that one. */
+    boolean isEditedSince(@Nullable String before) {
+        // Checksums of another version of Liquibase's formula (the part before the colon) cannot be compared.
+        int version = checksum.indexOf(':') + 1;
+        return before != null
+                && before.startsWith(checksum.substring(0, version))
+                && !before.equals(checksum)
+                && !validChecksums.contains(before)
+                && !validChecksums.contains(ANY);
+    }
 
     /** Identifies a changeset in messages. */
     String key() {

@@ -8,21 +8,28 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.sql.Connection;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import liquibase.ChecksumVersion;
 import liquibase.Contexts;
 import liquibase.LabelExpression;
-import liquibase.change.AbstractSQLChange;
+import liquibase.Scope;
 import liquibase.change.Change;
+import liquibase.change.ChangeFactory;
+import liquibase.change.ChangeParameterMetaData;
+import liquibase.change.CheckSum;
+import liquibase.change.core.OutputChange;
 import liquibase.change.core.SQLFileChange;
+import liquibase.change.core.TagDatabaseChange;
 import liquibase.changelog.ChangeLogParameters;
 import liquibase.changelog.ChangeSet;
 import liquibase.changelog.DatabaseChangeLog;
@@ -33,14 +40,15 @@ import liquibase.changelog.filter.LabelChangeSetFilter;
 import liquibase.database.Database;
 import liquibase.database.OfflineConnection;
 import liquibase.database.core.PostgresDatabase;
-import liquibase.exception.RollbackImpossibleException;
+import liquibase.database.jvm.JdbcConnection;
+import liquibase.exception.LiquibaseException;
+import liquibase.exception.UnexpectedLiquibaseException;
 import liquibase.parser.ChangeLogParserFactory;
 import liquibase.resource.ClassLoaderResourceAccessor;
 import liquibase.resource.DirectoryResourceAccessor;
 import liquibase.resource.ResourceAccessor;
-import liquibase.sql.Sql;
-import liquibase.sqlgenerator.SqlGeneratorFactory;
-import liquibase.statement.SqlStatement;
+import liquibase.sql.visitor.SqlVisitor;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.sql.LiquibaseRun;
 
 /** Reads a Liquibase changelog, in any of its formats, into the SQL of its changesets. */
@@ -49,6 +57,8 @@ final class ShardChangelog implements AutoCloseable {
     private final DeploySettings settings;
     private final ResourceAccessor resources;
     private final String file;
+    private final Map<String, ChangeSet> byKey = new HashMap<>();
+    private @Nullable DatabaseChangeLog parsed;
 
     private ShardChangelog(DeploySettings settings, ResourceAccessor resources, String file) {
         this.settings = settings;
@@ -124,17 +134,54 @@ final class ShardChangelog implements AutoCloseable {
 
     private List<ShardChangeSet> changeSets() throws Exception {
         Database database = offline();
-        DatabaseChangeLog changelog = parse(database, ShardChangeSet.TEMPLATE_SCHEMA);
+        parsed = parse(database, ShardChangeSet.TEMPLATE_SCHEMA);
         List<ShardChangeSet> changeSets = new ArrayList<>();
-        Set<String> seen = new HashSet<>();
-        for (ChangeSet changeSet : selected(changelog, database)) {
+        for (ChangeSet changeSet : selected(parsed, database)) {
             ShardChangeSet read = read(changeSet, database);
-            if (!seen.add(read.key())) {
+            if (byKey.put(read.key(), changeSet) != null) {
                 throw new DeployException("changeset %s is there twice".formatted(read.key()));
             }
             changeSets.add(read);
         }
         return changeSets;
+    }
+
+    /** The changelog as Liquibase has it, for the template's schema; none before {@link #read}. */
+    Optional<DatabaseChangeLog> parsed() {
+        return Optional.ofNullable(parsed);
+    }
+
+    /** A changeset as Liquibase has it; none if it is not of this changelog. */
+    Optional<ChangeSet> changeSet(ShardChangeSet changeSet) {
+        return Optional.ofNullable(byKey.get(changeSet.key()));
+    }
+
+    private static List<String> make(ChangeSet changeSet, Connection connection, String schema) throws Exception {
+        PostgresDatabase database = new PostgresDatabase();
+        database.setConnection(new JdbcConnection(connection));
+        database.setDefaultSchemaName(schema);
+        database.setOutputDefaultSchema(false);
+        changeSet.getChanges().forEach(change -> rename(change, ShardChangeSet.TEMPLATE_SCHEMA, schema));
+        try {
+            return ChangeSql.of(changeSet, database).stream()
+                    .map(sql -> sql.replace(schema, ShardChangeSet.TEMPLATE_SCHEMA))
+                    .toList();
+        } finally {
+            changeSet.getChanges().forEach(change -> rename(change, schema, ShardChangeSet.TEMPLATE_SCHEMA));
+        }
+    }
+
+    /** Gives the attributes of a change that name one schema the name of another. */
+    private static void rename(Change change, String from, String to) {
+        Map<String, ChangeParameterMetaData> attributes = Scope.getCurrentScope()
+                .getSingleton(ChangeFactory.class)
+                .getChangeMetaData(change)
+                .getParameters();
+        for (ChangeParameterMetaData attribute : attributes.values()) {
+            if (from.equals(attribute.getCurrentValue(change))) {
+                attribute.setValue(change, to);
+            }
+        }
     }
 
     private Database offline() throws Exception {
@@ -169,22 +216,17 @@ final class ShardChangelog implements AutoCloseable {
                 .toList();
     }
 
-    private static ShardChangeSet read(ChangeSet changeSet, Database database) throws Exception {
-        String key = changeSet.getFilePath() + "::" + changeSet.getId() + "::" + changeSet.getAuthor();
-        if (Boolean.FALSE.equals(changeSet.getFailOnError())) {
-            throw new DeployException(
-                    "changeset %s has failOnError=false; a shard is deployed whole or not at all, so leave that out"
-                            .formatted(key));
-        }
+    private ShardChangeSet read(ChangeSet changeSet, Database database) throws Exception {
         String checksum = changeSet.generateCheckSum(ChecksumVersion.latest()).toString();
-        List<String> sql = new ArrayList<>();
-        for (Change change : changeSet.getChanges()) {
-            if (change.generateStatementsVolatile(database)) {
-                throw new DeployException(
-                        "change %s of changeset %s depends on what is in the database, so it cannot be the same for every shard; write it as SQL"
-                                .formatted(change.getSerializedObjectName(), key));
-            }
-            sql.addAll(sql(change, change::generateStatements, database));
+        database.setObjectQuotingStrategy(changeSet.getObjectQuotingStrategy());
+        Optional<String> refusal = refusal(changeSet, database);
+        boolean isLater = refusal.isEmpty() && needsTables(changeSet, database);
+        List<String> sql = List.of();
+        if (isLater) {
+            sql = List.of("-- %s: its SQL depends on the table's columns, and is made on the first shard"
+                    .formatted(changeSet.getDescription()));
+        } else if (refusal.isEmpty()) {
+            sql = ChangeSql.of(changeSet, database);
         }
         Optional<List<String>> rollbackSql = rollbackSql(changeSet, database);
         return new ShardChangeSet(
@@ -194,7 +236,7 @@ final class ShardChangelog implements AutoCloseable {
                 files(changeSet),
                 checksum,
                 String.valueOf(changeSet.getDescription()),
-                List.copyOf(sql),
+                sql,
                 rollbackSql,
                 changeSet.isRunInTransaction(),
                 changeSet.isRunOnChange(),
@@ -205,16 +247,69 @@ final class ShardChangelog implements AutoCloseable {
                                 .getNestedPreconditions()
                                 .isEmpty(),
                 Stream.concat(sql.stream(), rollbackSql.stream().flatMap(List::stream))
-                        .anyMatch(StraySql::lasts));
+                        .anyMatch(StraySql::lasts),
+                refusal,
+                isLater
+                        ? Optional.of(new LaterSql(
+                                (connection, schema) -> quietly(() -> make(changeSet, connection, schema))))
+                        : Optional.empty(),
+                changeSet.getValidCheckSums().stream().map(CheckSum::toString).collect(Collectors.toSet()),
+                all(changeSet, TagDatabaseChange.class)
+                        .map(TagDatabaseChange::getTag)
+                        .findFirst(),
+                all(changeSet, OutputChange.class)
+                        .filter(change -> ChangeSql.runs(change, database))
+                        .map(OutputChange::getMessage)
+                        .toList());
     }
 
-    private static Optional<List<String>> rollbackSql(ChangeSet changeSet, Database database) throws Exception {
+    private static <T> Stream<T> all(ChangeSet changeSet, Class<T> type) {
+        return changeSet.getChanges().stream().filter(type::isInstance).map(type::cast);
+    }
+
+    private static Optional<String> refusal(ChangeSet changeSet, Database database) throws LiquibaseException {
+        if (Boolean.FALSE.equals(changeSet.getFailOnError())) {
+            return Optional.of(
+                    "has failOnError=false; a shard is deployed whole or not at all, so leave that out, or give it preconditions");
+        }
+        String runWith = changeSet.getRunWith();
+        if (runWith != null && !runWith.isBlank() && !runWith.equalsIgnoreCase("jdbc")) {
+            return Optional.of(
+                    "has runWith=%s; shards are deployed over JDBC, so write SQL without that program's own commands, and leave runWith out"
+                            .formatted(runWith));
+        }
+        for (Change change : changeSet.getChanges()) {
+            if (ChangeSql.runs(change, database)) {
+                Optional<String> refusal = ChangeSql.refusal(change, database);
+                if (refusal.isPresent()) {
+                    return refusal;
+                }
+            }
+        }
+        return Optional.empty();
+    }
+
+    private static boolean needsTables(ChangeSet changeSet, Database database) {
+        return changeSet.getChanges().stream()
+                .anyMatch(change -> ChangeSql.runs(change, database) && ChangeSql.needsTables(change, database));
+    }
+
+    private static Optional<List<String>> rollbackSql(ChangeSet changeSet, Database database) {
+        List<SqlVisitor> visitors = changeSet.getSqlVisitors().stream()
+                .filter(SqlVisitor::isApplyToRollback)
+                .toList();
         List<String> sql = new ArrayList<>();
         try {
             List<Change> given = changeSet.getRollback().getChanges();
             if (!given.isEmpty()) {
                 for (Change change : given) {
-                    sql.addAll(sql(change, change::generateStatements, database));
+                    if (ChangeSql.runs(change, database)) {
+                        if (ChangeSql.refusal(change, database).isPresent()
+                                || ChangeSql.needsTables(change, database)) {
+                            return Optional.empty();
+                        }
+                        sql.addAll(ChangeSql.of(change, change::generateStatements, database, visitors));
+                    }
                 }
                 return Optional.of(List.copyOf(sql));
             }
@@ -224,38 +319,12 @@ final class ShardChangelog implements AutoCloseable {
                     return Optional.empty();
                 }
                 Change change = changes.get(i);
-                sql.addAll(sql(change, change::generateRollbackStatements, database));
+                sql.addAll(ChangeSql.of(change, change::generateRollbackStatements, database, visitors));
             }
             return Optional.of(List.copyOf(sql));
-        } catch (RollbackImpossibleException e) {
+        } catch (LiquibaseException | UnexpectedLiquibaseException e) {
             return Optional.empty();
         }
-    }
-
-    /** Liquibase's generation of a change's statements. */
-    @FunctionalInterface
-    private interface Generation {
-        SqlStatement[] of(Database database) throws RollbackImpossibleException;
-    }
-
-    /**
-     * The SQL of a change. When told to strip comments, Liquibase also strips them from function bodies and from anything that looks
-     * like one, so that is done here.
-     */
-    private static List<String> sql(Change change, Generation generation, Database database)
-            throws RollbackImpossibleException {
-        boolean cutsComments = change instanceof AbstractSQLChange its && Boolean.TRUE.equals(its.isStripComments());
-        if (change instanceof AbstractSQLChange its) {
-            its.setStripComments(false);
-        }
-        List<String> sql = new ArrayList<>();
-        for (SqlStatement statement : generation.of(database)) {
-            for (Sql one : SqlGeneratorFactory.getInstance().generateSql(statement, database)) {
-                sql.add(cutsComments ? SqlTokens.withoutComments(one.toSql()) : one.toSql());
-            }
-        }
-        sql.removeIf(one -> SqlTokens.of(one).isEmpty());
-        return sql;
     }
 
     private static List<String> files(ChangeSet changeSet) {

@@ -153,7 +153,7 @@ final class ShardHistory {
 
     static String recordSql(String schema, ShardChangeSet changeSet, String how, int order, String deployment) {
         return (how.equals("EXECUTED") ? "" : forgetSql(schema, changeSet) + ";\n")
-                + "INSERT INTO %s (id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, liquibase, deployment_id) VALUES (%s, %s, %s, localtimestamp, %d, %s, %s, %s, '', %s, %s)"
+                + "INSERT INTO %s (id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, tag, liquibase, deployment_id) VALUES (%s, %s, %s, localtimestamp, %d, %s, %s, %s, '', %s, %s, %s)"
                         .formatted(
                                 TABLE,
                                 SqlText.literal(changeSet.id()),
@@ -163,6 +163,7 @@ final class ShardHistory {
                                 SqlText.literal(how),
                                 SqlText.literal(changeSet.checksum()),
                                 SqlText.literal(abbreviate(changeSet.description(), 255)),
+                                changeSet.tag().map(SqlText::literal).orElse("NULL"),
                                 SqlText.literal(abbreviate(LiquibaseUtil.getBuildVersion(), 20)),
                                 SqlText.literal(deployment));
     }

@@ -37,8 +37,10 @@ record ShardPlan(int shard, boolean create, List<Step> steps) {
         return create
                 && steps.stream()
                         .map(Step::changeSet)
-                        .allMatch(changeSet ->
-                                changeSet.inTransaction() && !changeSet.hasPreconditions() && !changeSet.lasts());
+                        .allMatch(changeSet -> changeSet.inTransaction()
+                                && changeSet.isMade()
+                                && !changeSet.hasPreconditions()
+                                && !changeSet.lasts());
     }
 
     private List<String> sql() {

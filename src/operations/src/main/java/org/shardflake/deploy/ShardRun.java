@@ -8,19 +8,25 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReadWriteLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardPlan.Step;
+import org.shardflake.jdbc.Sql;
 
 /**
  * Deploys to one shard at a time, or to several that it creates together, over one connection. For one thread.
@@ -36,6 +42,19 @@ final class ShardRun {
     /** Conflicts with other sessions: lock timeout, deadlock. */
     private static final Set<String> IN_THE_WAY = Set.of("55P03", "40P01");
 
+    /**
+     * What works once the changesets before are committed, as they are by Liquibase: use of an enum's new value, a change of a table
+     * whose deferred checks have yet to come.
+     */
+    private static final Set<String> NEEDS_COMMIT = Set.of("55P04", "55006");
+
+    private static final String KEYLESS = """
+            SELECT c.relname FROM pg_catalog.pg_class c
+             WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p')
+               AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p')
+             ORDER BY c.oid
+            """;
+
     private static final long LONGEST_PAUSE_MILLIS = 2000;
     private static final Pattern CONCURRENT_INDEX = Pattern.compile(
             "\\s*CREATE\\s+(?:UNIQUE\\s+)?INDEX\\s+CONCURRENTLY\\s+(?:IF\\s+NOT\\s+EXISTS\\s+)?\"?(?<name>[\\w$]+)\"?\\s+ON\\b.*",
@@ -47,22 +66,32 @@ final class ShardRun {
     private final Preconditions preconditions;
     private final String deployment;
     private final int firstOrder;
+    private final ReadWriteLock turns;
+    private final boolean isFirst;
     private boolean expressionsChecked;
     private boolean leftSomething;
 
+    /**
+     * @param turns what a shard holds while it works, alone once another shard was in its way
+     * @param isFirst whether this is the shard that is deployed before all others, and looked at more closely
+     */
     ShardRun(
             Connection connection,
             String server,
             DeploySettings settings,
             Preconditions preconditions,
             String deployment,
-            int firstOrder) {
+            int firstOrder,
+            ReadWriteLock turns,
+            boolean isFirst) {
         this.connection = connection;
         this.server = server;
         this.settings = settings;
         this.preconditions = preconditions;
         this.deployment = deployment;
         this.firstOrder = firstOrder;
+        this.turns = turns;
+        this.isFirst = isFirst;
     }
 
     /** Whether a shard's SQL may have left settings or the like in the session; the next shard then uses another connection. */
@@ -75,66 +104,124 @@ final class ShardRun {
      *
      * @return whether they were created; if not, they are unchanged, and creating them one by one shows why
      */
-    boolean createTogether(List<ShardPlan> plans) throws SQLException {
-        Statements statements = new Statements(plans.get(0).shard(), false);
-        try {
-            connection.setAutoCommit(false);
-            for (ShardPlan plan : plans) { // before any table, see CreationBatches
-                create(statements, plan.shard());
+    boolean createTogether(List<ShardPlan> plans) throws SQLException, InterruptedException {
+        for (int tried = 1; ; tried++) {
+            Statements statements = new Statements(plans.get(0).shard(), false);
+            Lock turn = tried == 1 ? turns.readLock() : turns.writeLock();
+            turn.lockInterruptibly();
+            try {
+                connection.setAutoCommit(false);
+                for (ShardPlan plan : plans) { // before any table, see CreationBatches
+                    create(statements, plan.shard());
+                }
+                for (ShardPlan plan : plans) {
+                    run(statements, plan.shard(), plan.steps(), Part.ALL);
+                }
+                statements.flush();
+                connection.commit();
+                expressionsChecked = true;
+                return true;
+            } catch (SQLException e) {
+                rollBackAfter(e);
+                if (!isInTheWay(e) || tried >= settings.tries()) {
+                    return false;
+                }
+            } finally {
+                turn.unlock();
             }
-            for (ShardPlan plan : plans) {
-                run(statements, plan.shard(), plan.steps());
-            }
-            statements.flush();
-            connection.commit();
-            expressionsChecked = true;
-            return true;
-        } catch (SQLException e) {
-            rollBackAfter(e);
-            return false;
+            pause(tried);
         }
+    }
+
+    private static boolean isInTheWay(SQLException e) {
+        return IN_THE_WAY.contains(String.valueOf(e.getSQLState()));
     }
 
     /** Deploys what a shard needs; a failure leaves it unchanged, except for what could not be part of a transaction. */
     Optional<ShardFailure> deploy(ShardPlan plan) throws SQLException, InterruptedException {
-        List<Step> together = new ArrayList<>();
-        boolean create = plan.create();
-        for (Step step : plan.steps()) {
-            if (step.changeSet().inTransaction()) {
-                together.add(step);
-                continue;
+        List<Step> steps = plan.steps();
+        Set<Integer> commits = new TreeSet<>();
+        for (int i = 0; i < steps.size(); i++) {
+            if (!steps.get(i).changeSet().inTransaction()) {
+                commits.addAll(List.of(i, i + 1));
+            } else if (!plan.create() && steps.get(i).changeSet().sql().stream().anyMatch(SqlEffects::addsValue)) {
+                commits.add(i + 1);
             }
-            Optional<ShardFailure> failure = inTransaction(plan.shard(), create, together);
-            if (failure.isEmpty()) {
-                failure = alone(plan.shard(), step);
-            }
-            if (failure.isPresent()) {
-                return failure;
-            }
-            create = false;
-            together.clear();
         }
-        return inTransaction(plan.shard(), create, together);
+        commits.add(steps.size());
+        boolean create = plan.create();
+        int from = 0;
+        do {
+            int begin = from;
+            boolean isAlone =
+                    begin < steps.size() && !steps.get(begin).changeSet().inTransaction();
+            if (isAlone && create) {
+                Optional<ShardFailure> failure = inTransaction(plan.shard(), true, List.of(), Part.FIRST);
+                if (failure.isPresent()) {
+                    return failure;
+                }
+            }
+            int end = commits.stream().filter(at -> at > begin).findFirst().orElse(steps.size());
+            Optional<ShardFailure> failure = isAlone
+                    ? alone(plan.shard(), steps.get(begin), end == steps.size())
+                    : inTransaction(
+                            plan.shard(), create, steps.subList(begin, end), Part.of(begin == 0, end == steps.size()));
+            if (failure.isPresent()) {
+                int at = indexOf(steps, failure.get().changeSet());
+                if (!NEEDS_COMMIT.contains(failure.get().sqlState()) || at <= begin || !commits.add(at)) {
+                    return failure;
+                }
+            } else {
+                create = false;
+                from = end;
+            }
+        } while (from < steps.size());
+        return Optional.empty();
     }
 
-    private Optional<ShardFailure> inTransaction(int shard, boolean create, List<Step> steps)
-            throws SQLException, InterruptedException {
-        if (!create && steps.isEmpty()) {
-            return Optional.empty();
+    private static int indexOf(List<Step> steps, String changeSet) {
+        for (int i = 0; i < steps.size(); i++) {
+            if (steps.get(i).changeSet().key().equals(changeSet)) {
+                return i;
+            }
         }
-        boolean asksLiquibase = steps.stream().anyMatch(step -> step.changeSet().hasPreconditions());
-        return inTransaction(shard, asksLiquibase, statements -> {
+        return -1;
+    }
+
+    private Optional<ShardFailure> inTransaction(int shard, boolean create, List<Step> steps, Part part)
+            throws SQLException, InterruptedException {
+        return inTransaction(shard, statements -> {
             if (create) {
                 create(statements, shard);
             }
-            run(statements, shard, steps);
+            run(statements, shard, steps, part);
         });
+    }
+
+    /** Which of a shard's transactions one is: nearly always the only one. */
+    private enum Part {
+        ALL,
+        FIRST,
+        MIDDLE,
+        LAST;
+
+        static Part of(boolean begins, boolean ends) {
+            return begins ? (ends ? ALL : FIRST) : ends ? LAST : MIDDLE;
+        }
+
+        boolean begins() {
+            return this == ALL || this == FIRST;
+        }
+
+        boolean ends() {
+            return this == ALL || this == LAST;
+        }
     }
 
     /** Undoes changesets on a shard. */
     Optional<ShardFailure> undo(RollBack.Plan plan) throws SQLException, InterruptedException {
         int shard = plan.shard();
-        return inTransaction(shard, false, statements -> {
+        return inTransaction(shard, statements -> {
             begin(statements);
             for (RollBack.Undoing undoing : plan.steps()) {
                 statements.begin(undoing.changeSet());
@@ -154,12 +241,18 @@ final class ShardRun {
         void addTo(Statements statements) throws SQLException;
     }
 
-    private Optional<ShardFailure> inTransaction(int shard, boolean onlyStepwise, Body body)
-            throws SQLException, InterruptedException {
-        boolean stepwise = onlyStepwise;
+    private Optional<ShardFailure> inTransaction(int shard, Body body) throws SQLException, InterruptedException {
+        boolean stepwise = false;
+        boolean alone = false;
         for (int tried = 1; ; tried++) {
+            boolean isBusy = false;
             Statements statements = new Statements(shard, stepwise);
+            Lock turn = alone ? turns.writeLock() : turns.readLock();
+            turn.lockInterruptibly();
             try {
+                if (stepwise && isFirst) { // or what was written before counts as written by the first changeset
+                    Sql.execute(connection, "SELECT pg_catalog.pg_stat_force_next_flush()");
+                }
                 connection.setAutoCommit(false);
                 body.addTo(statements);
                 statements.flush();
@@ -168,16 +261,23 @@ final class ShardRun {
                 return Optional.empty();
             } catch (SQLException e) {
                 rollBackAfter(e);
-                if (IN_THE_WAY.contains(String.valueOf(e.getSQLState())) && tried < settings.tries()) {
-                    pause(tried);
-                } else if (!stepwise) {
-                    stepwise = true;
-                } else {
+                isBusy = isInTheWay(e) && tried < settings.tries();
+                if (!isBusy && stepwise) {
                     return Optional.of(statements.failure(e));
                 }
+                stepwise |= !isBusy;
+                alone |= isBusy;
+            } catch (DeployRefusedException e) {
+                rollBackAfter(e);
+                throw e;
             } catch (DeployException e) {
                 rollBackAfter(e);
                 return Optional.of(statements.failure(e));
+            } finally {
+                turn.unlock();
+            }
+            if (isBusy) {
+                pause(tried);
             }
         }
     }
@@ -197,21 +297,35 @@ final class ShardRun {
         statements.add(ShardSchemaCopy.forgetSql(shard)); // of a schema that was not dropped by drop_shard
     }
 
-    private void run(Statements statements, int shard, List<Step> steps) throws SQLException {
+    private void run(Statements statements, int shard, List<Step> steps, Part part) throws SQLException {
         String schema = Sharding.schema(shard);
         begin(statements);
         if (!settings.checks().wanted()) {
             statements.add("SET LOCAL shardflake.checks = off"); // Changesets ask for it too, by add_id_sequence.
         }
+        if (part.begins() && preconditions.hasOwn()) {
+            preconditions.checkOwn(statements, shard);
+        }
+        String what = steps.stream().map(Step::changeSet).anyMatch(ShardChangeSet::addsChecks) ? "ids" : "all";
+        boolean isComplete = part.begins(); // What was deployed before is.
         for (Step step : steps) {
-            statements.begin(step.changeSet());
-            statements.add(SearchPath.of(schema, step.changeSet().path()));
+            ShardChangeSet changeSet = step.changeSet();
+            statements.begin(changeSet);
+            statements.add(SearchPath.of(schema, changeSet.path()));
             String how = step.again() ? "RERAN" : "EXECUTED";
-            switch (preconditions.check(connection, shard, step.changeSet())) {
+            switch (preconditions.check(statements, shard, changeSet)) {
                 case RUN -> {
-                    for (String sql : step.changeSet().sql()) {
+                    if (!isComplete) {
+                        Optional<String> completion = changeSet.completion(what);
+                        if (completion.isPresent()) {
+                            statements.add(ShardChangeSet.forShard(completion.get(), schema));
+                        }
+                    }
+                    make(statements, schema, changeSet);
+                    for (String sql : changeSet.sql()) {
                         statements.add(ShardChangeSet.forShard(sql, schema));
                     }
+                    isComplete = false;
                 }
                 case MARK_RAN -> how = "MARK_RAN";
                 case SKIP -> {
@@ -219,21 +333,61 @@ final class ShardRun {
                 }
             }
             statements.add(SearchPath.OURS);
-            statements.add(
-                    ShardHistory.recordSql(shard, step.changeSet(), how, firstOrder + step.position(), deployment));
+            statements.add(ShardHistory.recordSql(shard, changeSet, how, firstOrder + step.position(), deployment));
+            statements.end();
+        }
+        if (!part.ends()) { // Tables may yet get their primary keys.
+            statements.add("SET LOCAL shardflake.meanwhile = 'all'");
         }
         statements.add(SearchPath.OURS);
         statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
         if (!expressionsChecked) {
             statements.checkExpressions(shard);
         }
+        if (isFirst) {
+            statements.lookOutside();
+        }
     }
 
-    /** Deploys a changeset that cannot run in a transaction, such as CREATE INDEX CONCURRENTLY. */
-    private Optional<ShardFailure> alone(int shard, Step step) {
+    /** Has Liquibase make SQL that depends on what the changesets before it have made. */
+    private void make(Statements statements, String schema, ShardChangeSet changeSet) throws SQLException {
+        Optional<LaterSql> later = changeSet.later();
+        if (later.isEmpty()) {
+            return;
+        }
+        if (!changeSet.isMade()) {
+            statements.flush();
+            boolean inTransaction = !connection.getAutoCommit();
+            try {
+                later.get().makeOnce(connection, schema);
+            } catch (DeployException e) { // of the changelog, and so of all shards
+                throw new DeployRefusedException(
+                        "changeset %s: %s".formatted(changeSet.key(), String.valueOf(e.getMessage())));
+            } finally {
+                connection.setAutoCommit(!inTransaction);
+            }
+        }
+        statements.add(DeployedSql.recordSql(changeSet));
+    }
+
+    /**
+     * Deploys a changeset that cannot run in a transaction, such as CREATE INDEX CONCURRENTLY.
+     *
+     * @param isLast whether the shard gets nothing else afterwards
+     */
+    private Optional<ShardFailure> alone(int shard, Step step, boolean isLast)
+            throws SQLException, InterruptedException {
+        Optional<ShardFailure> failure = alone(shard, step);
+        return failure.isPresent() || step.changeSet().leavesTables()
+                ? failure
+                : inTransaction(shard, false, List.of(), isLast ? Part.LAST : Part.MIDDLE);
+    }
+
+    private Optional<ShardFailure> alone(int shard, Step step) throws InterruptedException {
         String schema = Sharding.schema(shard);
+        ShardChangeSet changeSet = step.changeSet();
         Statements statements = new Statements(shard, true);
-        statements.begin(step.changeSet());
+        statements.begin(changeSet);
         try {
             connection.setAutoCommit(true);
             statements.add("SET search_path = %s, public".formatted(schema));
@@ -242,23 +396,47 @@ final class ShardRun {
             }
             statements.add("SET statement_timeout = %d"
                     .formatted(settings.statementTimeout().toMillis()));
-            for (String sql : step.changeSet().sql()) {
-                if (!isBuiltAlready(statements, schema, sql)) {
-                    statements.add(ShardChangeSet.forShard(sql, schema));
+            String how = step.again() ? "RERAN" : "EXECUTED";
+            switch (preconditions.check(statements, shard, changeSet)) {
+                case RUN -> {
+                    make(statements, schema, changeSet);
+                    for (String sql : changeSet.sql()) {
+                        alone(statements, schema, sql);
+                    }
+                }
+                case MARK_RAN -> how = "MARK_RAN";
+                case SKIP -> {
+                    return Optional.empty();
                 }
             }
             statements.add("SET search_path = pg_catalog, pg_temp");
-            statements.add(ShardHistory.recordSql(
-                    shard,
-                    step.changeSet(),
-                    step.again() ? "RERAN" : "EXECUTED",
-                    firstOrder + step.position(),
-                    deployment));
+            statements.add(ShardHistory.recordSql(shard, changeSet, how, firstOrder + step.position(), deployment));
             return Optional.empty();
-        } catch (SQLException e) {
+        } catch (SQLException | DeployException e) {
             return Optional.of(statements.failure(e));
         } finally {
             reset();
+        }
+    }
+
+    /** Two indexes that are built concurrently can wait for each other. */
+    private void alone(Statements statements, String schema, String sql) throws SQLException, InterruptedException {
+        for (int tried = 1; ; tried++) {
+            Lock turn = tried == 1 ? turns.readLock() : turns.writeLock();
+            turn.lockInterruptibly();
+            try {
+                if (!isBuiltAlready(statements, schema, sql)) {
+                    statements.add(ShardChangeSet.forShard(sql, schema));
+                }
+                return;
+            } catch (SQLException e) {
+                if (!isInTheWay(e) || tried >= settings.tries()) {
+                    throw e;
+                }
+            } finally {
+                turn.unlock();
+            }
+            pause(tried);
         }
     }
 
@@ -315,7 +493,9 @@ final class ShardRun {
     }
 
     /** The statements of one attempt, gathered into one message or run one by one. */
-    final class Statements {
+    final class Statements implements Preconditions.Session {
+
+        private static final String SAVEPOINT = "shardflake_question";
 
         private final int shard;
         private final boolean stepwise;
@@ -323,6 +503,9 @@ final class ShardRun {
         private String changeSet = "";
         private String running = "";
         private boolean checksExpressions;
+
+        /** Tables without a primary key, with the changeset after which they were there. */
+        private final Map<String, String> keyless = new LinkedHashMap<>();
 
         private Statements(int shard, boolean stepwise) {
             this.shard = shard;
@@ -358,6 +541,56 @@ final class ShardRun {
             }
         }
 
+        /** Looks at what a changeset has done, if the statements run one by one. */
+        void end() throws SQLException {
+            if (stepwise) {
+                List<String> tables = Sql.list(connection, KEYLESS, row -> row.getString(1), Sharding.schema(shard));
+                keyless.keySet().retainAll(tables);
+                tables.forEach(table -> keyless.putIfAbsent(table, changeSet));
+            }
+            if (isFirst && stepwise) {
+                OutsideShard.find(connection, settings.allowPublic()).ifPresent(outside -> {
+                    throw new DeployRefusedException(
+                            "changeset %s %s. No shard was changed".formatted(changeSet, outside));
+                });
+            }
+        }
+
+        void lookOutside() throws SQLException {
+            if (stepwise) {
+                end();
+            } else {
+                flush();
+                Optional<String> outside = OutsideShard.find(connection, settings.allowPublic());
+                if (outside.isPresent()) { // Found again, and named, when its statements run one by one.
+                    throw new SQLException(outside.get());
+                }
+            }
+        }
+
+        @Override
+        public <T> T ask(Preconditions.Question<T> question) throws SQLException {
+            flush();
+            return question.ask(connection);
+        }
+
+        @Override
+        public <T> T tryOut(Preconditions.Question<T> question) throws SQLException {
+            if (connection.getAutoCommit()) {
+                T answer = question.ask(connection);
+                connection.setAutoCommit(true);
+                return answer;
+            }
+            gathered.append("SAVEPOINT ").append(SAVEPOINT);
+            flush();
+            T answer = question.ask(connection);
+            gathered.append("ROLLBACK TO SAVEPOINT %1$s; RELEASE SAVEPOINT %1$s;\n".formatted(SAVEPOINT));
+            if (stepwise) {
+                flush();
+            }
+            return answer;
+        }
+
         void flush() throws SQLException {
             if (!gathered.isEmpty()) {
                 execute(gathered.toString());
@@ -373,6 +606,30 @@ final class ShardRun {
         }
 
         private ShardFailure failure(Exception e) {
+            ShardFailure failure = failureOf(e);
+            if (!failure.sqlState().equals("42P16") || keyless.isEmpty() || !running.contains("complete_tables")) {
+                return failure;
+            }
+            String tables = keyless.size() == 1
+                    ? "table %s has no primary key"
+                            .formatted(keyless.keySet().iterator().next())
+                    : "%d tables have no primary key".formatted(keyless.size())
+                            + keyless.entrySet().stream()
+                                    .map(table ->
+                                            "\n- table %s, of changeset %s".formatted(table.getKey(), table.getValue()))
+                                    .collect(Collectors.joining());
+            return new ShardFailure(
+                    shard,
+                    server,
+                    keyless.values().iterator().next(),
+                    running,
+                    tables
+                            + "\nHint: give each a primary key: without it the rows of a shard can be neither replicated to another server nor compared",
+                    failure.sqlState(),
+                    0);
+        }
+
+        private ShardFailure failureOf(Exception e) {
             String state = e instanceof SQLException sql && sql.getSQLState() != null ? sql.getSQLState() : "";
             ServerErrorMessage said = e instanceof PSQLException its ? its.getServerErrorMessage() : null;
             int position = said == null ? 0 : said.getPosition();

@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.regex.Pattern;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
@@ -29,9 +28,6 @@ import org.shardflake.jdbc.Sql;
  */
 public final class ShardSchemaCopy {
 
-    private static final Pattern CONCURRENTLY =
-            Pattern.compile("^(\\s*CREATE\\s+(?:UNIQUE\\s+)?INDEX)\\s+CONCURRENTLY\\b", Pattern.CASE_INSENSITIVE);
-
     private static final String HISTORY = """
             SELECT h.id || ' of ' || substr(h.filename, 12), h.exectype = 'MARK_RAN', c.sql, substr(h.filename, 12)
               FROM (SELECT DISTINCT ON (filename, id, author) * FROM %s WHERE starts_with(filename, ?)
@@ -39,6 +35,9 @@ public final class ShardSchemaCopy {
               LEFT JOIN %s c ON (c.filename, c.id, c.author, c.md5sum) = (substr(h.filename, 12), h.id, h.author, h.md5sum)
              ORDER BY h.orderexecuted, h.dateexecuted
             """.formatted(ShardHistory.TABLE, DeployedSql.TABLE);
+
+    /** Has checks done that would wait for the end of the changeset's own transaction, and be in the way of the next one. */
+    private static final String COMMITTED = "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED";
 
     private static final String COLUMNS =
             "id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, tag, liquibase, contexts, labels, deployment_id";
@@ -56,6 +55,14 @@ public final class ShardSchemaCopy {
               JOIN pg_class c ON c.oid = k.conrelid
              WHERE n.nspname = ?
              ORDER BY c.relname, k.conname
+            """;
+
+    private static final String OWN_CHECKS = """
+            SELECT format('%I.%I DROP CONSTRAINT %I', n.nspname, c.relname, k.conname)
+              FROM pg_namespace n
+              JOIN pg_constraint k ON k.connamespace = n.oid AND k.contype = 'c' AND k.conislocal AND k.conname LIKE '%\\_of\\_shard'
+              JOIN pg_class c ON c.oid = k.conrelid
+             WHERE n.nspname = ?
             """;
 
     private final Connection source;
@@ -130,6 +137,7 @@ public final class ShardSchemaCopy {
         try (Sql.Ending ending = Sql.rollingBack(target)) {
             execute("SET LOCAL lock_timeout = '5s'");
             execute(creation(List.of(shard)));
+            dropOtherChecks(shard);
             return carried(shard.number());
         } catch (SQLException e) {
             if (Sql.isOutage(e)) {
@@ -154,7 +162,12 @@ public final class ShardSchemaCopy {
      *
      * @param sql the SQL of its history, with the template for the name of its schema
      */
-    private record NewShard(int number, List<String> sql) {}
+    private record NewShard(int number, List<String> sql) {
+
+        boolean changesChecks() {
+            return sql.stream().anyMatch(SqlEffects::changesChecks);
+        }
+    }
 
     private String creation(List<NewShard> shards) throws SQLException {
         List<String> statements = new ArrayList<>();
@@ -165,9 +178,11 @@ public final class ShardSchemaCopy {
         statements.add("SET LOCAL synchronous_commit = off");
         statements.add(ShardRun.CREATING);
         statements.addAll(uidColumn());
-        // The source says which checks there are; its history may ask for others, by add_id_sequence.
-        statements.add("SET LOCAL shardflake.checks = off");
         for (NewShard shard : shards) {
+            // The source says which checks there are; its history may ask for others, by add_id_sequence. If it takes
+            // some away, they have
+            // to be there.
+            statements.add("SET LOCAL shardflake.checks = " + (shard.changesChecks() ? "on" : "off"));
             String schema = Sharding.schema(shard.number());
             shard.sql().forEach(sql -> statements.add(ShardChangeSet.forShard(sql, schema)));
             statements.add(SearchPath.OURS);
@@ -175,7 +190,7 @@ public final class ShardSchemaCopy {
             statements.addAll(checks(shard.number()));
             statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard.number()));
         }
-        return String.join(";\n", statements);
+        return String.join("\n;\n", statements); // the last line of one may be a comment
     }
 
     private void create(List<NewShard> shards) throws SQLException {
@@ -183,6 +198,7 @@ public final class ShardSchemaCopy {
             Sql.inTransaction(target, () -> {
                 execute(creation(shards));
                 for (NewShard shard : shards) {
+                    dropOtherChecks(shard);
                     // A schema that was not dropped by drop_shard has left its lines.
                     execute("SELECT shardflake.record_placement(%d, 0, false); %s"
                             .formatted(shard.number(), forgetSql(shard.number())));
@@ -208,6 +224,8 @@ public final class ShardSchemaCopy {
 
     private List<String> deployedSql(int shard) throws SQLException {
         List<String> statements = new ArrayList<>();
+        boolean isKnown = false;
+        boolean isWritten = false;
         try (PreparedStatement history = source.prepareStatement(HISTORY)) {
             history.setString(1, Sharding.schema(shard) + "/");
             try (ResultSet row = history.executeQuery()) {
@@ -221,18 +239,39 @@ public final class ShardSchemaCopy {
                                 "the source does not remember the SQL of changeset %s; run schema deploy with your changelog once more"
                                         .formatted(row.getString(1)));
                     }
-                    statements.add(SearchPath.of(ShardChangeSet.TEMPLATE_SCHEMA, row.getString(4)));
-                    for (String statement : (String[]) sql.getArray()) {
-                        // Nobody else uses the tables yet.
-                        statements.add(CONCURRENTLY.matcher(statement).replaceFirst("$1"));
+                    List<String> its = List.of((String[]) sql.getArray());
+                    if (isWritten) {
+                        statements.add(COMMITTED);
                     }
+                    if (isKnown) {
+                        ShardChangeSet.completion(its, "all").ifPresent(statements::add);
+                    }
+                    isWritten = !its.stream().allMatch(SqlEffects::isPlain);
+                    statements.add(SearchPath.of(ShardChangeSet.TEMPLATE_SCHEMA, row.getString(4)));
+                    for (String statement : its) {
+                        SqlEffects.inTransaction(statement).ifPresent(statements::add);
+                    }
+                    isKnown = true;
                 }
             }
         }
-        if (statements.isEmpty()) {
+        if (!isKnown) {
             throw unknown(shard);
         }
         return statements;
+    }
+
+    /** Takes away the checks that the source's shard does not have. */
+    private void dropOtherChecks(NewShard shard) throws SQLException {
+        if (!shard.changesChecks()) {
+            return;
+        }
+        String schema = Sharding.schema(shard.number());
+        List<String> others = new ArrayList<>(Sql.list(target, OWN_CHECKS, row -> row.getString(1), schema));
+        others.removeAll(Sql.list(source, OWN_CHECKS, row -> row.getString(1), schema));
+        for (String check : others) {
+            execute("ALTER TABLE " + check);
+        }
     }
 
     private static DeployRefusedException unknown(int shard) {

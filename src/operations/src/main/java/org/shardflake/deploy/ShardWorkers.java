@@ -61,7 +61,7 @@ final class ShardWorkers {
     /** Work on several shards at once. Returns whether it was done; if not, they are taken one by one. */
     @FunctionalInterface
     private interface BatchTask<S> {
-        boolean run(ShardRun run, List<S> shards) throws SQLException;
+        boolean run(ShardRun run, List<S> shards) throws SQLException, InterruptedException;
     }
 
     /** Deploys what shards need. */
@@ -70,7 +70,7 @@ final class ShardWorkers {
     }
 
     /** Once this has failed, it may well fail again, so it is not tried any more. */
-    private boolean createTogether(ShardRun run, List<ShardPlan> batch) throws SQLException {
+    private boolean createTogether(ShardRun run, List<ShardPlan> batch) throws SQLException, InterruptedException {
         if (batch.size() == 1 || !together) {
             return false;
         }

@@ -14,8 +14,8 @@ import org.shardflake.deploy.SqlTokens.Kind;
 import org.shardflake.deploy.SqlTokens.Token;
 
 /**
- * Finds SQL that does not belong in a shard: names of another shard's schema or of {@code public}, transaction ends, and changes to
- * the search_path that resolves the shard's tables.
+ * Finds SQL that does not belong in a shard: names of other schemas, schemas and extensions made in passing, writes to reference tables,
+ * transaction ends, and changes to the search_path that resolves the shard's tables.
  *
  * <p>Reads the text only: SQL assembled at run time, such as with {@code format}, is not seen.
  */
@@ -47,19 +47,65 @@ final class StraySql {
     /** The tokens after which a statement begins in PL/pgSQL. */
     private static final Set<String> BEFORE_STATEMENTS = Set.of(";", "begin", "then", "else", "loop");
 
+    /** Schemas that anything may name. */
+    private static final Set<String> EVERYWHERE = Set.of(
+            "pg_catalog",
+            "information_schema",
+            "pg_temp",
+            "shardflake",
+            ReferenceChangelog.SCHEMA,
+            ShardChangeSet.TEMPLATE_SCHEMA);
+
+    /** Words after which a name with a dot in it begins with a schema. */
+    private static final Set<String> BEFORE_NAMES = Set.of(
+            "join",
+            "table",
+            "only",
+            "view",
+            "sequence",
+            "references",
+            "update",
+            "function",
+            "procedure",
+            "routine",
+            "aggregate",
+            "type",
+            "domain",
+            "collation",
+            "truncate",
+            "copy",
+            "lock",
+            "analyze",
+            "vacuum",
+            "index",
+            "trigger");
+
+    /** Functions whose arguments are divided by FROM. */
+    private static final Set<String> FROM_INSIDE = Set.of("extract", "substring", "trim", "overlay", "position");
+
+    private static final Set<String> MAKING = Set.of("create", "alter", "drop", "comment");
+
     private final List<Token> tokens;
     private final Place place;
     private final boolean allowPublic;
+    private final boolean ofReference;
+    private int first;
 
-    private StraySql(List<Token> tokens, Place place, boolean allowPublic) {
+    private StraySql(List<Token> tokens, Place place, boolean allowPublic, boolean ofReference) {
         this.tokens = tokens;
         this.place = place;
         this.allowPublic = allowPublic;
+        this.ofReference = ofReference;
     }
 
     /** @param allowPublic whether names of {@code public} are allowed */
     static Optional<Stray> find(String sql, boolean allowPublic) {
-        return Optional.ofNullable(new StraySql(SqlTokens.of(sql), Place.STATEMENT, allowPublic).find());
+        return Optional.ofNullable(new StraySql(SqlTokens.of(sql), Place.STATEMENT, allowPublic, false).find());
+    }
+
+    /** Like {@link #find(String, boolean)}, for changesets of reference tables, which may write to them. */
+    static Optional<Stray> findInReference(String sql, boolean allowPublic) {
+        return Optional.ofNullable(new StraySql(SqlTokens.of(sql), Place.STATEMENT, allowPublic, true).find());
     }
 
     /** Whether SQL may leave something in its session that would affect the next shard. */
@@ -89,7 +135,7 @@ final class StraySql {
     private @Nullable Stray find() {
         int parentheses = 0;
         int atomic = 0;
-        int first = 0;
+        first = 0;
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
             if (token.is("(")) {
@@ -125,18 +171,142 @@ final class StraySql {
                     "has %s: all that a shard is given is one transaction, which ends when all of it is done"
                             .formatted(token.text().toUpperCase(Locale.ROOT)));
         }
-        boolean begins = isFirst
-                || (place != Place.STATEMENT
-                        && BEFORE_STATEMENTS.contains(tokens.get(i - 1).text()));
+        if (place != Place.STATEMENT && BEFORE_STATEMENTS.contains(text(i - 1))) {
+            first = i;
+        }
+        boolean begins = isFirst || (place != Place.STATEMENT && BEFORE_STATEMENTS.contains(text(i - 1)));
         if (place != Place.FUNCTION && (begins ? setsSearchPath(i) : callsSetConfig(i))) {
             return stray(
                     i,
                     "changes search_path, by which a shard's own tables are found: leave it out, or write SET on the function that needs it");
         }
-        if (token.isIdentifier() && isStray(token.text()) && (is(i + 1, ".") || followsSchema(i))) {
-            return names(i, token.text());
+        if (place != Place.FUNCTION && begins) {
+            Stray found = checkWhole(i);
+            if (found != null) {
+                return found;
+            }
+        }
+        return token.isIdentifier() ? checkName(i, token.text()) : null;
+    }
+
+    /** A statement that is about a schema or an extension. */
+    private @Nullable Stray checkWhole(int i) {
+        if (MAKING.contains(word(i)) && is(i + 1, "schema")) {
+            int name = i + 2;
+            while (Set.of("if", "not", "exists").contains(word(name))) {
+                name++;
+            }
+            if (!isOwn(name) && !SHARD.matcher(text(name)).matches()) {
+                return stray(
+                        i,
+                        "has %s SCHEMA %s, which all shards of a server would share, and the last one fill: leave it out; every shard has its own schema"
+                                .formatted(word(i).toUpperCase(Locale.ROOT), text(name)));
+            }
+        }
+        if (is(i, "create") && is(i + 1, "extension")) {
+            int end = i;
+            while (end < tokens.size() && !is(end, ";") && !is(end, "schema")) {
+                end++;
+            }
+            if (!is(end, "schema")) {
+                return stray(
+                        i,
+                        "has CREATE EXTENSION without SCHEMA, and would create it in the schema of the first shard: write CREATE EXTENSION IF NOT EXISTS ... SCHEMA public");
+            }
         }
         return null;
+    }
+
+    private @Nullable Stray checkName(int i, String name) {
+        if (followsSchema(i) && isOfExtension(i) && !SHARD.matcher(name).matches()) {
+            return null;
+        }
+        if (isStray(name) && (is(i + 1, ".") || followsSchema(i))) {
+            return names(i, name);
+        }
+        if (is(i - 1, "schema")
+                && Set.of("in", "set", "on").contains(word(i - 2))
+                && !EVERYWHERE.contains(name)
+                && !isStray(name)
+                && !name.equals("public")) {
+            return names(i, name);
+        }
+        if (!is(i + 1, ".") || is(i - 1, ".")) {
+            return null;
+        }
+        if (name.equals(ReferenceChangelog.SCHEMA)) {
+            return !ofReference && isWritten(i) ? stray(i, writesReference(name + "." + text(i + 2))) : null;
+        }
+        boolean isOther = !EVERYWHERE.contains(name) && !name.equals("public") && !name.startsWith("pg_toast");
+        boolean isUse = (is(i + 3, "(") && !namesRelation(i)) || (is(i - 1, ":") && is(i - 2, ":"));
+        return isOther && (namesRelation(i) || (isUse && !allowPublic)) ? names(i, name) : null;
+    }
+
+    private boolean isOfExtension(int i) {
+        return is(first, "create") && is(first + 1, "extension");
+    }
+
+    /** Whether the name that begins here is that of a table or the like, so that its first part is a schema. */
+    private boolean namesRelation(int i) {
+        String before = word(i - 1);
+        return switch (before) {
+            case "into" -> place == Place.STATEMENT || Set.of("insert", "merge").contains(word(i - 2));
+            case "from" -> !isInsideFrom(i - 1);
+            case "exists" -> Set.of("if", "not").contains(word(i - 2));
+            case "of" -> is(i - 2, "partition");
+            case "on" -> isOnTable(i - 1);
+            default -> BEFORE_NAMES.contains(before);
+        };
+    }
+
+    /** {@code IS DISTINCT FROM x.y}, {@code extract(epoch FROM x.y)}. */
+    private boolean isInsideFrom(int from) {
+        if (is(from - 1, "distinct")) {
+            return true;
+        }
+        int depth = 0;
+        for (int i = from - 1; i > first; i--) {
+            depth += is(i, ")") ? 1 : is(i, "(") ? -1 : 0;
+            if (depth < 0) {
+                return FROM_INSIDE.contains(word(i - 1));
+            }
+        }
+        return false;
+    }
+
+    /** The ON of an index, a trigger, a policy or a rule, and not of a join. */
+    private boolean isOnTable(int on) {
+        if (!MAKING.contains(word(first))) {
+            return false;
+        }
+        for (int i = first; i < on; i++) {
+            if (is(i, "select") || is(i, "join") || is(i, "on")) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Whether the table named here is written to or changed. */
+    private boolean isWritten(int i) {
+        int before = is(i - 1, "only") ? i - 2 : i - 1;
+        return switch (word(before)) {
+            case "into" -> place == Place.STATEMENT || Set.of("insert", "merge").contains(word(before - 1));
+            case "from" -> is(before - 1, "delete");
+            case "update", "truncate", "copy" ->
+                !Set.of("for", "on", "before", "after", "or").contains(word(before - 1));
+            case "exists" -> Set.of("if", "not").contains(word(before - 1)) && MAKING.contains(word(first));
+            case "on" -> isOnTable(before);
+            case "table", "view", "sequence", "index", "function", "procedure", "type", "domain" ->
+                MAKING.contains(word(before - 1))
+                        || Set.of("truncate", "materialized", "unlogged", "foreign", "replace")
+                                .contains(word(before - 1));
+            default -> false;
+        };
+    }
+
+    private String text(int i) {
+        return i >= 0 && i < tokens.size() ? tokens.get(i).text() : "";
     }
 
     private @Nullable Stray checkString(int i) {
@@ -144,7 +314,7 @@ final class StraySql {
         if (isCode(tokens, i)) {
             boolean runsNow = place == Place.DO_BLOCK || (place == Place.STATEMENT && isOfDo(i));
             Place inside = runsNow ? Place.DO_BLOCK : Place.FUNCTION;
-            Stray found = new StraySql(SqlTokens.of(token.text()), inside, allowPublic).find();
+            Stray found = new StraySql(SqlTokens.of(token.text()), inside, allowPublic, ofReference).find();
             return found == null ? null : new Stray(token.contents() + found.at(), found.what());
         }
         var qualified = QUALIFIED.matcher(token.text());
@@ -161,13 +331,22 @@ final class StraySql {
         return followsSchema(i) && isStray(token.text()) ? names(i, token.text()) : null;
     }
 
+    /** What is wrong with a changeset that writes to reference tables. */
+    static String writesReference(String table) {
+        return "writes to %s, and shards only read reference tables: change rows with shardflake reference, and tables with shardflake reference deploy"
+                .formatted(table);
+    }
+
     private Stray names(int i, String schema) {
         return stray(
                 i,
                 schema.equals("public")
                         ? "names schema public, which all shards of a server share: leave the schema out, and the shard's own is meant; if public is meant, give --allow-public"
-                        : "names schema %s, and every shard would be given it: leave the schema out, or write ${shard.schema}"
-                                .formatted(schema));
+                        : SHARD.matcher(schema).matches()
+                                ? "names schema %s, and every shard would be given it: leave the schema out, or write ${shard.schema}"
+                                        .formatted(schema)
+                                : "names schema %s, which all shards of a server share: leave the schema out, and the shard's own is meant"
+                                        .formatted(schema));
     }
 
     private Stray stray(int i, String what) {
@@ -246,6 +425,8 @@ final class StraySql {
     }
 
     private String word(int i) {
-        return tokens.get(i).kind() == Kind.WORD ? tokens.get(i).text() : "";
+        return i >= 0 && i < tokens.size() && tokens.get(i).kind() == Kind.WORD
+                ? tokens.get(i).text()
+                : "";
     }
 }

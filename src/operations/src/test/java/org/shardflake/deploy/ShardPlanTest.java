@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -36,7 +37,12 @@ class ShardPlanTest {
                 false,
                 false,
                 asks,
-                sql.stream().anyMatch(StraySql::lasts));
+                sql.stream().anyMatch(StraySql::lasts),
+                Optional.empty(),
+                Optional.empty(),
+                Set.of(),
+                Optional.empty(),
+                List.of());
         return new ShardPlan(shard, create, List.of(new Step(changeSet, 1, false)));
     }
 

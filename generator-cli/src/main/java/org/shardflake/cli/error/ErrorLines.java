@@ -1,0 +1,22 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.error;
+
+/** Lines of messages, short enough for a terminal and a log. */
+public final class ErrorLines {
+
+    private static final int LONGEST = 500;
+
+    private ErrorLines() {}
+
+    /** A line, without its end if it is too long. */
+    public static String abbreviated(String line) {
+        if (line.length() <= LONGEST) {
+            return line;
+        }
+        String end = " ... (%,d characters)".formatted(line.length());
+        return line.substring(0, LONGEST - end.length()) + end;
+    }
+}

@@ -1,0 +1,67 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.deploy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Optional;
+import org.shardflake.jdbc.Sql;
+
+/** What a transaction has changed outside the schemas of shards, read from PostgreSQL's catalog: also by SQL that was put together as it ran. */
+final class OutsideShard {
+
+    private static final String MADE = """
+            WITH mine AS (SELECT pg_catalog.pg_current_xact_id()::xid AS id),
+            object (classid, oid, namespace, what) AS (
+                SELECT 'pg_namespace'::regclass, n.oid, n.nspname, 'schema ' || quote_ident(n.nspname)
+                  FROM pg_catalog.pg_namespace n, mine WHERE n.xmin = mine.id
+                 UNION ALL
+                SELECT 'pg_class'::regclass, c.oid, n.nspname, format('%I.%I', n.nspname, c.relname)
+                  FROM mine, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+                 WHERE c.xmin = mine.id AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+                 UNION ALL
+                SELECT 'pg_proc'::regclass, p.oid, n.nspname, format('function %I.%I', n.nspname, p.proname)
+                  FROM mine, pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE p.xmin = mine.id
+                 UNION ALL
+                SELECT 'pg_type'::regclass, t.oid, n.nspname, format('type %I.%I', n.nspname, t.typname)
+                  FROM mine, pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n ON n.oid = t.typnamespace
+                 WHERE t.xmin = mine.id AND t.typtype IN ('e', 'd', 'r', 'b') AND t.typelem = 0)
+            SELECT what FROM object o
+             WHERE namespace !~ '^(shard_[0-9]{4}$|pg_|shardflake|reference$|information_schema$)' AND (namespace <> 'public' OR NOT ?)
+               AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d WHERE d.classid = o.classid AND d.objid = o.oid AND d.deptype = 'e')
+               AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_class f ON f.oid = k.conrelid
+                                WHERE k.confrelid = o.oid AND o.classid = 'pg_class'::regclass AND f.xmin = (SELECT id FROM mine))
+             ORDER BY 1 LIMIT 10
+            """;
+
+    /** Counted by PostgreSQL for the transaction of the session that asks. */
+    private static final String WRITTEN = """
+            SELECT format('%I.%I', schemaname, relname) FROM pg_catalog.pg_stat_xact_user_tables
+             WHERE n_tup_ins + n_tup_upd + n_tup_del > 0
+               AND schemaname !~ '^(shard_[0-9]{4}$|pg_|shardflake|information_schema$)' AND (schemaname <> 'public' OR NOT ?)
+             ORDER BY 1 LIMIT 10
+            """;
+
+    private OutsideShard() {}
+
+    /** What was made or written, as the predicate of a sentence about the changeset; none if nothing was. */
+    static Optional<String> find(Connection connection, boolean allowPublic) throws SQLException {
+        List<String> made = Sql.list(connection, MADE, row -> row.getString(1), allowPublic);
+        if (!made.isEmpty()) {
+            return Optional.of(
+                    "makes or changes %s, outside the shard's schema, which all shards of a server share: leave the schema out, and the shard's own is meant"
+                            .formatted(String.join(", ", made)));
+        }
+        List<String> written = Sql.list(connection, WRITTEN, row -> row.getString(1), allowPublic);
+        return written.stream().anyMatch(table -> table.startsWith(ReferenceChangelog.SCHEMA + "."))
+                ? Optional.of(StraySql.writesReference(String.join(", ", written)))
+                : written.isEmpty()
+                        ? Optional.empty()
+                        : Optional.of(
+                                "writes to %s, outside the shard's schema, and every shard would do so: leave the schema out, and the shard's own is meant"
+                                        .formatted(String.join(", ", written)));
+    }
+}

@@ -1,0 +1,5 @@
+-- grün
+INSERT INTO plain (ab) VALUES ('grün')
+@@
+INSERT INTO plain (ab) VALUES ('@; x')
+@@

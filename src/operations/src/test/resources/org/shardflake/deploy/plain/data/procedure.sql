@@ -1,0 +1,1 @@
+CREATE PROCEDURE filed() LANGUAGE sql AS $$ DELETE FROM plain WHERE false $$

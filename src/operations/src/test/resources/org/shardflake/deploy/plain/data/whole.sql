@@ -1,0 +1,1 @@
+INSERT INTO plain (ab) VALUES ('w1'); INSERT INTO plain (ab) VALUES ('w2');

@@ -1,0 +1,2 @@
+-- c
+INSERT INTO yaml VALUES (9, 'd');
