@@ -16,8 +16,8 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.server.SqlText;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.server.SqlText;
 
 /**
  * The open transactions that may have written to a table of a shard, or locked a row of it. What they wrote is not seen yet, so whoever

@@ -16,7 +16,6 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import org.shardflake.ShardKey;
-import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -187,14 +186,18 @@ final class Verification {
             form = "lower(%s COLLATE \"C\")".formatted(form);
         }
         String kept = lookup.hashed() ? "encode(sha256(convert_to(%s, 'UTF8')), 'hex')".formatted(form) : form;
-        String sql = sql(shard, ROWS.formatted(
-                SqlText.name(source.uidColumn()),
-                SqlText.name(source.idColumn()),
-                form,
-                kept,
-                lookup.hashed() ? Long.toString(Long.MAX_VALUE) : Integer.toString(LookupDefinition.LONGEST_VALUE),
-                SqlText.name(source.table()),
-                SqlText.name(source.column())));
+        String sql = sql(
+                shard,
+                ROWS.formatted(
+                        SqlText.name(source.uidColumn()),
+                        SqlText.name(source.idColumn()),
+                        form,
+                        kept,
+                        lookup.hashed()
+                                ? Long.toString(Long.MAX_VALUE)
+                                : Integer.toString(LookupDefinition.LONGEST_VALUE),
+                        SqlText.name(source.table()),
+                        SqlText.name(source.column())));
         in(shard, connection -> {
             try (var statement = connection.prepareStatement(sql)) {
                 statement.setFetchSize(PAGE);

@@ -32,16 +32,43 @@ class LiquibaseSchemaTest {
     /** Attributes that are refused by name or by Liquibase, or of no effect on PostgreSQL or on one schema. */
     private static final Set<String> LEFT_OUT = Set.of(
             // databases without catalogs; tablespaces and other storage, which servers may lack
-            "catalogName", "tablespace", "primaryKeyTablespace", "rowDependencies", "tableType",
-            "baseTableCatalogName", "referencedTableCatalogName", "forIndexCatalogName", "existingTableCatalogName", "newTableCatalogName",
+            "catalogName",
+            "tablespace",
+            "primaryKeyTablespace",
+            "rowDependencies",
+            "tableType",
+            "baseTableCatalogName",
+            "referencedTableCatalogName",
+            "forIndexCatalogName",
+            "existingTableCatalogName",
+            "newTableCatalogName",
             // schemas, of which a shard has one
-            "forIndexSchemaName", "existingTableSchemaName", "newTableSchemaName", "referencedTableSchemaName",
+            "forIndexSchemaName",
+            "existingTableSchemaName",
+            "newTableSchemaName",
+            "referencedTableSchemaName",
             // refused by Liquibase on PostgreSQL
-            "ordered", "beforeColumn", "afterColumn", "position",
+            "ordered",
+            "beforeColumn",
+            "afterColumn",
+            "position",
             // refused: a program, or the end of an update
-            "executable", "os", "timeout", "class", "runWith", "runWithSpoolFile", "failOnError",
+            "executable",
+            "os",
+            "timeout",
+            "class",
+            "runWith",
+            "runWithSpoolFile",
+            "failOnError",
             // of other tools
-            "changeLogId", "resourceComparator", "filter", "target", "author", "defaultValueSequenceCurrent", "change", "remove");
+            "changeLogId",
+            "resourceComparator",
+            "filter",
+            "target",
+            "author",
+            "defaultValueSequenceCurrent",
+            "change",
+            "remove");
 
     @Test
     void everyElementAndAttributeIsInAChangelog() throws Exception {
@@ -51,14 +78,17 @@ class LiquibaseSchemaTest {
         }
         StringBuilder changelogs = new StringBuilder();
         try (Stream<Path> files = Files.walk(CHANGELOGS)) {
-            for (Path file : files.filter(path -> path.toString().endsWith(".xml")).toList()) {
+            for (Path file :
+                    files.filter(path -> path.toString().endsWith(".xml")).toList()) {
                 changelogs.append(Files.readString(file, StandardCharsets.UTF_8));
             }
         }
         String all = changelogs.toString();
         Set<String> missing = new TreeSet<>();
         for (String element : names(schema, "xsd:element", List.of("name", "ref"))) {
-            if (!REFUSED.contains(element) && !all.contains("<" + element) && !Set.of("arg", "modifyChangeSets", "validCheckSum").contains(element)) {
+            if (!REFUSED.contains(element)
+                    && !all.contains("<" + element)
+                    && !Set.of("arg", "modifyChangeSets", "validCheckSum").contains(element)) {
                 missing.add("<" + element + ">");
             }
         }
