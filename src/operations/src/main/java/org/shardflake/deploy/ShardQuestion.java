@@ -297,30 +297,30 @@ final class ShardQuestion {
             throws PreconditionErrorException, SQLException {
         String text = ShardChangeSet.forShard(sql, Sharding.schema(shard));
         SQLException[] error = new SQLException[1];
-        String result = session.tryOut(connection -> {
+        Optional<String> result = session.tryOut(connection -> {
             try (Statement statement = connection.createStatement();
                     ResultSet row = statement.executeQuery(text)) {
-                return single(row);
+                return Optional.ofNullable(single(row));
             } catch (PSQLException e) {
                 if (e.getServerErrorMessage() == null) {
                     throw e;
                 }
                 error[0] = e;
-                return "";
+                return Optional.empty();
             } catch (SQLException e) {
                 error[0] = e;
-                return "";
+                return Optional.empty();
             }
         });
         if (error[0] != null) {
             throw new PreconditionErrorException(error[0], changelog, its);
         }
-        if (result == null) {
+        if (result.isEmpty()) {
             return Optional.of("No rows returned from SQL Precondition");
         }
-        return expected.equals(result)
+        return expected.equals(result.get())
                 ? Optional.empty()
-                : Optional.of("SQL Precondition failed. Expected '%s' got '%s'".formatted(expected, result));
+                : Optional.of("SQL Precondition failed. Expected '%s' got '%s'".formatted(expected, result.get()));
     }
 
     private static @Nullable String single(ResultSet row) throws SQLException {
