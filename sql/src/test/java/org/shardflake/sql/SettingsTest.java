@@ -97,7 +97,7 @@ class SettingsTest {
 
     private static String answer(Connection connection, String question) {
         try {
-            return question.startsWith("CREATE") || question.endsWith(")") && question.startsWith("INSERT")
+            return question.startsWith("CREATE") || (question.endsWith(")") && question.startsWith("INSERT"))
                     ? executed(connection, question)
                     : String.valueOf(queryString(connection, question)).replaceAll("^t$", "true");
         } catch (SQLException e) {

@@ -65,7 +65,7 @@ class ShardingTest {
             Sharding sharding = new Sharding(1 + random.nextInt(8192));
             long ticks = random.nextLong() >>> 14;
             int shard = random.nextInt(sharding.shardCount());
-            long id = (ticks >> 10) << 23 | (long) shard << 10 | ticks & 1023;
+            long id = ((ticks >> 10) << 23) | ((long) shard << 10) | (ticks & 1023);
 
             long key = sharding.key(id);
 
