@@ -218,7 +218,7 @@ final class StraySql {
     }
 
     private @Nullable Stray checkName(int i, String name) {
-        if (followsSchema(i) && isOfExtension(i) && !SHARD.matcher(name).matches()) {
+        if (followsSchema(i) && isOfExtension() && !SHARD.matcher(name).matches()) {
             return null;
         }
         if (isStray(name) && (is(i + 1, ".") || followsSchema(i))) {
@@ -242,7 +242,7 @@ final class StraySql {
         return isOther && (namesRelation(i) || (isUse && !allowPublic)) ? names(i, name) : null;
     }
 
-    private boolean isOfExtension(int i) {
+    private boolean isOfExtension() {
         return is(first, "create") && is(first + 1, "extension");
     }
 
