@@ -285,7 +285,7 @@ class HostileNamesIT {
 
     private String with(String template) {
         StringBuilder text = new StringBuilder();
-        for (String part : template.split("(?<=>)|(?=<)")) {
+        for (String part : template.split("(?<=>)|(?=<)", -1)) {
             if (part.matches("<[a-z0-9-]+>")) {
                 text.append(q(part.substring(1, part.length() - 1)));
             } else if (part.matches("<=[a-z0-9-]+>")) {

@@ -17,6 +17,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -247,7 +248,7 @@ class PlantedFunctionsIT {
                 2,
                 "CREATE SCHEMA old; CREATE TABLE old.message (id bigint PRIMARY KEY, uid bigint NOT NULL, email text)");
         installation.execute(2, "INSERT INTO old.message VALUES (1, 1, 'old'), (2, 2, 'old')");
-        for (String[] step : new String[][] {{}, {"--finish", "--yes"}, {"--cancel", "--yes"}}) {
+        for (String[] step : new String[][] {{}, {"--cancel", "--yes"}, {}, {"--finish", "--yes"}}) {
             List<String> args =
                     new ArrayList<>(List.of("adopt", "old.message", "--key=uid", "--from=" + installation.url(2)));
             args.addAll(List.of(step));
@@ -315,7 +316,7 @@ class PlantedFunctionsIT {
         }
     }
 
-    private static int read(Connection connection, String schema) throws SQLException {
+    private static int read(Connection connection, @Nullable String schema) throws SQLException {
         try (PreparedStatement read =
                         connection.prepareStatement("SELECT id FROM " + (schema == null ? "" : schema + ".") + "note");
                 ResultSet rows = read.executeQuery()) {

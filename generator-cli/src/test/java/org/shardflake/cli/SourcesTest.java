@@ -43,7 +43,7 @@ class SourcesTest {
 
     @BeforeAll
     static void read() throws IOException {
-        Path root = Path.of("").toAbsolutePath().getParent();
+        Path root = Path.of("").toAbsolutePath().resolveSibling("");
         for (Path modules : List.of(root, root.resolve("src"))) {
             try (Stream<Path> all = Files.list(modules)) {
                 for (Path module :

@@ -236,8 +236,11 @@ class LiquibaseDifferenceTest {
 
         assertThatExceptionOfType(ChangelogFailedException.class)
                 .isThrownBy(() -> deploy(changelog, ShardSet.of(52, 53), DeploySettings.defaults(directory)))
-                .withMessageStartingWith(
-                        "changeset app.sql::1::a (app.sql) failed on shard 52 of db1: 3 tables have no primary key\n"
-                                + "- table one, of changeset app.sql::1::a\n- table two, of changeset app.sql::1::a\n- table three, of changeset app.sql::2::a\n");
+                .withMessageStartingWith("""
+                        changeset app.sql::1::a (app.sql) failed on shard 52 of db1: 3 tables have no primary key
+                        - table one, of changeset app.sql::1::a
+                        - table two, of changeset app.sql::1::a
+                        - table three, of changeset app.sql::2::a
+                        """);
     }
 }

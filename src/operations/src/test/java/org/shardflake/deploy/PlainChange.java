@@ -9,14 +9,14 @@ import liquibase.database.Database;
 import liquibase.exception.ValidationErrors;
 import liquibase.resource.ResourceAccessor;
 import liquibase.statement.SqlStatement;
-import liquibase.statement.core.RawSqlStatement;
+import liquibase.statement.core.RawParameterizedSqlStatement;
 
 /** A change that is code. */
 public final class PlainChange implements CustomSqlChange {
 
     @Override
     public SqlStatement[] generateStatements(Database database) {
-        return new SqlStatement[] {new RawSqlStatement("SELECT 1")};
+        return new SqlStatement[] {new RawParameterizedSqlStatement("SELECT 1")};
     }
 
     @Override

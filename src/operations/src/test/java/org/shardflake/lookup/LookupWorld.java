@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.Callable;
@@ -385,7 +386,7 @@ final class LookupWorld implements AutoCloseable {
                 begin();
                 return;
             }
-            OpenWork its = work;
+            OpenWork its = Objects.requireNonNull(work);
             String value = values.get(random.nextInt(values.size()));
             switch (weighted()) {
                 case 0 -> step("claims " + shown(value), () -> its.claim(value));
@@ -410,7 +411,7 @@ final class LookupWorld implements AutoCloseable {
             work = its;
             tell("%s begins with row %d, router %d of %d"
                     .formatted(name, row, routers.indexOf(router), routers.size()));
-            thread.submit(() -> its.run(what -> tell(name + " " + what)));
+            thread.execute(() -> its.run(what -> tell(name + " " + what)));
             its.awaitStep(WAITS_MILLIS);
             if (kind == Kind.UNDONE) {
                 step("sets a savepoint", its::save);
@@ -617,6 +618,7 @@ final class LookupWorld implements AutoCloseable {
             });
         }
 
+        @SuppressWarnings("ReferenceEquality") // savepoints with equal standings are two
         void rollBackToSavepoint() {
             orders.give(tx -> {
                 if (savepoints.isEmpty()) {

@@ -56,10 +56,11 @@ class LookupWorldTest {
         play(240, true);
     }
 
+    @SuppressWarnings("EnumOrdinal") // any kind will do
     private static void play(int histories, boolean withMoves) throws Exception {
         long seed = Long.getLong("lookup.seed", System.nanoTime());
         System.out.printf("%,d histories from seed %d%n", histories, seed);
-        String[] kinds = System.getProperty("lookup.kinds", "").split(",");
+        String[] kinds = System.getProperty("lookup.kinds", "").split(",", -1);
         AtomicInteger next = new AtomicInteger();
         Queue<String> wrong = new ConcurrentLinkedQueue<>();
         ExecutorService threads = Executors.newFixedThreadPool(WORLDS);

@@ -4,8 +4,8 @@
  */
 package org.shardflake.lookup;
 
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.LinkedList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.TimeUnit;
@@ -38,7 +38,7 @@ final class OrderedTransaction {
     };
 
     private final List<Step> taken = new ArrayList<>();
-    private final Queue<Step> ordered = new LinkedList<>();
+    private final Queue<Step> ordered = new ArrayDeque<>();
     private boolean isBusy = true;
     private boolean hasEnded;
 
