@@ -41,7 +41,7 @@ BEGIN
                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND k.conkey[1] = ANY (f.conkey)) AS needs_values,
                a.attnum = y.attnum AS is_key, y.said AS says_key,
                y.said AND a.attnum = y.attnum AND a.atthasdef AND NOT c.relispartition AND (
-                   SELECT pg_get_expr(d.adbin, d.adrelid) ~ 'next_id\(' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key\('
+                   SELECT pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key[(]'
                      FROM pg_attrdef d WHERE d.adrelid = c.oid AND d.adnum = a.attnum) AS makes_ids,
                t.oid AS fence, t.oid IS NULL AS needs_fence,
                t.tgenabled = 'D' AND t.tgnargs = 0 OR t.tgenabled <> 'D' AND t.tgargs = decode('646f776e00', 'hex') AS has_odd_fence, -- see fence_write

@@ -31,7 +31,7 @@ BEGIN
         v_sequence := shardflake.add_id_sequence(table_name, column_name);
     END IF;
     -- That of ids would refuse keys.
-    IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = table_name AND conname = v_check AND pg_get_constraintdef(oid) ~ ' >> 10\) & ') THEN
+    IF EXISTS (SELECT FROM pg_constraint WHERE conrelid = table_name AND conname = v_check AND pg_get_constraintdef(oid) ~ ' >> 10[)] & ') THEN
         EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', table_name, v_check);
     END IF;
     EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT shardflake.id_to_key(%I.next_id(%L::regclass), %s)',
@@ -63,7 +63,7 @@ BEGIN
       JOIN pg_constraint f ON f.conrelid = y.target AND f.contype = 'f' AND y.attnum = ANY (f.conkey)
       JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = f.confkey[array_position(f.conkey, y.attnum)]
       JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-     WHERE y.target = ANY (tables) AND pg_get_expr(d.adbin, d.adrelid) ~ 'next_id\(' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key\('
+     WHERE y.target = ANY (tables) AND pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key[(]'
      LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'table % is keyed by %, which refers to % of table %, whose new ids are of another shard', v_key.target, v_key.column_name, v_key.id, v_key.referred

@@ -12,12 +12,12 @@ AS $$
       JOIN pg_class c ON c.oid = relation AND c.relkind IN ('r', 'p')
      CROSS JOIN LATERAL (
            SELECT s.objsubid::int2 AS attnum, 1 AS rank FROM pg_description s
-            WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key\M'
+            WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key([^[:alnum:]_]|$)'
             UNION ALL
            SELECT n.attnum, 2 FROM shardflake.uid_column u JOIN pg_attribute n ON n.attname = u.column_name
             WHERE n.attrelid = c.oid AND n.attnum > 0 AND NOT n.attisdropped
               AND NOT EXISTS (SELECT FROM pg_description s
-                               WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key\M')) k
+                               WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key([^[:alnum:]_]|$)')) k
       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND NOT a.attisdropped
 $$;
 

@@ -288,14 +288,14 @@ class AdoptCommandTest {
                 Statement statement = connection.createStatement()) {
             while (!stop.get()) {
                 int id = random.nextInt(1, 1200);
-                String slug = "'%d %d'".formatted(id, random.nextInt(1_000_000_000));
+                String slug = "'%s %s'".formatted(id, random.nextInt(1_000_000_000));
                 statement.execute(
                         switch (random.nextInt(4)) {
                             case 0 ->
-                                "INSERT INTO old.photo (id, uid, slug) VALUES (%d, %d, %s) ON CONFLICT DO NOTHING"
+                                "INSERT INTO old.photo (id, uid, slug) VALUES (%s, %s, %s) ON CONFLICT DO NOTHING"
                                         .formatted(id, random.nextInt(50), slug);
-                            case 1 -> "UPDATE old.photo SET uid = %d WHERE id = %d".formatted(random.nextInt(50), id);
-                            case 2 -> "UPDATE old.photo SET title = %s WHERE id = %d".formatted(slug, id);
+                            case 1 -> "UPDATE old.photo SET uid = %s WHERE id = %s".formatted(random.nextInt(50), id);
+                            case 2 -> "UPDATE old.photo SET title = %s WHERE id = %s".formatted(slug, id);
                             default -> id % 5 == 0 && id != 700 ? "DELETE FROM old.photo WHERE id = " + id : "SELECT 1";
                         });
                 written++;
@@ -403,7 +403,7 @@ class AdoptCommandTest {
         try (Connection connection = postgres.database(OLD).connect();
                 Statement statement = connection.createStatement()) {
             while (!stop.get()) {
-                statement.execute("INSERT INTO old.photo (uid, slug) VALUES (%d, 'n %d')".formatted(written, written));
+                statement.execute("INSERT INTO old.photo (uid, slug) VALUES (%s, 'n %s')".formatted(written, written));
                 written++;
             }
         } catch (SQLException e) {
@@ -567,8 +567,8 @@ class AdoptCommandTest {
                 installation.execute(
                         OLD,
                         random.nextBoolean()
-                                ? "UPDATE old.photo SET title = 'old %d' WHERE id = %d".formatted(i, id)
-                                : "DELETE FROM old.photo WHERE id = %d".formatted(id));
+                                ? "UPDATE old.photo SET title = 'old %s' WHERE id = %s".formatted(i, id)
+                                : "DELETE FROM old.photo WHERE id = %s".formatted(id));
             }
         }
         if (random.nextBoolean()) {
@@ -578,8 +578,8 @@ class AdoptCommandTest {
             int shard = random.nextInt(8);
             int id = random.nextInt(1, 1001);
             String sql = random.nextBoolean()
-                    ? "INSERT INTO %1$s.photo (id, uid, slug) VALUES (%2$d, %3$d, 'new %2$d') RETURNING id"
-                    : "UPDATE %1$s.photo SET shown = NOT shown WHERE id = (SELECT id FROM %1$s.photo ORDER BY abs(id - %2$d) LIMIT 1) RETURNING id";
+                    ? "INSERT INTO %1$s.photo (id, uid, slug) VALUES (%2$s, %3$s, 'new %2$s') RETURNING id"
+                    : "UPDATE %1$s.photo SET shown = NOT shown WHERE id = (SELECT id FROM %1$s.photo ORDER BY abs(id - %2$s) LIMIT 1) RETURNING id";
             others.add(installation.query(
                     shard / 4, sql.formatted(Sharding.schema(shard), id + 1_000_000 * (i + 1), shard)));
         }

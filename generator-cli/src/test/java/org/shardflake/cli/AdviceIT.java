@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
@@ -112,7 +113,7 @@ class AdviceIT {
         Map<String, String> environment =
                 Map.of("SHARDFLAKE_CATALOG", url("catalog"), "PGPASSWORD", server().password());
         Cli.Result result = Cli.launch(InputStream.nullInputStream(), environment, args);
-        log.add("$ shardflake %s\n%s%s(exit %d)"
+        log.add("$ shardflake %s\n%s%s(exit %s)"
                 .formatted(String.join(" ", args), result.out(), result.err(), result.exitCode()));
         return result;
     }
@@ -165,13 +166,13 @@ class AdviceIT {
             long begun = System.nanoTime();
             String outcome = followAdvice(situation);
             ends.merge(outcome, 1, Integer::sum);
-            System.err.println("%s: %s after %d commands, %d ms"
+            System.err.println("%s: %s after %s commands, %s ms"
                     .formatted(situation, outcome, log.size(), (System.nanoTime() - begun) / 1_000_000));
             if (outcome.equals(LOST)) {
                 stories.add(situation + "\n" + String.join("\n", log));
             }
         }
-        System.err.println("situations: %d, %s".formatted(situations.size(), ends));
+        System.err.println("situations: %s, %s".formatted(situations.size(), ends));
         assertThat(stories).isEmpty();
         assertThat(ends.keySet()).contains("content", "a person must decide");
     }
@@ -226,8 +227,11 @@ class AdviceIT {
         for (int shard = 0; shard < SHARDS; shard++) {
             execute(
                     map.server(shard).name(),
-                    "INSERT INTO shard_%1$04d.photo (title) SELECT 'step %2$d' FROM generate_series(1, 3)"
-                            .formatted(shard, states));
+                    String.format(
+                            Locale.ROOT,
+                            "INSERT INTO shard_%1$04d.photo (title) SELECT 'step %2$s' FROM generate_series(1, 3)",
+                            shard,
+                            states));
         }
         for (String server : SERVERS) {
             keepServer(server);
@@ -235,7 +239,7 @@ class AdviceIT {
         for (String table : CATALOG_TABLES) {
             execute(
                     "catalog",
-                    "CREATE TABLE kept.%1$s_%2$d AS SELECT * FROM shardflake_catalog.%1$s".formatted(table, states));
+                    "CREATE TABLE kept.%1$s_%2$s AS SELECT * FROM shardflake_catalog.%1$s".formatted(table, states));
         }
         states++;
     }
@@ -245,7 +249,7 @@ class AdviceIT {
             for (String table : SERVER_TABLES) {
                 Sql.execute(
                         connection,
-                        "CREATE TABLE kept.%s_%d AS SELECT * FROM %s"
+                        "CREATE TABLE kept.%s_%s AS SELECT * FROM %s"
                                 .formatted(table.replace('.', '_'), states, table));
             }
             for (int shard = 0; shard < SHARDS; shard++) {
@@ -253,7 +257,7 @@ class AdviceIT {
                 if (Sql.isTrue(connection, "SELECT to_regnamespace(?) IS NOT NULL", schema)) {
                     Sql.execute(
                             connection,
-                            "CREATE TABLE kept.%1$s_%2$d AS SELECT *, shardflake.is_fenced(%3$d) AS fenced FROM %1$s.photo"
+                            "CREATE TABLE kept.%1$s_%2$s AS SELECT *, shardflake.is_fenced(%3$s) AS fenced FROM %1$s.photo"
                                     .formatted(schema, states, shard));
                 }
             }
@@ -270,17 +274,17 @@ class AdviceIT {
             StringBuilder sql = new StringBuilder();
             for (int shard = 0; shard < SHARDS; shard++) {
                 String schema = Sharding.schema(shard);
-                String kept = "kept.%s_%d".formatted(schema, state);
+                String kept = "kept.%s_%s".formatted(schema, state);
                 boolean was = Sql.isTrue(connection, "SELECT to_regclass(?) IS NOT NULL", kept);
                 sql.append("DROP SCHEMA IF EXISTS %s CASCADE;\n".formatted(schema));
                 if (was) {
                     sql.append(
-                            "SELECT shardflake.create_shard(%1$d); SET search_path = %2$s, public; %4$s SELECT shardflake.complete_tables(%1$d); INSERT INTO photo SELECT id, title FROM %3$s; RESET search_path; SELECT shardflake.fence_shard(%1$d) WHERE EXISTS (SELECT FROM %3$s WHERE fenced);\n"
+                            "SELECT shardflake.create_shard(%1$s); SET search_path = %2$s, public; %4$s SELECT shardflake.complete_tables(%1$s); INSERT INTO photo SELECT id, title FROM %3$s; RESET search_path; SELECT shardflake.fence_shard(%1$s) WHERE EXISTS (SELECT FROM %3$s WHERE fenced);\n"
                                     .formatted(shard, schema, kept, TABLES));
                 }
             }
             for (String table : SERVER_TABLES) {
-                sql.append("DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM kept.%2$s_%3$d;\n"
+                sql.append("DELETE FROM %1$s; INSERT INTO %1$s SELECT * FROM kept.%2$s_%3$s;\n"
                         .formatted(table, table.replace('.', '_'), state));
             }
             Sql.execute(connection, sql.toString());
@@ -291,7 +295,7 @@ class AdviceIT {
         StringBuilder sql = new StringBuilder("SET session_replication_role = replica;\n");
         for (String table : CATALOG_TABLES) {
             sql.append(
-                    "DELETE FROM shardflake_catalog.%1$s; INSERT INTO shardflake_catalog.%1$s OVERRIDING SYSTEM VALUE SELECT * FROM kept.%1$s_%2$d;\n"
+                    "DELETE FROM shardflake_catalog.%1$s; INSERT INTO shardflake_catalog.%1$s OVERRIDING SYSTEM VALUE SELECT * FROM kept.%1$s_%2$s;\n"
                             .formatted(table, state));
         }
         for (String table : List.of("history", "move")) {
@@ -320,7 +324,7 @@ class AdviceIT {
 
         @Override
         public String toString() {
-            return "situation %d: %s at %s, damage %d".formatted(number, DATABASES, states, damage);
+            return "situation %s: %s at %s, damage %s".formatted(number, DATABASES, states, damage);
         }
     }
 
@@ -372,23 +376,23 @@ class AdviceIT {
         int shard = random.nextInt(SHARDS);
         String schema = Sharding.schema(shard);
         int kind = random.nextInt(8);
-        log.add("damage %d to shard %d of %s".formatted(kind, shard, server));
+        log.add("damage %s to shard %s of %s".formatted(kind, shard, server));
         switch (kind) {
             case 0 -> execute(server, "DROP SCHEMA IF EXISTS %s CASCADE".formatted(schema));
             case 1 -> {
                 if (!has(server, shard)) {
                     execute(
                             server,
-                            "SELECT shardflake.create_shard(%1$d); CREATE TABLE %2$s.photo (id bigint PRIMARY KEY, title text); SELECT shardflake.complete_tables(%1$d)"
+                            "SELECT shardflake.create_shard(%1$s); CREATE TABLE %2$s.photo (id bigint PRIMARY KEY, title text); SELECT shardflake.complete_tables(%1$s)"
                                     .formatted(shard, schema));
                 }
             }
-            case 2 -> eachThatHas(shard, "SELECT shardflake.fence_shard(%d)".formatted(shard));
-            case 3 -> eachThatHas(shard, "SELECT shardflake.unfence_shard(%d)".formatted(shard));
+            case 2 -> eachThatHas(shard, "SELECT shardflake.fence_shard(%s)".formatted(shard));
+            case 3 -> eachThatHas(shard, "SELECT shardflake.unfence_shard(%s)".formatted(shard));
             case 4 ->
                 execute(
                         server,
-                        "INSERT INTO shardflake.move_claim VALUES ('m%1$d_abcdef', 1); SELECT shardflake.mark('m%1$d_abcdef_forward'); CREATE PUBLICATION shardflake_m%1$d_abcdef_forward"
+                        "INSERT INTO shardflake.move_claim VALUES ('m%1$s_abcdef', 1); SELECT shardflake.mark('m%1$s_abcdef_forward'); CREATE PUBLICATION shardflake_m%1$s_abcdef_forward"
                                 .formatted(1 + random.nextInt(9)));
             case 5 ->
                 execute(
@@ -397,12 +401,12 @@ class AdviceIT {
                                 .formatted(schema));
             case 6 -> {
                 if (has(server, shard)) {
-                    execute(server, "SELECT shardflake.fence_ids(%d, true)".formatted(shard));
+                    execute(server, "SELECT shardflake.fence_ids(%s, true)".formatted(shard));
                 }
             }
             default -> {
                 if (has(server, shard)) {
-                    execute(server, "SELECT shardflake.fence_shard(%d)".formatted(shard));
+                    execute(server, "SELECT shardflake.fence_shard(%s)".formatted(shard));
                 }
             }
         }
@@ -537,7 +541,7 @@ class AdviceIT {
             for (int shard = 0; shard < SHARDS; shard++) {
                 try (Connection connection = connect(map.server(shard).name())) {
                     if (Sql.isTrue(connection, "SELECT shardflake.is_fenced(?)", shard)) {
-                        log.add("shard %d is fenced, and doctor is content".formatted(shard));
+                        log.add("shard %s is fenced, and doctor is content".formatted(shard));
                         return LOST;
                     }
                 }

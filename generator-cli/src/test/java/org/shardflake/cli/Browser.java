@@ -97,7 +97,7 @@ final class Browser implements AutoCloseable {
         }
         if (!isFocused(selector)) {
             throw new AssertionError(
-                    "%s is not among the first %d stops of the tab key".formatted(selector, MOST_TABS));
+                    "%s is not among the first %s stops of the tab key".formatted(selector, MOST_TABS));
         }
     }
 

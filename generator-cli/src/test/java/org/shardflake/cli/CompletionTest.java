@@ -41,7 +41,7 @@ class CompletionTest {
                 export PATH=%s:$PATH
                 source %s
                 COMP_WORDS=(%s)
-                COMP_CWORD=%d
+                COMP_CWORD=%s
                 compopt() { :; }
                 _complete_shardflake
                 echo "${COMPREPLY[*]}"

@@ -80,7 +80,7 @@ class ConsoleChangesTest {
     }
 
     private String origin() {
-        return "http://127.0.0.1:%d".formatted(console.port());
+        return "http://127.0.0.1:%s".formatted(console.port());
     }
 
     private HttpRequest.Builder request(String path) {
@@ -166,7 +166,7 @@ class ConsoleChangesTest {
     }
 
     private String state() throws Exception {
-        return "%s, %d moves, %d switched, %s"
+        return "%s, %s moves, %s switched, %s"
                 .formatted(
                         shards.catalog().load(),
                         shards.catalogNumber("SELECT count(*) FROM shardflake_catalog.move"),

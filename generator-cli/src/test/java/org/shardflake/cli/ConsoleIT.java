@@ -15,6 +15,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterAll;
@@ -64,7 +65,7 @@ class ConsoleIT {
             String database = "app" + (i / 2 + 1);
             NoteShards.execute(cluster.server(i % 2), "CREATE DATABASE " + database);
             urls.put("db" + (i + 1), cluster.server(i % 2).uri(database));
-            init.add("--server=db%d=%s".formatted(i + 1, cluster.server(i % 2).uri(database)));
+            init.add("--server=db%s=%s".formatted(i + 1, cluster.server(i % 2).uri(database)));
         }
         shards = new NoteShards(Objects.requireNonNull(urls.get("db1")), urls);
         shards.succeed(init.toArray(String[]::new));
@@ -114,9 +115,9 @@ class ConsoleIT {
         assertThat(browser.run("return location.href")).asString().doesNotContain("token");
         painted.sort(null);
         drawn.sort(null);
-        figure("first paint after %d ms at best, %d in the median, %d at worst"
+        figure("first paint after %s ms at best, %s in the median, %s at worst"
                 .formatted(painted.get(0), painted.get(3), painted.get(6)));
-        figure("2,000 shards drawn after %d ms at best, %d in the median, %d at worst"
+        figure("2,000 shards drawn after %s ms at best, %s in the median, %s at worst"
                 .formatted(drawn.get(0), drawn.get(3), drawn.get(6)));
     }
 
@@ -218,11 +219,15 @@ class ConsoleIT {
         browser.run(many, 200);
         long micros = browser.number(
                 "const began = performance.now(); for (let n = 0; n < 100; n++) { update(n); draw(); document.body.offsetHeight; } return 10 * (performance.now() - began)");
-        figure("%.1f ms for each such update, layout included".formatted(micros / 1000.0));
+        figure(String.format(Locale.ROOT, "%.1f ms for each such update, layout included", micros / 1000.0));
         long before = browser.heap();
         browser.run(many, 2000);
         long after = browser.heap();
-        figure("%,d KiB in use after 200 updates, %,d KiB after 2,000 more".formatted(before / 1024, after / 1024));
+        figure(String.format(
+                Locale.ROOT,
+                "%,d KiB in use after 200 updates, %,d KiB after 2,000 more",
+                before / 1024,
+                after / 1024));
         assertThat(after).isLessThan(before + before / 5);
 
         List<Long> heap = new ArrayList<>();
@@ -231,12 +236,13 @@ class ConsoleIT {
             browser.run(many, 3600);
             heap.add(browser.heap());
         }
-        figure("%,d KiB in use after the 3,600 updates of an hour, %,d after 12 hours, %,d after 24; which took %d s"
-                .formatted(
-                        heap.get(0) / 1024,
-                        heap.get(11) / 1024,
-                        heap.get(23) / 1024,
-                        (System.nanoTime() - began) / 1_000_000_000));
+        figure(String.format(
+                Locale.ROOT,
+                "%,d KiB in use after the 3,600 updates of an hour, %,d after 12 hours, %,d after 24; which took %s s",
+                heap.get(0) / 1024,
+                heap.get(11) / 1024,
+                heap.get(23) / 1024,
+                (System.nanoTime() - began) / 1_000_000_000));
         assertThat(heap.get(23)).isLessThan(heap.get(0) + heap.get(0) / 5);
         assertThat(heap.get(23)).as("the second half of %s", heap).isLessThan(heap.get(11) + heap.get(11) / 20);
     }
@@ -256,8 +262,10 @@ class ConsoleIT {
             browser.find("#compare").click();
             browser.awaitTrue(
                     "return $('schemas-summary').textContent === '1 shard differs from most others' && !$('compare').disabled");
-            figure("the schemas of 2,000 shards are compared after %,d ms"
-                    .formatted((System.nanoTime() - began) / 1_000_000));
+            figure(String.format(
+                    Locale.ROOT,
+                    "the schemas of 2,000 shards are compared after %,d ms",
+                    (System.nanoTime() - began) / 1_000_000));
             assertThat(browser.text("#drifts")).contains("shard 1003 on db3", "likes");
             browser.run("find('11637205501278089', false)");
             browser.awaitTrue("return document.querySelectorAll('#readings article').length > 0");
@@ -337,7 +345,7 @@ class ConsoleIT {
             browser.scheme(scheme);
             for (int width : List.of(390, 1440)) {
                 browser.resize(width, 1000);
-                assertThat(browser.axe()).as("%s, %d", scheme, width).isEqualTo(List.of());
+                assertThat(browser.axe()).as("%s, %s", scheme, width).isEqualTo(List.of());
                 assertThat(browser.number("return document.documentElement.scrollWidth"))
                         .isLessThanOrEqualTo(width);
                 assertThat(browser.number("""

@@ -104,7 +104,7 @@ class ConsoleTest {
 
     @Test
     void thePageIsForWhoHasTheToken() throws Exception {
-        assertThat(console.url()).startsWith("http://127.0.0.1:%d/".formatted(console.port()));
+        assertThat(console.url()).startsWith("http://127.0.0.1:%s/".formatted(console.port()));
         assertThat(get(at("/")).statusCode()).isEqualTo(403);
         assertThat(get(at("/?token=" + "0".repeat(48))).statusCode()).isEqualTo(403);
         HttpResponse<String> page = get(console.url());
@@ -112,7 +112,7 @@ class ConsoleTest {
         assertThat(page.headers().firstValue("Set-Cookie").orElseThrow())
                 .startsWith("shardflake_console_" + root().substring(1) + "=")
                 .endsWith("; Path=%s/; HttpOnly; SameSite=Strict".formatted(root()));
-        String outside = "http://127.0.0.1:%d/".formatted(console.port());
+        String outside = "http://127.0.0.1:%s/".formatted(console.port());
         assertThat(get(outside, "Cookie", cookie).statusCode()).isEqualTo(403);
         assertThat(get(outside + "?" + URI.create(console.url()).getQuery()).statusCode())
                 .isEqualTo(403);
@@ -159,7 +159,7 @@ class ConsoleTest {
     void otherSitesAreRefused() throws Exception {
         HttpRequest.Builder post =
                 HttpRequest.newBuilder(URI.create(at("/examine"))).POST(BodyPublishers.noBody());
-        String here = "http://127.0.0.1:%d".formatted(console.port());
+        String here = "http://127.0.0.1:%s".formatted(console.port());
 
         assertThat(send(post.copy(), "Cookie", cookie, "Origin", "http://evil.example")
                         .statusCode())
@@ -199,7 +199,7 @@ class ConsoleTest {
 
     @Test
     void metricsAreThoseOfTheExporter() throws Exception {
-        assertThat(get("http://127.0.0.1:%d/metrics".formatted(console.port())).body())
+        assertThat(get("http://127.0.0.1:%s/metrics".formatted(console.port())).body())
                 .contains(
                         "\nshardflake_catalog_up 1.0\n",
                         "\nshardflake_server_shards{server=\"db1\",state=\"open\"} 8.0\n");

@@ -32,6 +32,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Queue;
@@ -126,7 +127,7 @@ class DashboardIT {
         for (int i = 0; i < 3; i++) {
             String url = cluster.server(i).uri("postgres");
             urls.put("db" + (i + 1), url);
-            init.add("--server=db%d=%s".formatted(i + 1, url));
+            init.add("--server=db%s=%s".formatted(i + 1, url));
         }
         NoteShards shards = new NoteShards(cluster.server(0).uri("postgres"), urls);
         shards.succeed(init.toArray(String[]::new));
@@ -142,8 +143,11 @@ class DashboardIT {
         for (int shard = 2; shard <= 5; shard++) {
             NoteShards.execute(
                     cluster.server(0),
-                    "INSERT INTO shard_%04d.note (text) SELECT repeat(md5(n::text), 30) FROM generate_series(1, %d) n"
-                            .formatted(shard, 1500 * shard));
+                    String.format(
+                            Locale.ROOT,
+                            "INSERT INTO shard_%04d.note (text) SELECT repeat(md5(n::text), 30) FROM generate_series(1, %s) n",
+                            shard,
+                            1500 * shard));
         }
         return shards;
     }
@@ -154,13 +158,13 @@ class DashboardIT {
         try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = free.getLocalPort();
         }
-        prometheus = URI.create("http://localhost:%d/api/v1/".formatted(port));
+        prometheus = URI.create("http://localhost:%s/api/v1/".formatted(port));
         Path configuration = Files.writeString(directory.resolve("prometheus.yaml"), """
                 global: {scrape_interval: 1s, evaluation_interval: 1s}
                 rule_files: ['%s']
                 scrape_configs:
                   - job_name: shardflake
-                    static_configs: [{targets: ['localhost:%d']}]
+                    static_configs: [{targets: ['localhost:%s']}]
                 """.formatted(
                         MONITORING.resolve("alerts.yaml").toRealPath(), exporter));
         Process started = new ProcessBuilder(
@@ -204,7 +208,7 @@ class DashboardIT {
     }
 
     private void run(NoteShards shards, PostgresCluster cluster) throws Exception {
-        NoteShards.execute(cluster.server(2), "SELECT shardflake.fence_shard(%d)".formatted(CLOSED));
+        NoteShards.execute(cluster.server(2), "SELECT shardflake.fence_shard(%s)".formatted(CLOSED));
         awaitTrue("count_over_time(shardflake_server_up{server=\"db3\"}[10m]) > 20");
         shards.succeed("move", "start", "--shards=2-5", "--to=db3", "--rate=1MB");
         awaitTrue("shardflake_move_lag_seconds{direction=\"forward\"}");
@@ -293,8 +297,8 @@ class DashboardIT {
         boolean isInstant = target.path("instant").asBoolean();
         JsonNode result = ask(
                 isInstant
-                        ? "query?query=%s&time=%d".formatted(encoded(query), to)
-                        : "query_range?query=%s&start=%d&end=%d&step=1".formatted(encoded(query), from, to));
+                        ? "query?query=%s&time=%s".formatted(encoded(query), to)
+                        : "query_range?query=%s&start=%s&end=%s&step=1".formatted(encoded(query), from, to));
         List<ObjectNode> frames = new ArrayList<>();
         for (JsonNode series : result) {
             ObjectNode frame = JSON.createObjectNode();

@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -579,11 +580,13 @@ class DoctorCommandsTest {
     private void createShard(String server, int shard) throws SQLException {
         shards.executeAsUser(
                 server,
-                "SELECT shardflake.create_shard(%1$d); CREATE TABLE shard_%1$04d.account (id bigint PRIMARY KEY); SELECT shardflake.complete_tables(%1$d)"
-                        .formatted(shard));
+                String.format(
+                        Locale.ROOT,
+                        "SELECT shardflake.create_shard(%1$s); CREATE TABLE shard_%1$04d.account (id bigint PRIMARY KEY); SELECT shardflake.complete_tables(%1$s)",
+                        shard));
     }
 
     private boolean isFenced(String server, int shard) throws SQLException {
-        return shards.number(server, "SELECT shardflake.is_fenced(%d)::integer".formatted(shard)) == 1;
+        return shards.number(server, "SELECT shardflake.is_fenced(%s)::integer".formatted(shard)) == 1;
     }
 }

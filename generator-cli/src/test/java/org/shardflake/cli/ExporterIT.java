@@ -109,7 +109,7 @@ class ExporterIT {
 
     private HttpResponse<String> get(String path) throws Exception {
         URI uri =
-                URI.create("http://localhost:%d%s".formatted(exporter.address().getPort(), path));
+                URI.create("http://localhost:%s%s".formatted(exporter.address().getPort(), path));
         return client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
     }
 
@@ -176,7 +176,7 @@ class ExporterIT {
     }
 
     private String accepting(String formats) throws Exception {
-        HttpRequest request = HttpRequest.newBuilder(URI.create("http://localhost:%d/metrics"
+        HttpRequest request = HttpRequest.newBuilder(URI.create("http://localhost:%s/metrics"
                         .formatted(exporter.address().getPort())))
                 .header("Accept", formats)
                 .build();
@@ -320,7 +320,7 @@ class ExporterIT {
     void nothingElseIsServed() throws Exception {
         assertThat(get("/").statusCode()).isEqualTo(404);
         assertThat(get("/metrics/../etc/passwd").statusCode()).isEqualTo(404);
-        HttpRequest post = HttpRequest.newBuilder(URI.create("http://localhost:%d/metrics"
+        HttpRequest post = HttpRequest.newBuilder(URI.create("http://localhost:%s/metrics"
                         .formatted(exporter.address().getPort())))
                 .POST(HttpRequest.BodyPublishers.noBody())
                 .build();
@@ -363,7 +363,7 @@ class ExporterIT {
     void anAddressThatIsTakenOrWrongIsRefused() {
         shards.fails(
                 ExitCodes.PRECONDITION,
-                "error: cannot listen at localhost:%d: Address already in use"
+                "error: cannot listen at localhost:%s: Address already in use"
                         .formatted(exporter.address().getPort()),
                 "exporter",
                 "--listen=localhost:" + exporter.address().getPort());

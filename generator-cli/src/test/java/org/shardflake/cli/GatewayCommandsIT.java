@@ -63,7 +63,7 @@ class GatewayCommandsIT {
             for (int shard = 0; shard < 8; shard++) {
                 installation.execute(
                         shard / 4,
-                        "INSERT INTO shard_000%1$d.photo (uid, shard, \"Mood\") SELECT %1$d, 's', 'good' FROM generate_series(1, 10 + %1$d)"
+                        "INSERT INTO shard_000%1$s.photo (uid, shard, \"Mood\") SELECT %1$s, 's', 'good' FROM generate_series(1, 10 + %1$s)"
                                 .formatted(shard));
             }
             postgres.save("photos");
@@ -269,7 +269,7 @@ class GatewayCommandsIT {
             for (String column : columns) {
                 installation.execute(
                         shard / 4,
-                        "ALTER TABLE shard_000%d.photo ADD \"%s\" integer DEFAULT 1".formatted(shard, column));
+                        "ALTER TABLE shard_000%s.photo ADD \"%s\" integer DEFAULT 1".formatted(shard, column));
             }
         }
         assertThat(deployGateway("--for=" + ANALYST).exitCode()).isZero();

@@ -20,6 +20,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
@@ -116,7 +117,7 @@ class HostileNamesIT {
             assertThat(onAll("SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname <> 'postgres'"))
                     .isEqualTo("0 0 0");
         } catch (AssertionError | Exception e) {
-            throw new AssertionError("seed %d, names %s".formatted(seed, shown()), e);
+            throw new AssertionError("seed %s, names %s".formatted(seed, shown()), e);
         }
     }
 
@@ -264,7 +265,7 @@ class HostileNamesIT {
         String whole = "DO 'BEGIN EXECUTE convert_from(decode(''%s'', ''hex''), ''UTF8''); END'"
                 .formatted(HexFormat.of().formatHex(sql.getBytes(UTF_8)));
         return """
-                {"changeSet": {"id": "%d", "author": "ann", "changes": [{"sql": {"splitStatements": false, "stripComments": false, "sql": "%s"}}]}}""".formatted(id, sql.contains("\r") || sql.contains("${") ? whole : json(sql));
+                {"changeSet": {"id": "%s", "author": "ann", "changes": [{"sql": {"splitStatements": false, "stripComments": false, "sql": "%s"}}]}}""".formatted(id, sql.contains("\r") || sql.contains("${") ? whole : json(sql));
     }
 
     private static String json(String text) {
@@ -361,7 +362,7 @@ class HostileNamesIT {
     private static String schemas() {
         List<String> schemas = new ArrayList<>();
         for (int shard = 0; shard < SHARDS; shard++) {
-            schemas.add("shard_%04d".formatted(shard));
+            schemas.add(String.format(Locale.ROOT, "shard_%04d", shard));
         }
         return String.join(", ", schemas);
     }
@@ -372,7 +373,7 @@ class HostileNamesIT {
             as(
                     raw("app"),
                     0,
-                    "SET search_path = shard_%04d; ".formatted(shard)
+                    String.format(Locale.ROOT, "SET search_path = shard_%04d; ", shard)
                             + with("""
                     INSERT INTO <parent> (<uid>, <e>, <d>, <t>, <r>, <c>) SELECT SHARD + 4 * n, <=label>, <=label>, repeat(<=label2>, n), '[1,3)', ROW(n, <=label2>)::<composite>
                       FROM generate_series(1, 3) n;

@@ -71,7 +71,7 @@ class IdGenerateTest {
     void claimsAWorkerAndGivesItBack() throws SQLException {
         for (int launch = 1; launch <= 2; launch++) {
             assertThat(generate("--scheme=decimalid", "--worker=92", "--count=2", "--server", url(0)))
-                    .isEqualTo(new Result(0, "1000920000%1$d\n2000920000%1$d\n".formatted(launch), ""));
+                    .isEqualTo(new Result(0, "1000920000%1$s\n2000920000%1$s\n".formatted(launch), ""));
         }
         execute("UPDATE shardflake_scheme.lease SET expires_at = 'infinity'");
 
@@ -144,9 +144,9 @@ class IdGenerateTest {
             port = socket.getLocalPort();
         }
 
-        assertThat(generate("--scheme=serial", "--server", "postgresql://ann@127.0.0.1:%d/app".formatted(port)))
+        assertThat(generate("--scheme=serial", "--server", "postgresql://ann@127.0.0.1:%s/app".formatted(port)))
                 .isEqualTo(new Result(1, "", """
-                                error: cannot reach server 127.0.0.1:%d: Connection refused
+                                error: cannot reach server 127.0.0.1:%s: Connection refused
                                 hint: check host and port, and that PostgreSQL runs there and listens for TCP connections
                                 """.formatted(port)));
     }

@@ -197,9 +197,9 @@ class IdNextTest {
             port = socket.getLocalPort();
         }
 
-        assertThat(next("postgresql://ann:s3cret@127.0.0.1:%d/app".formatted(port), Map.of(), "--shard=7"))
+        assertThat(next("postgresql://ann:s3cret@127.0.0.1:%s/app".formatted(port), Map.of(), "--shard=7"))
                 .isEqualTo(new Result(1, "", """
-                                error: cannot reach server 127.0.0.1:%d: Connection refused
+                                error: cannot reach server 127.0.0.1:%s: Connection refused
                                 hint: check host and port, and that PostgreSQL runs there and listens for TCP connections
                                 """.formatted(port)));
     }

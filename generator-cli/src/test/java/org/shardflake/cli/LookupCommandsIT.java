@@ -50,7 +50,7 @@ class LookupCommandsIT {
         for (int uid = 0; uid < 8; uid++) {
             installation.execute(
                     uid < 4 ? 0 : 1,
-                    "INSERT INTO shard_000%1$d.account (uid, email) VALUES (%1$d, 'Ann%1$d@example.org')"
+                    "INSERT INTO shard_000%1$s.account (uid, email) VALUES (%1$s, 'Ann%1$s@example.org')"
                             .formatted(uid));
         }
 

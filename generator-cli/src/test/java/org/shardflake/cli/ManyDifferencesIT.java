@@ -39,7 +39,7 @@ class ManyDifferencesIT {
         shards = AccountShards.create(postgres, 2, 8, directory);
         shards.execute(
                 "db1",
-                "INSERT INTO shard_0003.account (uid, balance, note) SELECT 3, n, 'some text' FROM generate_series(1, %d) n"
+                "INSERT INTO shard_0003.account (uid, balance, note) SELECT 3, n, 'some text' FROM generate_series(1, %s) n"
                         .formatted(ROWS));
     }
 

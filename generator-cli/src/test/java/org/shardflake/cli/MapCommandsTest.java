@@ -68,7 +68,7 @@ class MapCommandsTest {
         assertThat(installation.launch("map", "locate", option, value, "-o", "json"))
                 .isEqualTo(new Result(
                         0,
-                        "{\"shard\":%d,\"schema\":\"shard_000%d\",\"server\":\"%s\",\"epoch\":1}\n"
+                        "{\"shard\":%s,\"schema\":\"shard_000%s\",\"server\":\"%s\",\"epoch\":1}\n"
                                 .formatted(shard, shard, shard < 4 ? "db1" : "db2"),
                         ""));
     }
@@ -322,12 +322,12 @@ class MapCommandsTest {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             port = socket.getLocalPort();
         }
-        String url = "postgresql://ann:s3cret@127.0.0.1:%d/app".formatted(port);
+        String url = "postgresql://ann:s3cret@127.0.0.1:%s/app".formatted(port);
         Result result = Cli.launch("map", "show", "--catalog", url);
 
         assertThat(result.exitCode()).isEqualTo(1);
         assertThat(result.err())
-                .startsWith("error: cannot connect to catalog postgresql://ann@127.0.0.1:%d/app: ".formatted(port))
+                .startsWith("error: cannot connect to catalog postgresql://ann@127.0.0.1:%s/app: ".formatted(port))
                 .doesNotContain("s3cret");
     }
 

@@ -151,7 +151,7 @@ class PlantedFunctionsIT {
         Result result = installation.launch(args);
         long calls = isSeeded ? calls() - before : 0;
         if (calls > 0 || result.exitCode() != exitCode) {
-            caught.add("%s: %d calls, exit code %d %s"
+            caught.add("%s: %s calls, exit code %s %s"
                     .formatted(String.join(" ", args), calls, result.exitCode(), result.out() + result.err()));
         }
     }
@@ -170,7 +170,7 @@ class PlantedFunctionsIT {
         }
         long calls = isSeeded ? calls() - before : 0;
         if (calls > 0 || !failure.isEmpty()) {
-            caught.add("%s: %d calls %s %s".formatted(what, calls, calls == 0 ? "" : latest(), failure));
+            caught.add("%s: %s calls %s %s".formatted(what, calls, calls == 0 ? "" : latest(), failure));
         }
     }
 
@@ -186,7 +186,7 @@ class PlantedFunctionsIT {
                     "insert",
                     () -> installation.execute(
                             its / 2,
-                            "INSERT INTO shard_000%1$d.note (uid, email) VALUES (%1$d, 'a%1$d@example.org'), (%1$d, 'b%1$d@example.org')"
+                            "INSERT INTO shard_000%1$s.note (uid, email) VALUES (%1$s, 'a%1$s@example.org'), (%1$s, 'b%1$s@example.org')"
                                     .formatted(its)));
         }
         run("reference", "deploy", "--home=db1", "--changelog=" + reference, "--search-path=" + directory);

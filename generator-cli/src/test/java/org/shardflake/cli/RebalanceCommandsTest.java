@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -61,8 +62,12 @@ class RebalanceCommandsTest {
     private void fill(int shard, int rows) throws SQLException {
         shards.execute(
                 "db1",
-                "INSERT INTO shard_%04d.account (uid, balance) SELECT %d, n FROM generate_series(1, %d) n"
-                        .formatted(shard, shard, rows));
+                String.format(
+                        Locale.ROOT,
+                        "INSERT INTO shard_%04d.account (uid, balance) SELECT %s, n FROM generate_series(1, %s) n",
+                        shard,
+                        shard,
+                        rows));
     }
 
     @Test
@@ -260,9 +265,9 @@ class RebalanceCommandsTest {
         assertThat(run.exitCode()).as(run.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(run.out())
                 .containsPattern(
-                        "Z stop: move %d of shards [0-9,-]+ from db2 to db1 is under way".formatted(other.id()));
+                        "Z stop: move %s of shards [0-9,-]+ from db2 to db1 is under way".formatted(other.id()));
         assertThat(run.err())
-                .contains("error: move %d of shards ".formatted(other.id()))
+                .contains("error: move %s of shards ".formatted(other.id()))
                 .contains("hint: wait for its end; if nobody carries it out, shardflake move run --shards ");
     }
 }

@@ -194,7 +194,7 @@ class RestorePointIT {
             long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(2);
             while (acknowledged.size() < enough) {
                 assertThat(System.nanoTime())
-                        .as("no %d rows in two minutes: %s", more, failures.peek())
+                        .as("no %s rows in two minutes: %s", more, failures.peek())
                         .isLessThan(deadline);
                 Thread.sleep(5);
             }
@@ -241,7 +241,7 @@ class RestorePointIT {
             for (int uid = 0; uid < 20 * SHARDS; uid++) {
                 long id = insert(router, uid);
                 assertThat(before.all()).doesNotContain(id);
-                assertThat(restored.add(id)).as("id %d is new", id).isTrue();
+                assertThat(restored.add(id)).as("id %s is new", id).isTrue();
             }
         }
     }

@@ -190,7 +190,7 @@ class RestoredCatalogIT {
             }
         }
         restoreCatalog();
-        moves.forEach((pair, move) -> log.add("move %d: %s".formatted(move.id(), pair)));
+        moves.forEach((pair, move) -> log.add("move %s: %s".formatted(move.id(), pair)));
 
         followAdvice();
 
@@ -341,7 +341,7 @@ class RestoredCatalogIT {
                 InputStream.nullInputStream(),
                 Map.of("SHARDFLAKE_CATALOG", installation.url(0), "PGPASSWORD", installation.password()),
                 args);
-        log.add("$ shardflake %s\n%s%s(exit %d)"
+        log.add("$ shardflake %s\n%s%s(exit %s)"
                 .formatted(String.join(" ", args), result.out(), result.err(), result.exitCode()));
         return result;
     }
@@ -404,7 +404,7 @@ class RestoredCatalogIT {
             try (Connection db1 = connect("db1");
                     Connection db2 = connect("db2")) {
                 assertThat(isOpen(db1, shard) && isOpen(db2, shard))
-                        .as("shard %d is open on both servers%n%s", shard, String.join("\n", log))
+                        .as("shard %s is open on both servers%n%s", shard, String.join("\n", log))
                         .isFalse();
             }
         }
@@ -416,7 +416,7 @@ class RestoredCatalogIT {
         for (int shard : rows.keySet()) {
             try (Connection connection = connect(map.server(shard).name())) {
                 assertThat(isOpen(connection, shard))
-                        .as("shard %d takes writes%n%s", shard, String.join("\n", log))
+                        .as("shard %s takes writes%n%s", shard, String.join("\n", log))
                         .isTrue();
                 Map<Long, String> its = found.computeIfAbsent(shard, s -> new TreeMap<>());
                 Sql.list(

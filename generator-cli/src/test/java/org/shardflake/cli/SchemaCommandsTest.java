@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -577,7 +578,9 @@ class SchemaCommandsTest {
         deploy(PHOTO);
         for (int shard : new int[] {1, 2, 3, 5, 7}) {
             installation.execute(
-                    shard / 4, "INSERT INTO shard_%04d.photo (title) VALUES ('twice'), ('twice')".formatted(shard));
+                    shard / 4,
+                    String.format(
+                            Locale.ROOT, "INSERT INTO shard_%04d.photo (title) VALUES ('twice'), ('twice')", shard));
         }
         String unique =
                 PHOTO + "--changeset ann:unique\nALTER TABLE photo ADD CONSTRAINT photo_title UNIQUE (title);\n";
@@ -658,8 +661,9 @@ class SchemaCommandsTest {
 
         assertThat(result.exitCode()).as(result.toString()).isZero();
         for (int shard = 0; shard < 8; shard++) {
-            assertThat(installation.query(shard / 4, "SELECT digits FROM shard_%04d.seen".formatted(shard)))
-                    .as("shard %d", shard)
+            assertThat(installation.query(
+                            shard / 4, String.format(Locale.ROOT, "SELECT digits FROM shard_%04d.seen", shard)))
+                    .as("shard %s", shard)
                     .isNotEqualTo("-7");
         }
     }

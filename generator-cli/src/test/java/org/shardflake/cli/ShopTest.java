@@ -127,7 +127,7 @@ class ShopTest {
                         user,
                         tx -> id(
                                 tx.connection(),
-                                tx.sql("INSERT INTO ${shard.schema}.items VALUES (%d, 1, ?, 'thing') RETURNING 1"
+                                tx.sql("INSERT INTO ${shard.schema}.items VALUES (%s, 1, ?, 'thing') RETURNING 1"
                                         .formatted(order)),
                                 user));
                 ids.add(user);

@@ -24,6 +24,8 @@ class SourcesTest {
 
     private static final Pattern FINALLY = Pattern.compile("\\} finally \\{");
 
+    private static final Pattern NUMBER = Pattern.compile("(?<!%)(?:%%)*%(\\d+\\$)?[-#+ 0,(]*\\d*(\\.\\d+)?[dfegEG]");
+
     /** Calls on connections, and those of ours that make them. */
     private static final Pattern MAY_FAIL = Pattern.compile(
             "\\.(rollback|commit|setAutoCommit|execute|executeUpdate|executeQuery|cancelCopy|abort)\\(|Sql\\.(execute|call|update|list|number|text|isTrue)\\(");
@@ -98,6 +100,58 @@ class SourcesTest {
         });
 
         assertThat(found).isEmpty();
+    }
+
+    /** By the default locale a number has other digits, or a comma, and so has SQL: {@code %s}, or {@code Locale.ROOT}. */
+    @Test
+    void noNumberIsFormattedByTheDefaultLocale() {
+        List<String> found = new ArrayList<>();
+        SOURCES.forEach((file, source) -> {
+            int statement = 0;
+            int i = 0;
+            while (i < source.length()) {
+                int end = literalEnd(source, i);
+                if (end > i) {
+                    String text = source.substring(i, end);
+                    String before = source.substring(statement, i);
+                    if (NUMBER.matcher(text).find()
+                            && !before.contains("Locale.ROOT")
+                            && !before.contains(
+                                    "rr.printf(") // standard error of commands, whose writer has Locale.ROOT
+                            && !before.contains("getErr()")
+                            && !text.contains("archive/%f")) {
+                        found.add(file.getFileName() + ": " + text);
+                    }
+                    i = end;
+                } else if (source.startsWith("//", i)) {
+                    i = source.indexOf('\n', i);
+                } else if (source.startsWith("/*", i)) {
+                    i = source.indexOf("*/", i) + 2;
+                } else {
+                    char c = source.charAt(i++);
+                    if (c == ';' || c == '{' || c == '}') {
+                        statement = i;
+                    } else if (c == '\'') {
+                        i = source.indexOf('\'', source.charAt(i) == '\\' ? i + 2 : i + 1) + 1;
+                    }
+                }
+            }
+        });
+
+        assertThat(found).isEmpty();
+    }
+
+    /** The end of the string or text block that begins here; otherwise here. */
+    private static int literalEnd(String source, int begin) {
+        String quote = source.startsWith("\"\"\"", begin) ? "\"\"\"" : "\"";
+        if (!source.startsWith(quote, begin)) {
+            return begin;
+        }
+        int i = begin + quote.length();
+        while (!source.startsWith(quote, i)) {
+            i += source.charAt(i) == '\\' ? 2 : 1;
+        }
+        return i + quote.length();
     }
 
     private static int end(String source, int begin) {

@@ -46,7 +46,7 @@ class SqlCommandIT {
             for (int shard = 0; shard < 8; shard++) {
                 installation.execute(
                         shard / 4,
-                        "INSERT INTO shard_000%1$d.photo (uid, title, likes, good) SELECT %1$d, CASE n WHEN 2 THEN 'a \"b\", c' END, n, n > 1 FROM generate_series(1, %1$d) n"
+                        "INSERT INTO shard_000%1$s.photo (uid, title, likes, good) SELECT %1$s, CASE n WHEN 2 THEN 'a \"b\", c' END, n, n > 1 FROM generate_series(1, %1$s) n"
                                 .formatted(shard));
             }
             postgres.save("photos");
@@ -68,7 +68,7 @@ class SqlCommandIT {
         long likes = 0;
         for (int shard = 0; shard < 8; shard++) {
             likes += Long.parseLong(installation.query(
-                    shard / 4, "SELECT coalesce(sum(likes), 0) FROM shard_000%d.photo".formatted(shard)));
+                    shard / 4, "SELECT coalesce(sum(likes), 0) FROM shard_000%s.photo".formatted(shard)));
         }
         return likes;
     }
@@ -240,7 +240,7 @@ class SqlCommandIT {
     }
 
     private long likesOf(int shard, int server) throws SQLException {
-        return Long.parseLong(installation.query(server, "SELECT sum(likes) FROM shard_000%d.photo".formatted(shard)));
+        return Long.parseLong(installation.query(server, "SELECT sum(likes) FROM shard_000%s.photo".formatted(shard)));
     }
 
     @Test

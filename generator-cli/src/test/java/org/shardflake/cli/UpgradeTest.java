@@ -151,7 +151,7 @@ class UpgradeTest {
 
         private void add(long id) {
             if (!ids.add(id)) {
-                failures.add("id %d came twice".formatted(id));
+                failures.add("id %s came twice".formatted(id));
             }
         }
 
@@ -182,8 +182,8 @@ class UpgradeTest {
             Result upgrade = succeed("upgrade");
             assertThat(upgrade.out())
                     .startsWith("SERVER   FROM  TO  CHANGES\n")
-                    .containsPattern("catalog +1 +%d +\\d+\n".formatted(CatalogSchema.version()));
-            assertThat(upgrade.err()).endsWith("catalog is at version %d\n".formatted(CatalogSchema.version()));
+                    .containsPattern("catalog +1 +%s +\\d+\n".formatted(CatalogSchema.version()));
+            assertThat(upgrade.err()).endsWith("catalog is at version %s\n".formatted(CatalogSchema.version()));
             assertThat(page()).contains((upgrade.err() + upgrade.out()).indent(7));
             load.awaitMore();
             assertThat(load.failures).isEmpty();
@@ -203,7 +203,7 @@ class UpgradeTest {
     @Test
     void doctorSaysThatTheCatalogIsBehind() {
         assertThat(launch("doctor").out())
-                .containsPattern("warning +catalog +catalog-version +is of version 1, and this command brings %d\n"
+                .containsPattern("warning +catalog +catalog-version +is of version 1, and this command brings %s\n"
                         .formatted(CatalogSchema.version()));
         assertThat(launch("restore-point", "early").err()).isEqualTo("""
                 error: the catalog is missing, or from before there were restore points
@@ -277,13 +277,13 @@ class UpgradeTest {
         assertThat(interrupted.exitCode()).isEqualTo(ExitCodes.FAILURE);
         assertThat(interrupted.err())
                 .startsWith(
-                        "db1 is at version %1$d\ndb2 is at version %1$d\nerror: ".formatted(FunctionLibrary.version()))
+                        "db1 is at version %1$s\ndb2 is at version %1$s\nerror: ".formatted(FunctionLibrary.version()))
                 .contains("no room");
         databases.execute(CATALOG, "DROP EVENT TRIGGER refuse_tables");
 
         Result rest = succeed("upgrade");
-        assertThat(rest.err()).isEqualTo("catalog is at version %d\n".formatted(CatalogSchema.version()));
-        assertThat(rest.out()).containsPattern("db1 +%1$d +%1$d +0\n".formatted(FunctionLibrary.version()));
+        assertThat(rest.err()).isEqualTo("catalog is at version %s\n".formatted(CatalogSchema.version()));
+        assertThat(rest.out()).containsPattern("db1 +%1$s +%1$s +0\n".formatted(FunctionLibrary.version()));
         assertCurrent();
     }
 

@@ -96,7 +96,7 @@ final class GuideReader {
             boolean alike = step.hidden() || alike(step.output(), output);
             outputs.add(alike ? step.output() : output);
             if (!alike) {
-                differences.add("%s:%d: $ %s%n--- the page says%n%s%n--- it printed%n%s%n"
+                differences.add("%s:%s: $ %s%n--- the page says%n%s%n--- it printed%n%s%n"
                         .formatted(
                                 page.file().getFileName(),
                                 step.firstLine(),
@@ -131,7 +131,7 @@ final class GuideReader {
         }
         GuideShell.Result result = shell.run(command);
         if (step.hidden() && result.exitCode() != 0) {
-            differences.add("%s: exit code %d%n%s".formatted(command, result.exitCode(), result.lines()));
+            differences.add("%s: exit code %s%n%s".formatted(command, result.exitCode(), result.lines()));
         }
         List<String> output = new ArrayList<>();
         for (String line : result.lines()) {

@@ -56,7 +56,7 @@ final class Psql {
             text.append('\n');
         }
         System.out.print(text);
-        System.out.print(plain ? "" : "(%d row%s)%n".formatted(count, count == 1 ? "" : "s"));
+        System.out.print(plain ? "" : "(%s row%s)%n".formatted(count, count == 1 ? "" : "s"));
     }
 
     /** What differs between its output and real psql's, which the guide shows, to be left out of a comparison. */

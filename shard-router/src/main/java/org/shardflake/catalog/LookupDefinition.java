@@ -85,9 +85,13 @@ public record LookupDefinition(
                             .formatted(name, form.isEmpty() ? "empty" : shown(text)));
         }
         if (!hashed && bytes.length > LONGEST_VALUE) {
-            throw new IllegalArgumentException(
-                    "a value of lookup %s has %,d bytes: %s; allowed: %,d, or any number in a lookup created with --hashed"
-                            .formatted(name, bytes.length, shown(text), LONGEST_VALUE));
+            throw new IllegalArgumentException(String.format(
+                    Locale.ROOT,
+                    "a value of lookup %s has %,d bytes: %s; allowed: %,d, or any number in a lookup created with --hashed",
+                    name,
+                    bytes.length,
+                    shown(text),
+                    LONGEST_VALUE));
         }
         return new Value(hashed ? sha256(bytes) : form, ShardKey.uid(form));
     }

@@ -173,7 +173,7 @@ public final class ShardCatalog {
             CatalogTables.readMap(connection).server(server);
             if (!CatalogTables.placeShard(connection, shard, epoch, server)) {
                 throw new CatalogConflictException(
-                        "shard %d of %s was not placed on %s, since its epoch is no longer %d; read the map again"
+                        "shard %s of %s was not placed on %s, since its epoch is no longer %s; read the map again"
                                 .formatted(shard, this, server, epoch));
             }
         });
@@ -206,7 +206,7 @@ public final class ShardCatalog {
             checkSameInstallation(current, map);
             if (current.version() != map.version()) {
                 throw new CatalogConflictException(
-                        "the map to import is based on version %d, but %s is at version %d; export again and repeat the edit"
+                        "the map to import is based on version %s, but %s is at version %s; export again and repeat the edit"
                                 .formatted(map.version(), this, current.version()));
             }
             checkEpochs(current, map, catchUp);
@@ -217,7 +217,7 @@ public final class ShardCatalog {
     private void checkSameInstallation(ShardMap current, ShardMap map) {
         if (!current.sharding().equals(map.sharding()) || !current.layout().equals(map.layout())) {
             throw new CatalogConflictException(
-                    "the map to import has %d shards and epoch %s, but %s has %d shards and epoch %s, which never change"
+                    "the map to import has %s shards and epoch %s, but %s has %s shards and epoch %s, which never change"
                             .formatted(
                                     map.sharding().shardCount(),
                                     map.layout().epoch(),
@@ -233,7 +233,7 @@ public final class ShardCatalog {
             long given = map.placement(shard).epoch();
             if (given < counted || (given > counted && !catchUp)) {
                 throw new CatalogConflictException(
-                        "the map to import says epoch %d of shard %d, but the catalog has counted %d; leave epochs as they were exported"
+                        "the map to import says epoch %s of shard %s, but the catalog has counted %s; leave epochs as they were exported"
                                 .formatted(given, shard, counted));
             }
         }

@@ -150,7 +150,7 @@ public final class ShardMapFile {
     private static void place(ShardSet shards, Server server, long[] epochs, ShardPlacement[] placements) {
         shards.stream().forEach(shard -> {
             if (placements[shard] != null) {
-                throw new IllegalArgumentException("shard %d is on %s and on %s; every shard has one server"
+                throw new IllegalArgumentException("shard %s is on %s and on %s; every shard has one server"
                         .formatted(shard, placements[shard].server().name(), server.name()));
             }
             placements[shard] = new ShardPlacement(shard, server, epochs[shard]);
@@ -177,7 +177,7 @@ public final class ShardMapFile {
                 .filter(shard -> shard >= sharding.shardCount())
                 .findFirst()
                 .ifPresent(shard -> {
-                    throw new IllegalArgumentException("%s of %s names shard %d, which is out of range 0..%d"
+                    throw new IllegalArgumentException("%s of %s names shard %s, which is out of range 0..%s"
                             .formatted(property, node.name(), shard, sharding.shardCount() - 1));
                 });
         return shards;

@@ -225,7 +225,7 @@ final class CatalogMapSource implements MapSource {
             confirmed = started;
             reportProblem(
                     now.version() < before
-                            ? "the catalog went back from version %d to %d; restart the router if that is intended"
+                            ? "the catalog went back from version %s to %s; restart the router if that is intended"
                                     .formatted(before, now.version())
                             : null);
         } catch (RuntimeException e) {

@@ -429,7 +429,7 @@ final class Claims {
         return e.sqlState().equals("42P01")
                 ? new ShardflakeException(
                         Kind.PRECONDITION,
-                        "shard %d lacks the tables of lookups: %s".formatted(shard, e.getMessage()),
+                        "shard %s lacks the tables of lookups: %s".formatted(shard, e.getMessage()),
                         "shardflake schema deploy brings them to shards that were created since",
                         e)
                 : e;

@@ -24,7 +24,7 @@ public final class CrossShardException extends ShardflakeException {
      */
     CrossShardException(int shard, int otherShard, Object asked, @Nullable ShardKey key) {
         super(
-                "%s is in shard %d, but this transaction is of shard %d%s; a transaction belongs to one shard, so end it first"
+                "%s is in shard %s, but this transaction is of shard %s%s; a transaction belongs to one shard, so end it first"
                         .formatted(asked, otherShard, shard, key == null ? "" : ", for " + key));
         this.shard = shard;
         this.otherShard = otherShard;
@@ -36,7 +36,7 @@ public final class CrossShardException extends ShardflakeException {
      */
     CrossShardException(ShardAttempt opened, ShardAttempt current) {
         super(
-                "%s is in shard %d, but this connection is of shard %d, for %s; begin a transaction for each shard, or leave this one's work first"
+                "%s is in shard %s, but this connection is of shard %s, for %s; begin a transaction for each shard, or leave this one's work first"
                         .formatted(current.key(), current.shard(), opened.shard(), opened.key()));
         this.shard = opened.shard();
         this.otherShard = current.shard();

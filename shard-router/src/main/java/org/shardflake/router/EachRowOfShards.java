@@ -97,7 +97,7 @@ final class EachRowOfShards<T> {
         }
         Stream<String> arms = shards.stream().map(shard -> {
             String sql = inSchema == null ? query.sql(Sharding.schema(shard)) : inSchema.apply(Sharding.schema(shard));
-            return "SELECT rows.*, %d FROM (%s\n) AS rows".formatted(shard, sql);
+            return "SELECT rows.*, %s FROM (%s\n) AS rows".formatted(shard, sql);
         });
         try {
             readSome(connection, UnionOfShards.union(arms), shards.size());

@@ -257,7 +257,7 @@ public final class Lookup {
                 }
                 if (++lost >= MAX_LOST) {
                     throw new ShardflakeException(
-                            "%s of lookup %s was claimed %d times, and each claim was taken away or too old; do the clocks of servers differ by an hour?"
+                            "%s of lookup %s was claimed %s times, and each claim was taken away or too old; do the clocks of servers differ by an hour?"
                                     .formatted(lookup.shown(value), name, lost));
                 }
                 token = newToken();

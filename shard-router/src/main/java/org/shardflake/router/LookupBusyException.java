@@ -20,7 +20,7 @@ public final class LookupBusyException extends ShardflakeException {
 
     LookupBusyException(String lookup, String shown, LookupEntry claimer, long waitedMillis) {
         super(
-                "%s of lookup %s is being claimed or released for row %d of uid %d by a transaction that has not ended in %d ms; try again later"
+                "%s of lookup %s is being claimed or released for row %s of uid %s by a transaction that has not ended in %s ms; try again later"
                         .formatted(shown, lookup, claimer.id(), claimer.uid(), waitedMillis));
         this.lookup = lookup;
     }

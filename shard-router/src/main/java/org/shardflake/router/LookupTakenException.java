@@ -20,7 +20,7 @@ public final class LookupTakenException extends ShardflakeException {
     LookupTakenException(String lookup, String shown, LookupEntry holder) {
         super(
                 Kind.PRECONDITION,
-                "%s of lookup %s is held by row %d of uid %d".formatted(shown, lookup, holder.id(), holder.uid()),
+                "%s of lookup %s is held by row %s of uid %s".formatted(shown, lookup, holder.id(), holder.uid()),
                 "choose another value, or release that one first",
                 null);
         this.lookup = lookup;

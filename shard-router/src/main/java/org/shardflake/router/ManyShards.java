@@ -80,7 +80,7 @@ final class ManyShards implements AutoCloseable {
 
     <T> List<T> newest(long before, int limit, ShardQuery<T> query) {
         if (limit < 1) {
-            throw new IllegalArgumentException("limit is %d, allowed: 1 or more".formatted(limit));
+            throw new IllegalArgumentException("limit is %s, allowed: 1 or more".formatted(limit));
         }
         NewestRows<T> newest = new NewestRows<>(texts, query, before, limit);
         readShards(shards(query), query, newest::read);
@@ -134,9 +134,9 @@ final class ManyShards implements AutoCloseable {
     /** The first rows by an order, or those after a row. */
     <T> List<T> top(int limit, RowOrder<T> order, @Nullable T after, ShardQuery<T> query) {
         if (limit < 1) {
-            throw new IllegalArgumentException("limit is %d, allowed: 1 or more".formatted(limit));
+            throw new IllegalArgumentException("limit is %s, allowed: 1 or more".formatted(limit));
         }
-        String best = " ORDER BY %s LIMIT %d".formatted(order.sql(), limit);
+        String best = " ORDER BY %s LIMIT %s".formatted(order.sql(), limit);
         // PostgreSQL merges the arms' indexes by itself if they are columns of tables. It would sort all rows of a
         // join.
         String each = (after == null ? "" : " WHERE " + order.isAfter()) + (query.isColumnsOfATable() ? "" : best);
@@ -339,7 +339,7 @@ final class ManyShards implements AutoCloseable {
         Optional<String> problem = Optional.empty();
         try (Connection connection = pool.connection(Access.READ, LentConnection.MANY_SHARDS)) {
             if (!connection.isValid(PROBE_TIMEOUT_SECONDS)) {
-                problem = Optional.of("no answer within %d s".formatted(PROBE_TIMEOUT_SECONDS));
+                problem = Optional.of("no answer within %s s".formatted(PROBE_TIMEOUT_SECONDS));
             }
         } catch (SQLException | RuntimeException e) {
             problem = Optional.of(String.valueOf(e.getMessage()));

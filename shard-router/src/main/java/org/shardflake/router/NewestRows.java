@@ -81,12 +81,12 @@ final class NewestRows<T> {
             return newest(UnionOfShards.union(arms));
         }
         // It would sort all rows of a join; only an order and a limit in each arm make it find the newest by the index.
-        return "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %d"
+        return "SELECT * FROM (%s) AS newest ORDER BY id DESC LIMIT %s"
                 .formatted(UnionOfShards.union(arms.map(this::newest)), limit);
     }
 
     private String newest(String rows) {
-        return "SELECT * FROM (%s) AS rows WHERE id OPERATOR(pg_catalog.>=) ? AND id OPERATOR(pg_catalog.<) ? ORDER BY id DESC LIMIT %d"
+        return "SELECT * FROM (%s) AS rows WHERE id OPERATOR(pg_catalog.>=) ? AND id OPERATOR(pg_catalog.<) ? ORDER BY id DESC LIMIT %s"
                 .formatted(rows, limit);
     }
 

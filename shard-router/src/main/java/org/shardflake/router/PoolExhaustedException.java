@@ -19,7 +19,7 @@ public final class PoolExhaustedException extends ShardflakeException {
 
     PoolExhaustedException(String server, int size, int waiting, Duration waited, Throwable cause) {
         super(
-                ("all %d connections to server %s were in use for %d ms, with %d threads waiting; make transactions"
+                ("all %s connections to server %s were in use for %s ms, with %s threads waiting; make transactions"
                                 + " shorter, or the pool larger with ShardRouterBuilder.poolSize")
                         .formatted(size, server, waited.toMillis(), waiting),
                 cause);

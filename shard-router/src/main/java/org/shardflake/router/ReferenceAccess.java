@@ -138,7 +138,7 @@ public final class ReferenceAccess {
         ShardTransaction outer = router.open().current();
         if (outer != null) {
             throw new IllegalStateException(
-                    "work on reference tables of its own inside the transaction of shard %d, whose connection reads them; end it first to write"
+                    "work on reference tables of its own inside the transaction of shard %s, whose connection reads them; end it first to write"
                             .formatted(outer.shard()));
         }
         router.enter();

@@ -24,7 +24,7 @@ public record RetryPolicy(int maxTries, Duration deadline, boolean serialization
 
     public RetryPolicy {
         if (maxTries < 1) {
-            throw new IllegalArgumentException("maxTries is %d, allowed: 1 or more".formatted(maxTries));
+            throw new IllegalArgumentException("maxTries is %s, allowed: 1 or more".formatted(maxTries));
         }
         if (deadline.isNegative()) {
             throw new IllegalArgumentException("deadline is %s, allowed: 0 or more".formatted(deadline));

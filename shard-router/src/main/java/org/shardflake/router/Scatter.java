@@ -42,7 +42,7 @@ public final class Scatter {
     /** Sets how many shards are read at a time, over all servers; each takes a connection. */
     public Scatter parallelism(int reads) {
         if (reads < 1) {
-            throw new IllegalArgumentException("parallelism is %d, allowed: 1 or more".formatted(reads));
+            throw new IllegalArgumentException("parallelism is %s, allowed: 1 or more".formatted(reads));
         }
         return new Scatter(shards, reads, deadline, collectsFailures);
     }

@@ -24,7 +24,7 @@ public final class ScatterException extends ShardflakeException {
 
     static ScatterException ofShard(int shard, String server, Throwable cause) {
         return new ScatterException(
-                "shard %d on server %s failed: %s".formatted(shard, server, cause.getMessage()), server, cause);
+                "shard %s on server %s failed: %s".formatted(shard, server, cause.getMessage()), server, cause);
     }
 
     static ScatterException ofServer(String server, Throwable cause) {

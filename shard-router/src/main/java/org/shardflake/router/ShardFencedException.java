@@ -28,7 +28,7 @@ public final class ShardFencedException extends ShardflakeException {
     ShardFencedException(
             String how, ShardPlacement placement, long mapVersion, int tries, Duration waited, Throwable cause) {
         super(
-                ("shard %d %s server %s, where map version %d has it (epoch %d); tried %d times in %d ms."
+                ("shard %s %s server %s, where map version %s has it (epoch %s); tried %s times in %s ms."
                                 + " Look at the shard's move, and at the router's health for the age of its map")
                         .formatted(
                                 placement.shard(),

@@ -29,7 +29,7 @@ final class ShardKeyBuilder implements ShardingKeyBuilder {
     public ShardingKey build() throws SQLException {
         if (subkeys.size() != 1) {
             throw new SQLException(
-                    "a sharding key is one uid, but %d subkeys were given".formatted(subkeys.size()), "22023");
+                    "a sharding key is one uid, but %s subkeys were given".formatted(subkeys.size()), "22023");
         }
         Object uid = subkeys.get(0);
         if (uid instanceof Long || uid instanceof Integer || uid instanceof Short || uid instanceof Byte) {

@@ -450,7 +450,7 @@ public final class ShardRouter implements AutoCloseable {
         outer.requireShard(shard, "the work");
         if (outer.isReadOnly() && !access.readOnly()) {
             throw new IllegalStateException(
-                    "a write inside a read of shard %d; make the outer one a write".formatted(shard));
+                    "a write inside a read of shard %s; make the outer one a write".formatted(shard));
         }
         try {
             return work.run(outer);
@@ -777,7 +777,7 @@ public final class ShardRouter implements AutoCloseable {
         ShardTransaction outer = open.current();
         if (outer != null) {
             throw new IllegalStateException(
-                    "a read over many shards inside the transaction of shard %d; end the transaction first"
+                    "a read over many shards inside the transaction of shard %s; end the transaction first"
                             .formatted(outer.shard()));
         }
     }

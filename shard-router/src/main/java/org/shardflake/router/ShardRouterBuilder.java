@@ -251,7 +251,7 @@ public final class ShardRouterBuilder {
 
     private static int positive(String what, int value) {
         if (value < 1) {
-            throw new IllegalArgumentException("%s is %d, allowed: 1 or more".formatted(what, value));
+            throw new IllegalArgumentException("%s is %s, allowed: 1 or more".formatted(what, value));
         }
         return value;
     }

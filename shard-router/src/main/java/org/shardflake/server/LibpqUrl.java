@@ -155,7 +155,7 @@ final class LibpqUrl {
         String[] names = hosts.split(",", -1);
         String[] numbers = ports.split(",", -1);
         if (numbers.length != 1 && numbers.length != names.length) {
-            throw ServerUrl.malformed("it has %d hosts but %d ports".formatted(names.length, numbers.length));
+            throw ServerUrl.malformed("it has %s hosts but %s ports".formatted(names.length, numbers.length));
         }
         int[] portNumbers = new int[names.length];
         for (int i = 0; i < names.length; i++) {

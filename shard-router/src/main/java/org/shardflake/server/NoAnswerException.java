@@ -15,7 +15,7 @@ public final class NoAnswerException extends IOException {
     private static final long serialVersionUID = 1;
 
     NoAnswerException(String server, Duration limit) {
-        super("server %s has not answered for %d s".formatted(server, limit.toSeconds()));
+        super("server %s has not answered for %s s".formatted(server, limit.toSeconds()));
     }
 
     /** Replaces the driver's messages by this exception's in the text of a failure that it caused. */

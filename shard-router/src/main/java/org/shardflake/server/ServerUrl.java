@@ -261,6 +261,18 @@ public final class ServerUrl {
         return asOthers("SELECT pg_catalog.current_setting('default_transaction_read_only')")[0].equals("on");
     }
 
+    /** Settings that sessions of this login have by themselves, and with them the workers of its subscriptions. */
+    public Map<String, String> ownSettings(String... names) throws SQLException {
+        String[] values = asOthers(
+                "SELECT pg_catalog.current_setting(name) FROM pg_catalog.unnest('{%s}'::pg_catalog.text[]) name"
+                        .formatted(String.join(",", names)));
+        Map<String, String> settings = new LinkedHashMap<>();
+        for (int i = 0; i < names.length; i++) {
+            settings.put(names[i], values[i]);
+        }
+        return settings;
+    }
+
     /** Asks a session that has what the server, the database and the role have set. */
     private String[] asOthers(String question) throws SQLException {
         List<String> answers = new ArrayList<>();

@@ -39,7 +39,7 @@ public final class SqlText {
         String tag = "$$";
         // Nor may the end of the body make up the tag together with its beginning.
         for (int i = 1; (text + tag).indexOf(tag) < text.length(); i++) {
-            tag = "$shardflake%d$".formatted(i);
+            tag = "$shardflake%s$".formatted(i);
         }
         return tag + text + tag;
     }

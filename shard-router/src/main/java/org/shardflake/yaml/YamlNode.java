@@ -127,6 +127,6 @@ public final class YamlNode {
         } catch (NumberFormatException e) {
             // Reported below, as for a number out of range.
         }
-        throw new IllegalArgumentException("%s is %s, not a number in 0..%d".formatted(what, text, max));
+        throw new IllegalArgumentException("%s is %s, not a number in 0..%s".formatted(what, text, max));
     }
 }

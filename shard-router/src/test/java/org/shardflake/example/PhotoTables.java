@@ -68,7 +68,7 @@ public final class PhotoTables {
         try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {
             for (int shard : shards) {
-                statement.execute("SELECT shardflake.create_shard(%d)".formatted(shard));
+                statement.execute("SELECT shardflake.create_shard(%s)".formatted(shard));
                 statement.execute(in(Sharding.schema(shard), TABLES + IDS_AND_FENCES));
             }
         }

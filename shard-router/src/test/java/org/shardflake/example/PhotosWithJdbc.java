@@ -102,7 +102,7 @@ final class PhotosWithJdbc implements PhotoRepository {
                 }
             });
         } catch (SQLException e) {
-            throw new IllegalStateException("user %d cannot like photo %d".formatted(uid, photoId), e);
+            throw new IllegalStateException("user %s cannot like photo %s".formatted(uid, photoId), e);
         }
     }
 

@@ -76,11 +76,11 @@ class CommitsThatDoNotAskTest {
             works.add(workers.submit(() -> work(ON_THE_SAME_SERVER))); // Its answers are leases, too.
             for (int i = 0; i < FENCES; i++) {
                 awaitTries();
-                statement.execute("SELECT shardflake.fence_shard(%d)".formatted(FENCED));
+                statement.execute("SELECT shardflake.fence_shard(%s)".formatted(FENCED));
                 closed = new Object();
                 awaitTries();
                 closed = null;
-                statement.execute("SELECT shardflake.unfence_shard(%d)".formatted(FENCED));
+                statement.execute("SELECT shardflake.unfence_shard(%s)".formatted(FENCED));
             }
             isOver = true;
             for (Future<?> work : works) {

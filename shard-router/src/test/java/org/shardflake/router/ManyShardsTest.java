@@ -495,7 +495,7 @@ class ManyShardsTest {
 
     private static void sleep(ShardTransaction tx, int seconds) throws SQLException {
         try (Statement statement = tx.connection().createStatement()) {
-            statement.execute("SELECT pg_sleep(%d)".formatted(seconds));
+            statement.execute("SELECT pg_sleep(%s)".formatted(seconds));
         }
     }
 

@@ -71,7 +71,7 @@ final class PhotoLoad implements AutoCloseable {
         while (written() < enough) {
             if (System.nanoTime() > deadline) {
                 throw new AssertionError(
-                        "no %d photos in a minute; first failure: %s".formatted(more, failures.peek()));
+                        "no %s photos in a minute; first failure: %s".formatted(more, failures.peek()));
             }
             Thread.sleep(5);
         }

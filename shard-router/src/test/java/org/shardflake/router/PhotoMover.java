@@ -52,7 +52,7 @@ final class PhotoMover {
                 placement.epoch(),
                 PhotoShards.server(shards.database(to)).name(),
                 "a test move");
-        shards.execute(to, "SELECT shardflake.unfence_shard(%d)".formatted(shard));
+        shards.execute(to, "SELECT shardflake.unfence_shard(%s)".formatted(shard));
         if (!emptiesSource) {
             return;
         }
@@ -64,7 +64,7 @@ final class PhotoMover {
         for (int attempt = 1; ; attempt++) {
             try {
                 // Within bounds, or writers would queue behind a fence that waits for a long transaction.
-                shards.execute(server, "SET lock_timeout = '30ms'; SELECT shardflake.fence_shard(%d)".formatted(shard));
+                shards.execute(server, "SET lock_timeout = '30ms'; SELECT shardflake.fence_shard(%s)".formatted(shard));
                 return;
             } catch (SQLException e) {
                 if (attempt == 1000 || !LOCK_NOT_AVAILABLE.equals(e.getSQLState())) {
@@ -79,7 +79,7 @@ final class PhotoMover {
         if (shards.number(to, "SELECT count(*) FROM pg_namespace WHERE nspname = '%s'".formatted(schema)) == 0) {
             PhotoShards.createShards(shards.database(to), ShardSet.of(shard));
         }
-        shards.execute(to, "SELECT shardflake.fence_shard(%d)".formatted(shard));
+        shards.execute(to, "SELECT shardflake.fence_shard(%s)".formatted(shard));
         try (Connection source = shards.database(from).connect();
                 Connection target = shards.database(to).connect();
                 Statement statement = target.createStatement()) {
@@ -97,7 +97,7 @@ final class PhotoMover {
     private static void continueSequences(Connection source, Connection target, int shard) throws SQLException {
         try (Statement statement = source.createStatement();
                 ResultSet row = statement.executeQuery(
-                        "SELECT array_agg(sequence_name), array_agg(last_value) FROM shardflake.sequence_positions(%d)"
+                        "SELECT array_agg(sequence_name), array_agg(last_value) FROM shardflake.sequence_positions(%s)"
                                 .formatted(shard));
                 PreparedStatement set = target.prepareStatement("SELECT shardflake.set_sequence_positions(?, ?, ?)")) {
             row.next();

@@ -59,7 +59,7 @@ public final class PhotoShards {
             for (int i = 0; i < numbers.length; i++) {
                 String schema = Sharding.schema(numbers[i]);
                 statement.execute(
-                        "SELECT shardflake.create_shard(%d); CREATE TABLE %2$s.photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text); SELECT shardflake.add_id_sequence('%2$s.photo'); SELECT shardflake.add_fence('%2$s.photo')"
+                        "SELECT shardflake.create_shard(%s); CREATE TABLE %2$s.photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text); SELECT shardflake.add_id_sequence('%2$s.photo'); SELECT shardflake.add_fence('%2$s.photo')"
                                 .formatted(numbers[i], schema));
                 if (i % SHARDS_A_TRANSACTION == 0) {
                     connection.commit();

@@ -394,6 +394,6 @@ class RouterFailuresTest {
 
     private static void terminate(Connection connection) throws SQLException {
         int pid = connection.unwrap(PGConnection.class).getBackendPID();
-        shards.execute(1, "SELECT pg_terminate_backend(%d, 5000)".formatted(pid));
+        shards.execute(1, "SELECT pg_terminate_backend(%s, 5000)".formatted(pid));
     }
 }

@@ -90,10 +90,10 @@ class ShardRouterIT {
                 int shard = Integer.parseInt(schema.substring("shard_".length()));
                 boolean home = shards.map().server(shard).equals(here);
                 if (home && !map.server(shard).equals(here)) {
-                    sql.append("SELECT shardflake.unfence_shard(%d);".formatted(shard));
+                    sql.append("SELECT shardflake.unfence_shard(%s);".formatted(shard));
                 }
                 if (!home) {
-                    sql.append("SELECT shardflake.drop_shard(%d, true);".formatted(shard));
+                    sql.append("SELECT shardflake.drop_shard(%s, true);".formatted(shard));
                 } else {
                     sql.append("DELETE FROM %s.photo;".formatted(schema));
                 }
@@ -227,7 +227,7 @@ class ShardRouterIT {
 
         assertThat(catalog.version()).isEqualTo(1 + moves);
         assertEveryPhotoIsThereOnceAndOnlyThere(photos, catalog.load());
-        System.out.printf("%,d photos written during %d moves: 0 failures, 0 misplaced%n", photos.size(), moves);
+        System.out.printf("%,d photos written during %s moves: 0 failures, 0 misplaced%n", photos.size(), moves);
     }
 
     private static void assertEveryPhotoIsThereOnceAndOnlyThere(Collection<PhotoLoad.Photo> photos, ShardMap map)

@@ -75,7 +75,7 @@ class ShardRouterTest {
         int shard = (int) Math.floorMod(uid, (long) SHARDS);
         assertThat(IdLayout.shard(id)).isEqualTo(shard);
         assertThat(shards.number(
-                        shard % 2, "SELECT uid FROM %s.photo WHERE id = %d".formatted(Sharding.schema(shard), id)))
+                        shard % 2, "SELECT uid FROM %s.photo WHERE id = %s".formatted(Sharding.schema(shard), id)))
                 .isEqualTo(uid);
         assertThat(router.<Long, SQLException>read(ShardKey.id(id), tx -> Photos.count(tx, uid)))
                 .isEqualTo(1);
@@ -499,6 +499,6 @@ class ShardRouterTest {
     /** Ends the session of a transaction from outside. */
     private static void terminate(ShardTransaction tx, int server) throws SQLException {
         int pid = tx.connection().unwrap(PGConnection.class).getBackendPID();
-        shards.execute(server, "SELECT pg_terminate_backend(%d, 5000)".formatted(pid));
+        shards.execute(server, "SELECT pg_terminate_backend(%s, 5000)".formatted(pid));
     }
 }

@@ -52,7 +52,7 @@ class SqlTextTest {
                     assertThat(row.getMetaData().getColumnLabel(2)).isEqualTo("n" + value);
                 }
                 statement.execute("DO "
-                        + SqlText.literal("BEGIN ASSERT length(%s) = %d; END"
+                        + SqlText.literal("BEGIN ASSERT length(%s) = %s; END"
                                 .formatted(literal, value.codePointCount(0, value.length()))));
             }
         }

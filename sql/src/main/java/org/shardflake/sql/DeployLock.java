@@ -50,7 +50,7 @@ record DeployLock(Connection connection, boolean autoCommit, Map<String, String>
             Optional<String> holder = LOCK.take(connection, PATIENCE);
             if (holder.isPresent()) {
                 throw new DeploymentException(
-                        "another deployment has not ended within %d s. %s holds its lock: wait for it, or end it with pg_terminate_backend"
+                        "another deployment has not ended within %s s. %s holds its lock: wait for it, or end it with pg_terminate_backend"
                                 .formatted(PATIENCE.toSeconds(), holder.get()));
             }
         } catch (SQLException | RuntimeException e) {

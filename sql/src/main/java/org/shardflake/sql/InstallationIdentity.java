@@ -9,6 +9,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -69,14 +70,24 @@ public record InstallationIdentity(UUID id, int shardCount) {
             change.setObject(2, id);
             change.execute();
             catalog.commit();
-        } finally {
+        } catch (SQLException e) {
+            rollBack(catalog, e);
+            throw e;
+        }
+        catalog.setAutoCommit(autoCommit);
+    }
+
+    private static void rollBack(Connection catalog, SQLException failure) {
+        try {
             catalog.rollback();
-            catalog.setAutoCommit(autoCommit);
+            catalog.setAutoCommit(true);
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
         }
     }
 
     @Override
     public String toString() {
-        return "%s of %,d shards".formatted(id, shardCount);
+        return String.format(Locale.ROOT, "%s of %,d shards", id, shardCount);
     }
 }

@@ -88,7 +88,7 @@ class ChecksTest {
         for (int column = 1; column <= 2; column++) {
             assertThat(queryString(
                             connection,
-                            "SELECT shardflake.add_check('shard_0007.photo', '%s%d')".formatted(start, column)))
+                            "SELECT shardflake.add_check('shard_0007.photo', '%s%s')".formatted(start, column)))
                     .isEqualTo("t");
         }
         assertThat(
@@ -233,7 +233,7 @@ class ChecksTest {
         "11637205501278089,2000,2841114625811341"
     })
     void aKeyOfAnId(long id, int shards, long key) throws SQLException {
-        assertThat(queryString(connection, "SELECT shardflake.id_to_key(%d, %d)".formatted(id, shards)))
+        assertThat(queryString(connection, "SELECT shardflake.id_to_key(%s, %s)".formatted(id, shards)))
                 .isEqualTo(Long.toString(key));
     }
 

@@ -70,14 +70,14 @@ class ConcurrentSessionsIT {
         int count = SESSIONS * rounds * 1000;
         List<IdLog> published = load("published.photo", "published.next_id()", rounds);
         System.out.printf(
-                "%,d ids from %d sessions: %,d duplicates from the published function%n",
+                "%,d ids from %s sessions: %,d duplicates from the published function%n",
                 count, SESSIONS, IdLog.duplicates(IdLog.sorted(published)));
 
         List<IdLog> ours = load("shard_0007.photo", "shard_0007.next_id('shard_0007.photo_id_seq')", rounds);
         ours.forEach(IdLog::assertIncreasing);
         long[] sorted = IdLog.sorted(ours);
         System.out.printf(
-                "%,d ids from %d sessions: %,d duplicates from shardflake.next_id%n",
+                "%,d ids from %s sessions: %,d duplicates from shardflake.next_id%n",
                 count, SESSIONS, IdLog.duplicates(sorted));
         assertThat(sorted).hasSize(count);
         assertThat(Arrays.stream(sorted)).allMatch(id -> (id >> 10 & 8191) == 7);

@@ -135,7 +135,7 @@ class FenceTest {
         execute(
                 connection,
                 "SELECT shardflake.unfence_shard(7)",
-                "SELECT setval('shardflake.last_fence', %d)".formatted(before),
+                "SELECT setval('shardflake.last_fence', %s)".formatted(before),
                 "SELECT shardflake.fence_shard(7)");
         numbers.add(queryLong(connection, number));
 
@@ -342,7 +342,7 @@ class FenceTest {
 
         execute(
                 connection,
-                "SELECT shardflake.set_sequence_positions(7, '{id_seq,ticket}', '{%d,5001}')"
+                "SELECT shardflake.set_sequence_positions(7, '{id_seq,ticket}', '{%s,5001}')"
                         .formatted(stopped + 600000 * 1024L),
                 "SELECT shardflake.set_sequence_positions(7, '{id_seq}', '{7}')",
                 "SELECT shardflake.unfence_shard(7)");

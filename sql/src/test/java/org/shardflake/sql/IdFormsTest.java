@@ -53,15 +53,15 @@ class IdFormsTest {
             throws SQLException {
         assertThat(queryString(
                         connection,
-                        "SELECT concat_ws(' ', shardflake.id_to_base32(id), shardflake.base32_to_id('%s'), shardflake.id_to_shortcode(id), shardflake.shortcode_to_id('%s')) FROM (SELECT '%d'::bigint AS id) AS given"
+                        "SELECT concat_ws(' ', shardflake.id_to_base32(id), shardflake.base32_to_id('%s'), shardflake.id_to_shortcode(id), shardflake.shortcode_to_id('%s')) FROM (SELECT '%s'::bigint AS id) AS given"
                                 .formatted(base32, shortcode, id)))
-                .isEqualTo("%s %d %s %d", base32, id, shortcode, id);
+                .isEqualTo("%s %s %s %s", base32, id, shortcode, id);
         if (id >= 0) {
             assertThat(queryString(
                             connection,
-                            "SELECT concat_ws(' ', shardflake.id_to_public(%d, key), shardflake.public_to_id('%s', key)) FROM (SELECT '\\x%s'::bytea AS key) AS given"
+                            "SELECT concat_ws(' ', shardflake.id_to_public(%s, key), shardflake.public_to_id('%s', key)) FROM (SELECT '\\x%s'::bytea AS key) AS given"
                                     .formatted(id, publicId, key)))
-                    .isEqualTo("%s %d", publicId, id);
+                    .isEqualTo("%s %s", publicId, id);
         }
     }
 

@@ -36,7 +36,7 @@ final class IdLog {
     void assertIncreasing() {
         for (int i = 1; i < size; i++) {
             if (ids[i] <= ids[i - 1]) {
-                assertThat(ids[i]).as("id %d of the session", i).isGreaterThan(ids[i - 1]);
+                assertThat(ids[i]).as("id %s of the session", i).isGreaterThan(ids[i - 1]);
             }
         }
     }

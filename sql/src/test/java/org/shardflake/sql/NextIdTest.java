@@ -103,7 +103,7 @@ class NextIdTest {
         log.assertIncreasing();
         long[] ids = log.ids();
         for (int i = 0; i < ids.length; i++) {
-            assertThat(ids[i] & 1023).as("count of id %d", i).isEqualTo(i % 1024);
+            assertThat(ids[i] & 1023).as("count of id %s", i).isEqualTo(i % 1024);
         }
     }
 
@@ -278,7 +278,7 @@ class NextIdTest {
         // Ahead of the clock, as on a standby whose clock is behind.
         long before =
                 queryLong(connection, "SELECT setval('shard_0007.crashed', shardflake.now_ticks() + 60000 * 1024)");
-        execute(connection, "SELECT setval('shard_0007.crashed', %d, false)".formatted(before - (1L << 50)));
+        execute(connection, "SELECT setval('shard_0007.crashed', %s, false)".formatted(before - (1L << 50)));
 
         assertThat(Shards.ticks(queryLong(connection, "SELECT shardflake.next_id(7, 'shard_0007.crashed')")))
                 .isEqualTo(before + 1);

@@ -125,6 +125,18 @@ class SettingsTest {
         assertThat(answers(large)).isEqualTo(usual);
     }
 
+    /** Bodies are read with the session's settings, and {@code standard_conforming_strings} decides what a backslash is. */
+    @Test
+    void noBodyHasABackslash() throws SQLException {
+        try (Connection connection = postgres.database(0).connect()) {
+            assertThat(
+                            queryString(
+                                    connection,
+                                    "SELECT string_agg(proname::text, ', ') FROM pg_proc WHERE pronamespace = 'shardflake'::regnamespace AND position(chr(92) IN prosrc) > 0"))
+                    .isNull();
+        }
+    }
+
     private static Map<String, String> settable(Connection connection, Map<String, String> unusual)
             throws SQLException {
         Map<String, String> settable = new TreeMap<>(unusual);

@@ -12,6 +12,7 @@ import static org.shardflake.sql.Shards.queryString;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -49,7 +50,7 @@ class ShardsTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 9, 99, 1999, 8191})
     void createdShardMakesItsIdsAndDropsAgain(int shard) throws SQLException {
-        String schema = String.format("shard_%04d", shard);
+        String schema = String.format(Locale.ROOT, "shard_%04d", shard);
 
         assertThat(queryString(connection, "SELECT shardflake.create_shard(" + shard + ")"))
                 .isEqualTo(schema);

@@ -39,13 +39,13 @@ class SqlVersionTest {
                     VERSIONS,
                     versions.replace("%s.sql=%s".formatted(part, recorded), "%s.sql=%s".formatted(part, sql))
                             .replace(
-                                    "%s.version=%d".formatted(part, version),
-                                    "%s.version=%d".formatted(part, version + 1)));
+                                    "%s.version=%s".formatted(part, version),
+                                    "%s.version=%s".formatted(part, version + 1)));
             return;
         }
         assertThat(recorded)
                 .as(
-                        "the SQL of the %1$s has changed: in %2$s raise shardflake.%1$s.version to %3$d and set shardflake.%1$s.sql to %4$s,"
+                        "the SQL of the %1$s has changed: in %2$s raise shardflake.%1$s.version to %3$s and set shardflake.%1$s.sql to %4$s,"
                                 + " or let this test do both with -Dversions.update",
                         part, VERSIONS, version + 1, sql)
                 .isEqualTo(sql);

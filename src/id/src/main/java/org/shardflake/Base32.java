@@ -48,14 +48,14 @@ final class Base32 {
     /** Reads 64 bits, or 63 if the largest first digit is 7. */
     static long decode(CharSequence text, String form, int maxFirst) {
         if (text.length() != LENGTH) {
-            throw MalformedId.of(text, form, "it has %d characters instead of %d".formatted(text.length(), LENGTH));
+            throw MalformedId.of(text, form, "it has %s characters instead of %s".formatted(text.length(), LENGTH));
         }
         long value = 0;
         for (int i = 0; i < LENGTH; i++) {
             char c = text.charAt(i);
             int digit = c < VALUES.length ? VALUES[c] : -1;
             if (digit < 0) {
-                throw MalformedId.of(text, form, "character %d is not one of 0-9 and A-Z without U".formatted(i + 1));
+                throw MalformedId.of(text, form, "character %s is not one of 0-9 and A-Z without U".formatted(i + 1));
             }
             if (i == 0 && digit > maxFirst) {
                 throw MalformedId.of(

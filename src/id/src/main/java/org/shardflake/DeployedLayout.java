@@ -70,7 +70,7 @@ public final class DeployedLayout {
     private static void checkVersion(String database, int version) {
         if (version != IdLayout.VERSION) {
             throw new LayoutMismatchException(
-                    "database %s makes ids of layout version %d, this program knows version %d; use a matching release of Shardflake"
+                    "database %s makes ids of layout version %s, this program knows version %s; use a matching release of Shardflake"
                             .formatted(database, version, IdLayout.VERSION),
                     database,
                     Property.VERSION,
@@ -92,7 +92,7 @@ public final class DeployedLayout {
     }
 
     private static String describe(long epochMillis) {
-        return "%d (%s)".formatted(epochMillis, Instant.ofEpochMilli(epochMillis));
+        return "%s (%s)".formatted(epochMillis, Instant.ofEpochMilli(epochMillis));
     }
 
     private static SQLException explain(String database, SQLException e) {

@@ -108,7 +108,7 @@ final class Ff1 {
             return cipher;
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException(
-                    "this Java has no AES with keys of %d bits".formatted(key.getEncoded().length * Byte.SIZE), e);
+                    "this Java has no AES with keys of %s bits".formatted(key.getEncoded().length * Byte.SIZE), e);
         }
     }
 

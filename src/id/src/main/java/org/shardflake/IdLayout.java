@@ -47,7 +47,7 @@ public record IdLayout(long epochMillis) {
     /** Refuses an epoch that no database accepts: before 1970, or in the far future. */
     public IdLayout {
         if (epochMillis < 0 || epochMillis > MAX_EPOCH_MILLIS) {
-            throw new IllegalArgumentException("epoch %d is out of range 0..%d, UTC milliseconds (%s..%s)"
+            throw new IllegalArgumentException("epoch %s is out of range 0..%s, UTC milliseconds (%s..%s)"
                     .formatted(epochMillis, MAX_EPOCH_MILLIS, Instant.EPOCH, Instant.ofEpochMilli(MAX_EPOCH_MILLIS)));
         }
     }
@@ -146,7 +146,7 @@ public record IdLayout(long epochMillis) {
 
     static int checkRange(String what, int value, int max) {
         if (value < 0 || value > max) {
-            throw new IllegalArgumentException("%s %d is out of range 0..%d".formatted(what, value, max));
+            throw new IllegalArgumentException("%s %s is out of range 0..%s".formatted(what, value, max));
         }
         return value;
     }

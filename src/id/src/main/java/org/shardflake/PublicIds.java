@@ -39,7 +39,7 @@ public final class PublicIds {
      */
     public PublicIds(byte[] key) {
         if (key.length != 16 && key.length != 24 && key.length != 32) {
-            throw new IllegalArgumentException("key has %d bytes instead of 16, 24 or 32".formatted(key.length));
+            throw new IllegalArgumentException("key has %s bytes instead of 16, 24 or 32".formatted(key.length));
         }
         permutation = new Ff1(key);
     }
@@ -52,7 +52,7 @@ public final class PublicIds {
     public String encode(ShardflakeId id) {
         if (id.value() < 0) {
             throw new IllegalArgumentException(
-                    "id %s is out of range 0..%d, which have a public form".formatted(id, Long.MAX_VALUE));
+                    "id %s is out of range 0..%s, which have a public form".formatted(id, Long.MAX_VALUE));
         }
         return Base32.encode(permutation.encrypt(id.value()));
     }

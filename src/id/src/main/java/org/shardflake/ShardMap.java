@@ -223,6 +223,6 @@ public final class ShardMap {
 
     @Override
     public String toString() {
-        return "shard map version %d, %d shards on %d servers".formatted(version, serverOfShard.length, servers.size());
+        return "shard map version %s, %s shards on %s servers".formatted(version, serverOfShard.length, servers.size());
     }
 }

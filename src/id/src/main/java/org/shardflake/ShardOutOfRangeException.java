@@ -23,13 +23,13 @@ public final class ShardOutOfRangeException extends ShardflakeException {
 
     static ShardOutOfRangeException ofShard(int shard, int shardCount) {
         return new ShardOutOfRangeException(
-                "shard %d is out of range 0..%d".formatted(shard, shardCount - 1), shard, shardCount);
+                "shard %s is out of range 0..%s".formatted(shard, shardCount - 1), shard, shardCount);
     }
 
     static ShardOutOfRangeException ofId(long id, int shardCount) {
         int shard = IdLayout.shard(id);
         return new ShardOutOfRangeException(
-                "id %d is of shard %d, which is out of range 0..%d, so it was not made here; is it an id?"
+                "id %s is of shard %s, which is out of range 0..%s, so it was not made here; is it an id?"
                         .formatted(id, shard, shardCount - 1),
                 shard,
                 shardCount);

@@ -49,7 +49,7 @@ public record ShardflakeId(long value) implements Comparable<ShardflakeId> {
         for (int i = firstDigit; i < length; i++) {
             int digit = text.charAt(i) - '0';
             if (digit < 0 || digit > 9) {
-                throw notAnId(text, "character %d is not a digit".formatted(i + 1));
+                throw notAnId(text, "character %s is not a digit".formatted(i + 1));
             }
             if (value < 0 || value > ROOM_FOR_ANY_DIGIT) {
                 fits &= fitsOneMoreDigit(value, digit);

@@ -20,7 +20,7 @@ public record Sharding(int shardCount) {
     public Sharding {
         if (shardCount < 1 || shardCount > IdLayout.MAX_SHARD + 1) {
             throw new IllegalArgumentException(
-                    "shard count %d is out of range 1..%d".formatted(shardCount, IdLayout.MAX_SHARD + 1));
+                    "shard count %s is out of range 1..%s".formatted(shardCount, IdLayout.MAX_SHARD + 1));
         }
     }
 
@@ -37,7 +37,7 @@ public record Sharding(int shardCount) {
      */
     public long key(long id) {
         if (id < 0) {
-            throw new IllegalArgumentException("id %d is negative, and stands for no key".formatted(id));
+            throw new IllegalArgumentException("id %s is negative, and stands for no key".formatted(id));
         }
         int shard = IdLayout.checkRange("shard", IdLayout.shard(id), shardCount - 1);
         return (IdLayout.elapsedMillis(id) << IdLayout.SEQUENCE_BITS | IdLayout.sequence(id)) * shardCount + shard;

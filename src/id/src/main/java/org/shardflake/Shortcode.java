@@ -34,13 +34,13 @@ final class Shortcode {
     static long decode(CharSequence text) {
         int length = text.length();
         if (length == 0 || length > MAX_LENGTH) {
-            throw MalformedId.of(text, FORM, "it has %d characters instead of 1 to %d".formatted(length, MAX_LENGTH));
+            throw MalformedId.of(text, FORM, "it has %s characters instead of 1 to %s".formatted(length, MAX_LENGTH));
         }
         long value = 0;
         for (int i = 0; i < length; i++) {
             int digit = DIGITS.indexOf(text.charAt(i));
             if (digit < 0) {
-                throw MalformedId.of(text, FORM, "character %d is not one of A-Z, a-z, 0-9, - and _".formatted(i + 1));
+                throw MalformedId.of(text, FORM, "character %s is not one of A-Z, a-z, 0-9, - and _".formatted(i + 1));
             }
             value = value << BITS | digit;
         }

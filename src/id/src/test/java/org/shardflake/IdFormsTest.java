@@ -37,10 +37,10 @@ class IdFormsTest {
                 .mapToObj(bits -> ShardflakeId.of(bits >>> random.nextInt(64)))
                 .forEach(id -> {
                     assertThat(ShardflakeId.parseBase32(id.toBase32()))
-                            .as("seed %d", seed)
+                            .as("seed %s", seed)
                             .isEqualTo(id);
                     assertThat(ShardflakeId.parseShortcode(id.toShortcode()))
-                            .as("seed %d", seed)
+                            .as("seed %s", seed)
                             .isEqualTo(id);
                 });
     }
@@ -53,7 +53,7 @@ class IdFormsTest {
                         .map(ShardflakeId::of)
                         .map(ShardflakeId::toBase32)
                         .sorted())
-                .as("seed %d", seed)
+                .as("seed %s", seed)
                 .containsExactlyElementsOf(ids.stream()
                         .sorted(Long::compareUnsigned)
                         .map(ShardflakeId::of)

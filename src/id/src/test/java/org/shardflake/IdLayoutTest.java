@@ -179,7 +179,7 @@ class IdLayoutTest {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new IdLayout(epoch))
                 .withMessage(
-                        "epoch %d is out of range 0..8639999999999, UTC milliseconds "
+                        "epoch %s is out of range 0..8639999999999, UTC milliseconds "
                                 + "(1970-01-01T00:00:00Z..2243-10-16T23:59:59.999Z)",
                         epoch);
     }

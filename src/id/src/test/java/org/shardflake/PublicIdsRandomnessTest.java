@@ -86,7 +86,7 @@ class PublicIdsRandomnessTest {
             assertThat(Arrays.stream(cells)
                             .mapToDouble(n -> (n - expected) * (n - expected) / expected)
                             .sum())
-                    .as("bits from %d", shift)
+                    .as("bits from %s", shift)
                     .isLessThan(CHI_SQUARE_255);
         }
     }

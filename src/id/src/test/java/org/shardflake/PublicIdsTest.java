@@ -54,7 +54,7 @@ class PublicIdsTest {
                 String publicId = publicIds.encode(id);
 
                 assertThat(ShardflakeId.parseBase32(publicId).value())
-                        .as("id %s, key %s, seed %d", id, HexFormat.of().formatHex(key), seed)
+                        .as("id %s, key %s, seed %s", id, HexFormat.of().formatHex(key), seed)
                         .isEqualTo(encrypt(reference, id.value()));
                 assertThat(publicIds.decode(publicId)).isEqualTo(id);
             }
@@ -106,7 +106,7 @@ class PublicIdsTest {
     void refusesAKeyThatIsNotOfAes(int length) {
         assertThatThrownBy(() -> new PublicIds(new byte[length]))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("key has %d bytes instead of 16, 24 or 32", length);
+                .hasMessage("key has %s bytes instead of 16, 24 or 32", length);
     }
 
     @Test

@@ -87,7 +87,7 @@ class ShardMapTest {
 
         assertThatExceptionOfType(ShardOutOfRangeException.class)
                 .isThrownBy(() -> map.shard(ShardKey.shard(shard)))
-                .withMessage("shard %d is out of range 0..999".formatted(shard));
+                .withMessage("shard %s is out of range 0..999".formatted(shard));
     }
 
     @Test

@@ -37,7 +37,7 @@ class ShardingTest {
     void refusesAShardCountOutOfRange(int shardCount) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> new Sharding(shardCount))
-                .withMessage("shard count %d is out of range 1..8192", shardCount);
+                .withMessage("shard count %s is out of range 1..8192", shardCount);
     }
 
     @ParameterizedTest

@@ -71,7 +71,7 @@ class SqlAgreementTest {
                 while (row.next()) {
                     long id = row.getLong(1);
                     assertThat(new long[] {LAYOUT.timeMillis(id), IdLayout.shard(id), IdLayout.sequence(id)})
-                            .as("id %d, seed %d", id, seed)
+                            .as("id %s, seed %s", id, seed)
                             .containsExactly(row.getLong(2), row.getLong(3), row.getLong(4));
                     rows++;
                 }
@@ -103,7 +103,7 @@ class SqlAgreementTest {
                     long id = LAYOUT.encode(row.getLong(1), row.getInt(2), row.getInt(3));
                     Instant time = Instant.ofEpochMilli(row.getLong(1));
                     assertThat(new long[] {id, LAYOUT.minId(time), LAYOUT.maxId(time)})
-                            .as("time %s, seed %d", time, seed)
+                            .as("time %s, seed %s", time, seed)
                             .containsExactly(row.getLong(4), row.getLong(5), row.getLong(6));
                     rows++;
                 }
@@ -149,7 +149,7 @@ class SqlAgreementTest {
                 while (row.next()) {
                     ShardflakeId id = ShardflakeId.of(row.getLong(1));
                     assertThat(List.of(id.toBase32(), id.toShortcode(), id.value(), id.value()))
-                            .as("id %s, seed %d", id, seed)
+                            .as("id %s, seed %s", id, seed)
                             .containsExactly(row.getString(2), row.getString(3), row.getLong(4), row.getLong(5));
                     rows++;
                 }
@@ -176,7 +176,7 @@ class SqlAgreementTest {
                 while (row.next()) {
                     ShardflakeId id = ShardflakeId.of(row.getLong(1));
                     assertThat(publicIds.encode(id))
-                            .as("id %s, seed %d", id, seed)
+                            .as("id %s, seed %s", id, seed)
                             .isEqualTo(row.getString(2));
                     assertThat(publicIds.decode(row.getString(2))).isEqualTo(ShardflakeId.of(row.getLong(3)));
                     rows++;

@@ -38,7 +38,7 @@ final class AddressConverter implements ITypeConverter<InetSocketAddress> {
     /** The address as it was given, with the port that is listened at. */
     static String text(InetSocketAddress given, int port) {
         String host = given.getHostString();
-        return "%s:%d".formatted(host.contains(":") ? "[" + host + "]" : host, port);
+        return "%s:%s".formatted(host.contains(":") ? "[" + host + "]" : host, port);
     }
 
     /**
@@ -46,7 +46,7 @@ final class AddressConverter implements ITypeConverter<InetSocketAddress> {
      * else may listen.
      */
     static String number(InetSocketAddress local) {
-        return "%s:%d"
+        return "%s:%s"
                 .formatted(
                         local.getAddress() instanceof Inet6Address
                                 ? "[::1]"

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.io.PrintWriter;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.adopt.AdoptListener;
 
@@ -22,12 +23,12 @@ final class AdoptProgress implements AdoptListener {
 
     @Override
     public void copied(long rows, long estimate) {
-        print("copied %,d of about %,d rows".formatted(rows, estimate));
+        print(String.format(Locale.ROOT, "copied %,d of about %,d rows", rows, estimate));
     }
 
     @Override
     public void followed(long changes) {
-        print("brought %,d changes over".formatted(changes));
+        print(String.format(Locale.ROOT, "brought %,d changes over", changes));
     }
 
     private void print(String line) {

@@ -28,8 +28,13 @@ final class AdoptView {
     }
 
     static String text(AdoptPlan plan) {
-        StringBuilder text = new StringBuilder("about %,d rows of %s would go into %s of %s%n"
-                .formatted(plan.estimatedRows(), plan.table(), plan.into(), ShardMapView.count(plan.shards())));
+        StringBuilder text = new StringBuilder(String.format(
+                Locale.ROOT,
+                "about %,d rows of %s would go into %s of %s%n",
+                plan.estimatedRows(),
+                plan.table(),
+                plan.into(),
+                ShardMapView.count(plan.shards())));
         text.append("columns: ").append(String.join(", ", plan.columns())).append('\n');
         plan.warnings()
                 .forEach(warning -> text.append("warning: ").append(warning).append('\n'));
@@ -49,20 +54,33 @@ final class AdoptView {
     }
 
     static String text(AdoptReport report) {
-        String copied = "copied %,d rows of %s into %s of %s"
-                .formatted(report.copiedRows(), report.table(), report.into(), ShardMapView.count(report.shards()));
+        String copied = String.format(
+                Locale.ROOT,
+                "copied %,d rows of %s into %s of %s",
+                report.copiedRows(),
+                report.table(),
+                report.into(),
+                ShardMapView.count(report.shards()));
         return switch (report.state()) {
             case COPYING -> copied + "; run it again to go on";
             case FOLLOWING ->
-                "%s, and %,d changes since%nwhen the application is ready to write to the shards, add --finish"
-                        .formatted(copied, report.changes());
+                String.format(
+                        Locale.ROOT,
+                        "%s, and %,d changes since%nwhen the application is ready to write to the shards, add --finish",
+                        copied,
+                        report.changes());
             case CLOSED ->
                 "%s; it takes no writes, since --finish was killed: run that again, or --reopen".formatted(copied);
             case FINISHED ->
                 report.comparedRows() < 0
                         ? "%s was adopted before; nothing to do".formatted(report.table())
-                        : "%s, and %,d changes since; %,d rows compared, and none differs%n%s takes no writes any more"
-                                .formatted(copied, report.changes(), report.comparedRows(), report.table());
+                        : String.format(
+                                Locale.ROOT,
+                                "%s, and %,d changes since; %,d rows compared, and none differs%n%s takes no writes any more",
+                                copied,
+                                report.changes(),
+                                report.comparedRows(),
+                                report.table());
             case CANCELLED -> "cancelled: the shards have no rows of %s, which is as it was".formatted(report.table());
         };
     }

@@ -56,7 +56,7 @@ class CopyMixin {
 
     MoveSettings settings(MoveMixin moves, Duration pause, int pausesPerMinute) {
         if (partSize < LEAST_PART) {
-            throw CliException.usage("--part-size is %d bytes; it must be at least 1MB".formatted(partSize));
+            throw CliException.usage("--part-size is %s bytes; it must be at least 1MB".formatted(partSize));
         }
         return moves.settings(jobs, partSize, rate, pausesPerMinute, maxLag, pause, true);
     }

@@ -30,7 +30,7 @@ final class CutoverView {
             DryRunMixin dryRun, OutputMixin output, String verb, Move move, ShardSet candidates, ShardSet wanted) {
         Mover.checkCutover(move);
         ShardSet its = candidates.and(wanted);
-        String would = "%s %s of move %d%s"
+        String would = "%s %s of move %s%s"
                 .formatted(verb, ShardMapView.count(its.size()), move.id(), its.isEmpty() ? "" : ": " + its);
         dryRun.shows(output, would, Map.of("move", move.id(), "shards", its.toString()));
     }

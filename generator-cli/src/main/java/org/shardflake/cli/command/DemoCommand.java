@@ -7,6 +7,7 @@ package org.shardflake.cli.command;
 import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.shardflake.IdLayout;
@@ -111,10 +112,10 @@ public final class DemoCommand implements Callable<Integer> {
     private static TableWriter moved(DemoMove.Result move) {
         Map<String, Object> pauses = CutoverView.pauses(move.pauses());
         return new TableWriter(
-                        "MOVED %d SHARDS FROM %s TO %s UNDER LOAD".formatted(move.shards(), move.from(), move.to()),
+                        "MOVED %s SHARDS FROM %s TO %s UNDER LOAD".formatted(move.shards(), move.from(), move.to()),
                         "",
                         "")
-                .row("rows written meanwhile", "%,d".formatted(move.rows()), "")
+                .row("rows written meanwhile", String.format(Locale.ROOT, "%,d", move.rows()), "")
                 .row("rows lost", move.lost(), verdict(move.lost() == 0))
                 .row("errors", move.errors(), verdict(move.errors() == 0))
                 .row("write pause, median", pauses.get("p50") + " ms", "")
@@ -124,9 +125,11 @@ public final class DemoCommand implements Callable<Integer> {
 
     private static String text(DemoReport report) {
         TableWriter servers = new TableWriter("SERVER", "SHARDS", "ROWS");
-        report.servers().forEach(server -> servers.row(server.name(), server.shards(), "%,d".formatted(server.rows())));
+        report.servers()
+                .forEach(server ->
+                        servers.row(server.name(), server.shards(), String.format(Locale.ROOT, "%,d", server.rows())));
         TableWriter checks = new TableWriter("READ BACK FROM THE SERVERS", "", "")
-                .row("rows", "%,d".formatted(report.rows()), verdict(report.rowsMissing() == 0))
+                .row("rows", String.format(Locale.ROOT, "%,d", report.rows()), verdict(report.rowsMissing() == 0))
                 .row("duplicate ids", report.duplicates(), verdict(report.duplicates() == 0))
                 .row("ids whose shard bits disagree with uid", report.wrongShard(), verdict(report.wrongShard() == 0))
                 .row(
@@ -137,7 +140,7 @@ public final class DemoCommand implements Callable<Integer> {
                         "largest difference, time bits to created_at",
                         report.largestDifferenceMillis() + " ms",
                         verdict(report.timesAgree()))
-                .row("ids per second", "%,d".formatted(report.idsPerSecond()), "");
+                .row("ids per second", String.format(Locale.ROOT, "%,d", report.idsPerSecond()), "");
         String end = report.passed() ? "Every check holds." : "A check FAILED.";
         return String.join(
                 "\n",

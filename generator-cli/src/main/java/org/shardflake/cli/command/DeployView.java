@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.stream.Collectors;
@@ -116,7 +117,7 @@ final class DeployView {
     static String table(List<ShardDrift> drifts) {
         StringJoiner text = new StringJoiner("\n");
         for (ShardDrift drift : drifts.stream().limit(SHOWN).toList()) {
-            text.add("shard %d on %s differs from most others".formatted(drift.shard(), drift.server()));
+            text.add("shard %s on %s differs from most others".formatted(drift.shard(), drift.server()));
             drift.differences().forEach(difference -> text.add("  " + difference));
         }
         addRest(text, drifts.size() - SHOWN, "differ");
@@ -139,7 +140,7 @@ final class DeployView {
 
     private static void addRest(StringJoiner text, int left, String what) {
         if (left > 0) {
-            text.add("%,d more shards %s; -o json has them all".formatted(left, what));
+            text.add(String.format(Locale.ROOT, "%,d more shards %s; -o json has them all", left, what));
         }
     }
 
@@ -184,8 +185,8 @@ final class DeployView {
     private static String heading(DeployPreview.Group group, boolean only) {
         if (only) {
             return group.size() == 1
-                    ? "FOR SHARD %d".formatted(group.example())
-                    : "FOR SHARD %d, AND LIKEWISE FOR THE OTHERS".formatted(group.example());
+                    ? "FOR SHARD %s".formatted(group.example())
+                    : "FOR SHARD %s, AND LIKEWISE FOR THE OTHERS".formatted(group.example());
         }
         String where = where(group);
         if (group.sql().isEmpty()) {
@@ -193,7 +194,7 @@ final class DeployView {
         }
         return group.size() == 1
                 ? "FOR " + where
-                : "FOR SHARD %d, AND LIKEWISE FOR ALL OF %s".formatted(group.example(), where);
+                : "FOR SHARD %s, AND LIKEWISE FOR ALL OF %s".formatted(group.example(), where);
     }
 
     /** How many shards would be changed. */
@@ -213,7 +214,7 @@ final class DeployView {
     private static String names(List<String> changeSets) {
         return changeSets.size() <= 2
                 ? String.join(" and ", changeSets)
-                : "%s and %d before it".formatted(changeSets.get(0), changeSets.size() - 1);
+                : "%s and %s before it".formatted(changeSets.get(0), changeSets.size() - 1);
     }
 
     private static String where(DeployPreview.Group group) {

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.shardflake.Server;
@@ -41,7 +42,10 @@ final class DoctorMixin extends MoveMixin {
     /** The number of servers and shards, in words. */
     String extent() {
         ShardMap map = map();
-        return "%d servers with %,d shards"
-                .formatted(map.servers().size(), map.sharding().shardCount());
+        return String.format(
+                Locale.ROOT,
+                "%s servers with %,d shards",
+                map.servers().size(),
+                map.sharding().shardCount());
     }
 }

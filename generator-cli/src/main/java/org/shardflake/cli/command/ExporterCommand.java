@@ -64,7 +64,7 @@ final class ExporterCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         if (top < 0 || top > MOST_SHARDS) {
-            throw CliException.usage("--top is %d, allowed: 0 to %d".formatted(top, MOST_SHARDS));
+            throw CliException.usage("--top is %s, allowed: 0 to %s".formatted(top, MOST_SHARDS));
         }
         try (Watch watch = new Watch(catalog.url(), server -> catalog.parse(server.url()), catalog::warn);
                 Exporter exporter = start(watch)) {

@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.output.TableWriter;
@@ -42,11 +43,11 @@ final class GatewayView {
                         refreshed.gateway().url(),
                         count(refreshed.tables(), "table"),
                         count(refreshed.parts(), "part"));
-        return refreshed.changed() == 0 ? what + ", as before" : what + ", %d changed".formatted(refreshed.changed());
+        return refreshed.changed() == 0 ? what + ", as before" : what + ", %s changed".formatted(refreshed.changed());
     }
 
     private static String count(int number, String what) {
-        return number == 1 ? "1 " + what : "%,d %ss".formatted(number, what);
+        return number == 1 ? "1 " + what : String.format(Locale.ROOT, "%,d %ss", number, what);
     }
 
     static Map<String, @Nullable Object> facts(Status status) {

@@ -90,7 +90,7 @@ final class IdGenerateCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         if (count < 1) {
-            throw CliException.usage("count %d is out of range 1..%d".formatted(count, Long.MAX_VALUE));
+            throw CliException.usage("count %s is out of range 1..%s".formatted(count, Long.MAX_VALUE));
         }
         Invocation invocation = Invocation.of(spec);
         IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());

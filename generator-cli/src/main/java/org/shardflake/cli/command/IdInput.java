@@ -107,7 +107,7 @@ final class IdInput {
             handler.handle(text, block);
         } catch (IllegalArgumentException e) {
             exitCode = Math.max(exitCode, exitCodeIfBad);
-            spec.commandLine().getErr().printf("error: %s %d: %s%n", place, number, e.getMessage());
+            spec.commandLine().getErr().printf("error: %s %s: %s%n", place, number, e.getMessage());
         }
     }
 

@@ -93,7 +93,7 @@ final class IdNextCommand implements Callable<Integer> {
     public Integer call() {
         int shard = shard();
         if (count < 1) {
-            throw CliException.usage("count %d is out of range 1..%d".formatted(count, Long.MAX_VALUE));
+            throw CliException.usage("count %s is out of range 1..%s".formatted(count, Long.MAX_VALUE));
         }
         Invocation invocation = Invocation.of(spec);
         ServerUrl url = ServerAccess.parse(server, invocation.environment());
@@ -131,7 +131,7 @@ final class IdNextCommand implements Callable<Integer> {
             }
             throw new CliException(
                     Kind.PARTLY_DONE,
-                    "stopped after %d of %d ids: %s"
+                    "stopped after %s of %s ids: %s"
                             .formatted(
                                     printer.printed(),
                                     count,

@@ -82,6 +82,6 @@ final class IdRangeCommand implements Runnable {
     }
 
     private static String table(long min, long max) {
-        return new TableWriter("MIN ID", "MAX ID").row(min, max) + "\nWHERE id BETWEEN %d AND %d".formatted(min, max);
+        return new TableWriter("MIN ID", "MAX ID").row(min, max) + "\nWHERE id BETWEEN %s AND %s".formatted(min, max);
     }
 }

@@ -73,7 +73,7 @@ final class LocalStartCommand implements Callable<Integer> {
         if (shards != null && map.sharding().shardCount() != shards) {
             throw new CliException(
                     Kind.PRECONDITION,
-                    "the cluster runs, but it has %d shards, and that never changes"
+                    "the cluster runs, but it has %s shards, and that never changes"
                             .formatted(map.sharding().shardCount()),
                     "for another number use another --local DIRECTORY");
         }

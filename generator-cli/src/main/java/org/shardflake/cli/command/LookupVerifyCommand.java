@@ -56,7 +56,7 @@ final class LookupVerifyCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         if (parallel < 1) {
             throw new ParameterException(
-                    spec.commandLine(), "--parallel is %d, allowed: 1 or more".formatted(parallel));
+                    spec.commandLine(), "--parallel is %s, allowed: 1 or more".formatted(parallel));
         }
         LookupCheck check = catalog.lookups().verify(name, parallel);
         output.print(spec.commandLine().getOut(), LookupView.facts(name, check), () -> LookupView.text(name, check));

@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.LookupDefinition.State;
@@ -79,12 +80,13 @@ final class LookupView {
     }
 
     private static String backfilled(LookupStatus status) {
-        return "%,d of %,d shards, %,d rows%s"
-                .formatted(
-                        status.filledShards(),
-                        status.shards(),
-                        status.claimed(),
-                        status.refused() == 0 ? "" : ", %,d refused".formatted(status.refused()));
+        return String.format(
+                Locale.ROOT,
+                "%,d of %,d shards, %,d rows%s",
+                status.filledShards(),
+                status.shards(),
+                status.claimed(),
+                status.refused() == 0 ? "" : String.format(Locale.ROOT, ", %,d refused", status.refused()));
     }
 
     static Map<String, Object> facts(String name, BackfillReport report) {
@@ -99,9 +101,13 @@ final class LookupView {
     static String text(String name, BackfillReport report) {
         StringBuilder text = new StringBuilder(
                 report.isComplete()
-                        ? "%,d rows can be found by %s".formatted(report.claimed(), name)
-                        : "%,d rows are in lookup %s, %,d were refused"
-                                .formatted(report.claimed(), name, report.refused()));
+                        ? String.format(Locale.ROOT, "%,d rows can be found by %s", report.claimed(), name)
+                        : String.format(
+                                Locale.ROOT,
+                                "%,d rows are in lookup %s, %,d were refused",
+                                report.claimed(),
+                                name,
+                                report.refused()));
         report.reasons().forEach(reason -> text.append('\n').append(reason));
         return text.toString();
     }
@@ -119,11 +125,15 @@ final class LookupView {
     static String text(String name, LookupCheck check) {
         StringBuilder text = new StringBuilder(
                 check.differing() == 0
-                        ? "lookup %s agrees with its rows: %,d values".formatted(name, check.held())
-                        : "lookup %s has %,d values, and %,d differences"
-                                .formatted(name, check.held(), check.differing()));
+                        ? String.format(Locale.ROOT, "lookup %s agrees with its rows: %,d values", name, check.held())
+                        : String.format(
+                                Locale.ROOT,
+                                "lookup %s has %,d values, and %,d differences",
+                                name,
+                                check.held(),
+                                check.differing()));
         if (check.leftOver() > 0) {
-            text.append("; %,d claims without a row".formatted(check.leftOver()));
+            text.append(String.format(Locale.ROOT, "; %,d claims without a row", check.leftOver()));
         }
         check.differences().forEach(difference -> text.append('\n').append(difference));
         return text.toString();

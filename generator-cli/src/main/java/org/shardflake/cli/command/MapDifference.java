@@ -39,7 +39,7 @@ record MapDifference(
         if (!current.sharding().equals(wanted.sharding()) || !current.layout().equals(wanted.layout())) {
             throw new CliException(
                     Kind.PRECONDITION,
-                    "the file has %d shards and epoch %s, but the catalog has %d shards and epoch %s, which never change"
+                    "the file has %s shards and epoch %s, but the catalog has %s shards and epoch %s, which never change"
                             .formatted(
                                     wanted.sharding().shardCount(),
                                     wanted.layout().epoch(),
@@ -50,7 +50,7 @@ record MapDifference(
         if (current.version() != wanted.version()) {
             throw new CliException(
                     Kind.PRECONDITION,
-                    "the file is based on version %d, but the shard map is at version %d"
+                    "the file is based on version %s, but the shard map is at version %s"
                             .formatted(wanted.version(), current.version()),
                     "export again and repeat the edit");
         }

@@ -62,6 +62,6 @@ final class MapExportCommand implements Runnable {
         } catch (IOException e) {
             throw FileFailure.explain("write", file.toString(), e);
         }
-        out.printf("exported version %d to %s%n", map.version(), file);
+        out.printf("exported version %s to %s%n", map.version(), file);
     }
 }

@@ -51,7 +51,7 @@ final class MapHistoryCommand implements Runnable {
     public void run() {
         catalog.onlyReads();
         if (limit < 1) {
-            throw CliException.usage("limit %d is out of range 1..%d".formatted(limit, Integer.MAX_VALUE));
+            throw CliException.usage("limit %s is out of range 1..%s".formatted(limit, Integer.MAX_VALUE));
         }
         List<MapChange> changes = catalog.catalog().history(limit);
         output.print(

@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -94,7 +95,7 @@ final class MoveBegin extends CopyMixin {
                 command.commandLine()
                         .getErr()
                         .printf(
-                                "move %d of shards %s was begun before, and would go on: it is %s%n",
+                                "move %s of shards %s was begun before, and would go on: it is %s%n",
                                 begun.get().id(),
                                 begun.get().shardSet(),
                                 begun.get().phase());
@@ -116,7 +117,7 @@ final class MoveBegin extends CopyMixin {
             if (!both.isEmpty()) {
                 throw new CliException(
                         Kind.PRECONDITION,
-                        "shards %s are in move %d already".formatted(both, move.id()),
+                        "shards %s are in move %s already".formatted(both, move.id()),
                         "see it with shardflake move status");
             }
         }
@@ -136,17 +137,18 @@ final class MoveBegin extends CopyMixin {
     }
 
     static String text(PreflightReport report) {
-        return "%s from %s to %s: %,d tables, %s, %s; copying takes about %s%n%n%s"
-                .formatted(
-                        ShardMapView.count(report.shards().size()),
-                        report.source(),
-                        report.target(),
-                        report.tables(),
-                        MoveView.bytes(report.bytes()),
-                        report.rows() == 0 && report.bytes() > 0
-                                ? "rows not counted yet by ANALYZE"
-                                : "about %,d rows".formatted(report.rows()),
-                        MoveView.duration(Duration.ofSeconds(report.estimatedSeconds())),
-                        ChecksView.text(report.checks()));
+        return String.format(
+                Locale.ROOT,
+                "%s from %s to %s: %,d tables, %s, %s; copying takes about %s%n%n%s",
+                ShardMapView.count(report.shards().size()),
+                report.source(),
+                report.target(),
+                report.tables(),
+                MoveView.bytes(report.bytes()),
+                report.rows() == 0 && report.bytes() > 0
+                        ? "rows not counted yet by ANALYZE"
+                        : String.format(Locale.ROOT, "about %,d rows", report.rows()),
+                MoveView.duration(Duration.ofSeconds(report.estimatedSeconds())),
+                ChecksView.text(report.checks()));
     }
 }

@@ -81,11 +81,11 @@ final class MoveCancelCommand implements Callable<Integer> {
         }
         Move move = which.find(mover);
         String what = targetLost
-                ? "cancel move %d and let go of %s, which is gone for good".formatted(move.id(), move.target())
+                ? "cancel move %s and let go of %s, which is gone for good".formatted(move.id(), move.target())
                 : keepMoved
-                        ? "end move %d where it is and remove all copies where the shard map does not have them"
+                        ? "end move %s where it is and remove all copies where the shard map does not have them"
                                 .formatted(move.id())
-                        : "cancel move %d and remove the copies of %s on %s"
+                        : "cancel move %s and remove the copies of %s on %s"
                                 .formatted(
                                         move.id(),
                                         ShardMapView.count(move.shards().size()),
@@ -99,7 +99,7 @@ final class MoveCancelCommand implements Callable<Integer> {
             dryRun.shows(output, what, Map.of("cancelled", move.id()));
             return ExitCodes.OK;
         }
-        confirm.require(what, "see what it is with shardflake move status %d".formatted(move.id()));
+        confirm.require(what, "see what it is with shardflake move status %s".formatted(move.id()));
         if (targetLost) {
             mover.cancelWithoutTarget(move.id());
         } else {
@@ -108,7 +108,7 @@ final class MoveCancelCommand implements Callable<Integer> {
         output.print(
                 spec.commandLine().getOut(),
                 Map.of("cancelled", move.id()),
-                () -> "cancelled move %d of %s from %s to %s"
+                () -> "cancelled move %s of %s from %s to %s"
                         .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source(), move.target()));
         return ExitCodes.OK;
     }

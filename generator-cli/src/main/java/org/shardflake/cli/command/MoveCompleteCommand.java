@@ -57,19 +57,19 @@ final class MoveCompleteCommand implements Callable<Integer> {
         Mover mover = moves.mover(
                 moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Move move = which.find(mover);
-        String what = "complete move %d and remove the copies of %s on %s"
+        String what = "complete move %s and remove the copies of %s on %s"
                 .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source());
         if (dryRun.isOn()) {
             Mover.checkComplete(move);
             dryRun.shows(output, what, Map.of("completed", move.id()));
             return ExitCodes.OK;
         }
-        confirm.require(what, "see what it is with shardflake move status %d".formatted(move.id()));
+        confirm.require(what, "see what it is with shardflake move status %s".formatted(move.id()));
         mover.complete(move.id());
         output.print(
                 spec.commandLine().getOut(),
                 Map.of("completed", move.id()),
-                () -> "completed move %d of %s from %s to %s"
+                () -> "completed move %s of %s from %s to %s"
                         .formatted(move.id(), ShardMapView.count(move.shards().size()), move.source(), move.target()));
         return ExitCodes.OK;
     }

@@ -71,7 +71,7 @@ final class MoveProgress implements MoveListener {
     synchronized void ended(Move move) {
         part.ended();
         if (isOneOfSeveral()) {
-            err.printf("%smove %d is done%n", which(), move.id());
+            err.printf("%smove %s is done%n", which(), move.id());
         }
     }
 
@@ -163,27 +163,27 @@ final class MoveProgress implements MoveListener {
         part.cutOver(shard);
         pauses.add(pause);
         err.printf(
-                "shard %d is on %s, after a pause of %d ms%s%n",
-                shard, server, pause.toMillis(), attempts > 1 ? " and %d attempts".formatted(attempts) : "");
+                "shard %s is on %s, after a pause of %s ms%s%n",
+                shard, server, pause.toMillis(), attempts > 1 ? " and %s attempts".formatted(attempts) : "");
     }
 
     @Override
     public synchronized void attemptFailed(int shard, String reason) {
         attemptsFailed++;
-        err.printf("shard %d: an attempt gave itself up, since %s%n", shard, reason);
+        err.printf("shard %s: an attempt gave itself up, since %s%n", shard, reason);
     }
 
     @Override
     public synchronized void compared(int shard, List<TableDifference> differences) {
         part.compared(shard);
-        differences.forEach(difference -> err.printf("shard %d differs: %s%n", shard, difference));
+        differences.forEach(difference -> err.printf("shard %s differs: %s%n", shard, difference));
     }
 
     @Override
     public synchronized void undecided(int shard, List<String> tables) {
         undecided.add(shard);
         err.printf(
-                "shard %d: rows of %s change too often to be compared now; all of it is compared at the cutover%n",
+                "shard %s: rows of %s change too often to be compared now; all of it is compared at the cutover%n",
                 shard, String.join(", ", tables));
     }
 

@@ -28,7 +28,7 @@ final class MoveShardsMixin extends MoveIdMixin {
         ShardSet wanted = MoveMixin.parseShards(shards, map);
         if (!wanted.stream().allMatch(move.shardSet()::contains)) {
             throw CliException.usage(
-                    "shards %s are not all in move %d, which has %s".formatted(wanted, move.id(), move.shardSet()));
+                    "shards %s are not all in move %s, which has %s".formatted(wanted, move.id(), move.shardSet()));
         }
         return wanted;
     }

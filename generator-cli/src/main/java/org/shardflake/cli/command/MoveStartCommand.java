@@ -90,7 +90,7 @@ final class MoveStartCommand implements Callable<Integer> {
             return "all of these shards are on %s; nothing to do".formatted(begin.target());
         }
         return started.stream()
-                .map(move -> "move %d: %s follows %s with %s; next: shardflake move cutover %d"
+                .map(move -> "move %s: %s follows %s with %s; next: shardflake move cutover %s"
                         .formatted(
                                 move.id(),
                                 move.target(),

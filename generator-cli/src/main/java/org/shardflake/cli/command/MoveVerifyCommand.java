@@ -70,7 +70,7 @@ final class MoveVerifyCommand implements Callable<Integer> {
 
     private static String text(ShardSet wanted, int different, MoveProgress progress) {
         if (different > 0) {
-            return "%s of %d differ; -o json names up to a thousand rows"
+            return "%s of %s differ; -o json names up to a thousand rows"
                     .formatted(ShardMapView.count(different), wanted.size());
         }
         int undecided = progress.undecided().size();

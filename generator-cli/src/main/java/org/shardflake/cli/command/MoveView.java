@@ -10,6 +10,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.move.Move;
@@ -105,19 +106,19 @@ final class MoveView {
                     move.source(),
                     move.target(),
                     TableWriter.shorten(move.shardSet()),
-                    "%d of %d"
+                    "%s of %s"
                             .formatted(
                                     shards - move.shardSet(ShardPhase.WAITING).size(), shards),
-                    "%d of %d".formatted(move.shardSet(ShardPhase.SWITCHED).size(), shards),
+                    "%s of %s".formatted(move.shardSet(ShardPhase.SWITCHED).size(), shards),
                     "%s of %s".formatted(bytes(status.copiedBytes()), bytes(status.totalBytes())),
                     status.timeLeft(Instant.now()).map(MoveView::duration).orElse("-"),
                     lag(status.forward()),
                     lag(status.reverse()));
             if (!move.problem().isEmpty()) {
-                problems.add("move %d: %s".formatted(move.id(), move.problem()));
+                problems.add("move %s: %s".formatted(move.id(), move.problem()));
             }
             for (StreamStatus stream : List.of(status.forward(), status.reverse())) {
-                String problem = "move %d: %s".formatted(move.id(), stream.problem());
+                String problem = "move %s: %s".formatted(move.id(), stream.problem());
                 if (!stream.problem().isEmpty() && !problems.contains(problem)) {
                     problems.add(problem);
                 }
@@ -128,8 +129,8 @@ final class MoveView {
 
     /** Also of a stream that does not run: its slot keeps the log. */
     private static String lag(StreamStatus stream) {
-        String time = stream.running() ? ", %d ms".formatted(stream.lagMillis()) : "";
-        String errors = stream.applyErrors() > 0 ? ", %d errors".formatted(stream.applyErrors()) : "";
+        String time = stream.running() ? ", %s ms".formatted(stream.lagMillis()) : "";
+        String errors = stream.applyErrors() > 0 ? ", %s errors".formatted(stream.applyErrors()) : "";
         return (stream.running() || stream.lagBytes() > 0 ? bytes(stream.lagBytes()) : "-") + time + errors;
     }
 
@@ -142,7 +143,7 @@ final class MoveView {
                     shard.phase(),
                     shard.server(),
                     bytes(shard.bytes()),
-                    "%,d".formatted(shard.rows()),
+                    String.format(Locale.ROOT, "%,d", shard.rows()),
                     shard.verified() == Verified.NOT_COMPARED ? "-" : shard.verified(),
                     shard.pauseMillis().isPresent() ? round(shard.pauseMillis().getAsDouble()) + " ms" : "-");
         }
@@ -178,12 +179,12 @@ final class MoveView {
             return bytes + " B";
         }
         int unit = (63 - Long.numberOfLeadingZeros(bytes)) / 10;
-        return "%.1f %ciB".formatted((double) bytes / (1L << (unit * 10)), " KMGTPE".charAt(unit));
+        return String.format(Locale.ROOT, "%.1f %ciB", (double) bytes / (1L << (unit * 10)), " KMGTPE".charAt(unit));
     }
 
     static String duration(Duration duration) {
         return duration.toSeconds() < 60
                 ? duration.toSeconds() + " s"
-                : "%d min %d s".formatted(duration.toMinutes(), duration.toSecondsPart());
+                : "%s min %s s".formatted(duration.toMinutes(), duration.toSecondsPart());
     }
 }

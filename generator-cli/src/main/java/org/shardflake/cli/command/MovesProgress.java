@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.io.PrintWriter;
+import java.util.Locale;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledExecutorService;
@@ -57,20 +58,21 @@ final class MovesProgress implements AutoCloseable {
 
     static String text(State state) {
         int waiting = state.moves() - state.ended() - state.running();
-        return "%d moves: %d done, %d under way%s; copied %s of %s; %,d of %,d shards cut over; %s"
-                .formatted(
-                        state.moves(),
-                        state.ended(),
-                        state.running(),
-                        waiting > 0 ? ", %d waiting".formatted(waiting) : "",
-                        MoveView.bytes(state.copied()),
-                        MoveView.bytes(state.bytes()),
-                        state.cutOver(),
-                        state.shards(),
-                        Stream.of(state.left().map(left -> "about %s left".formatted(MoveView.duration(left))))
-                                .map(left -> left.orElse("too early to say how long it takes"))
-                                .findFirst()
-                                .orElseThrow());
+        return String.format(
+                Locale.ROOT,
+                "%s moves: %s done, %s under way%s; copied %s of %s; %,d of %,d shards cut over; %s",
+                state.moves(),
+                state.ended(),
+                state.running(),
+                waiting > 0 ? ", %s waiting".formatted(waiting) : "",
+                MoveView.bytes(state.copied()),
+                MoveView.bytes(state.bytes()),
+                state.cutOver(),
+                state.shards(),
+                Stream.of(state.left().map(left -> "about %s left".formatted(MoveView.duration(left))))
+                        .map(left -> left.orElse("too early to say how long it takes"))
+                        .findFirst()
+                        .orElseThrow());
     }
 
     @Override

@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -56,9 +57,12 @@ public final class NextSteps {
     }
 
     private void map(ServerUrl url, ShardMap map) throws SQLException {
-        out.printf(
-                "%,d shards on %d servers; version %d of the shard map%n",
-                map.sharding().shardCount(), map.servers().size(), map.version());
+        out.print(String.format(
+                Locale.ROOT,
+                "%,d shards on %s servers; version %s of the shard map%n",
+                map.sharding().shardCount(),
+                map.servers().size(),
+                map.version()));
         int moves = Mover.moves(url).size();
         if (moves > 0) {
             out.println(moves == 1 ? "1 move is under way" : moves + " moves are under way");

@@ -65,7 +65,7 @@ final class PlacedCopies {
         if (wanted.epoch() > current.epoch() && !Long.valueOf(wanted.epoch()).equals(epoch)) {
             throw new CliException(
                     Kind.PRECONDITION,
-                    "the map to import says epoch %d of shard %d, which the catalog has counted to %d and %s does not know; leave epochs as they were exported"
+                    "the map to import says epoch %s of shard %s, which the catalog has counted to %s and %s does not know; leave epochs as they were exported"
                             .formatted(
                                     wanted.epoch(),
                                     wanted.shard(),

@@ -28,7 +28,7 @@ final class PlanView {
         String cost = plan.bytes().isPresent()
                 ? " (%s to copy)".formatted(MoveView.bytes(plan.bytes().getAsLong()))
                 : "";
-        return "%s%n%s%nmoves %s%s of the shard map's version %d"
+        return "%s%n%s%nmoves %s%s of the shard map's version %s"
                 .formatted(servers, moves(plan), ShardMapView.count(plan.shardCount()), cost, plan.mapVersion());
     }
 
@@ -39,7 +39,7 @@ final class PlanView {
         boolean balanced = plan.servers().stream()
                 .allMatch(server -> Math.abs(server.load().before() - 100) <= plan.threshold());
         return balanced
-                ? "every server is within %d %% of the mean".formatted(plan.threshold())
+                ? "every server is within %s %% of the mean".formatted(plan.threshold())
                 : "no move would bring the servers closer to each other and be worth it";
     }
 

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.load.ShardRate;
 
@@ -29,6 +30,8 @@ final class RateView {
     }
 
     static String number(double rate) {
-        return round(rate) == 0 || rate >= ALWAYS_WHOLE ? "%,d".formatted(Math.round(rate)) : "%.1f".formatted(rate);
+        return round(rate) == 0 || rate >= ALWAYS_WHOLE
+                ? String.format(Locale.ROOT, "%,d", Math.round(rate))
+                : String.format(Locale.ROOT, "%.1f", rate);
     }
 }

@@ -71,7 +71,7 @@ final class RebalanceApplyCommand implements Callable<Integer> {
             int shards = left.stream().mapToInt(move -> move.shards().size()).sum();
             dryRun.shows(
                     output,
-                    "make %d moves of %s".formatted(left.size(), ShardMapView.count(shards)),
+                    "make %s moves of %s".formatted(left.size(), ShardMapView.count(shards)),
                     Map.of("moves", left.size(), "shards", shards));
             return ExitCodes.OK;
         }
@@ -94,7 +94,7 @@ final class RebalanceApplyCommand implements Callable<Integer> {
         if (moved == 0) {
             return "nothing to do: every shard of the plan is on its target";
         }
-        String before = moved == shards ? "" : "; %d were there before".formatted(shards - moved);
+        String before = moved == shards ? "" : "; %s were there before".formatted(shards - moved);
         return "moved %s%s".formatted(ShardMapView.count(moved), before);
     }
 

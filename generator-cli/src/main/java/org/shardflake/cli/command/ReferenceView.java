@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.reference.ReferenceStatus;
@@ -49,13 +50,18 @@ final class ReferenceView {
 
     static String text(ReferenceTables.Adopted adopted) {
         return adopted.copied() == 0
-                ? "%s has the same rows as all %,d shards".formatted(adopted.table(), adopted.shards())
-                : "copied %s, the same in all %,d shards, into %s"
-                        .formatted(count(adopted.copied(), "row"), adopted.shards(), adopted.table());
+                ? String.format(
+                        Locale.ROOT, "%s has the same rows as all %,d shards", adopted.table(), adopted.shards())
+                : String.format(
+                        Locale.ROOT,
+                        "copied %s, the same in all %,d shards, into %s",
+                        count(adopted.copied(), "row"),
+                        adopted.shards(),
+                        adopted.table());
     }
 
     private static String count(long number, String what) {
-        return "%,d %s%s".formatted(number, what, number == 1 ? "" : "s");
+        return String.format(Locale.ROOT, "%,d %s%s", number, what, number == 1 ? "" : "s");
     }
 
     static Map<String, Object> facts(ReferenceStatus status) {

@@ -62,7 +62,7 @@ final class RemoteMixin {
         }
         String secret = read(password);
         if (secret.length() < LEAST_PASSWORD) {
-            throw CliException.usage("the password in %s has %d characters, and needs %d or more"
+            throw CliException.usage("the password in %s has %s characters, and needs %s or more"
                     .formatted(password, secret.length(), LEAST_PASSWORD));
         }
         return Optional.of(new Remote(tls(keystore, read(keystorePassword).toCharArray()), secret));

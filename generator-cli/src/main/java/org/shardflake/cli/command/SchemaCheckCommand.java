@@ -6,6 +6,7 @@ package org.shardflake.cli.command;
 
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.concurrent.Callable;
@@ -156,7 +157,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
         List<StrayRows> strays = strays(reports);
         strays.stream().limit(SHOWN).forEach(stray -> text.add(stray.toString()));
         if (strays.size() > SHOWN) {
-            text.add("%,d more tables; -o json has them all".formatted(strays.size() - SHOWN));
+            text.add(String.format(Locale.ROOT, "%,d more tables; -o json has them all", strays.size() - SHOWN));
         }
         reports.stream()
                 .flatMap(report -> report.busy().stream())

@@ -88,7 +88,7 @@ final class SchemeRun {
                 ? failure
                 : new CliException(
                         Kind.PARTLY_DONE,
-                        "stopped after %d of %d ids: %s".formatted(printed, count, failure.getMessage()),
+                        "stopped after %s of %s ids: %s".formatted(printed, count, failure.getMessage()),
                         "the ids printed are good",
                         failure);
     }

@@ -68,7 +68,7 @@ final class SeparateCommand implements Runnable {
             return;
         }
         confirm.require(
-                "give the catalog at %s, and %d servers, an identity of their own"
+                "give the catalog at %s, and %s servers, an identity of their own"
                         .formatted(catalog.url().hosts(), servers.size()),
                 "see what would be done with --dry-run");
         Separated separated = separation.run(servers);

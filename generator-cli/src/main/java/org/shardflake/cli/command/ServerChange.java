@@ -71,6 +71,6 @@ final class ServerChange {
         output.print(
                 command.commandLine().getOut(),
                 facts,
-                () -> "%s server %s; the shard map is at version %d".formatted(done, server, version));
+                () -> "%s server %s; the shard map is at version %s".formatted(done, server, version));
     }
 }

@@ -260,7 +260,7 @@ final class ServerSplitCommand implements Callable<Integer> {
                                 ShardMapView.count(its.size()),
                                 CutoverView.pauses(progress),
                                 isKept
-                                        ? "; next: shardflake move reverse %d, or shardflake server split %s again to complete it"
+                                        ? "; next: shardflake move reverse %s, or shardflake server split %s again to complete it"
                                                 .formatted(id, name)
                                         : ""));
     }

@@ -126,7 +126,7 @@ final class ShardMapView {
     }
 
     private static String head(ShardMap map) {
-        return "version %d, %d shards, epoch %s\n\n"
+        return "version %s, %s shards, epoch %s\n\n"
                 .formatted(
                         map.version(), map.sharding().shardCount(), map.layout().epoch());
     }

@@ -215,7 +215,7 @@ final class SqlCommand implements Callable<Integer> {
             throw CliException.usage("--dry-run, --keep-going and --run are for --write");
         }
         if (limit != null && limit < 1) {
-            throw CliException.usage("the limit is %d, allowed: 1 or more".formatted(limit));
+            throw CliException.usage("the limit is %s, allowed: 1 or more".formatted(limit));
         }
     }
 
@@ -287,7 +287,7 @@ final class SqlCommand implements Callable<Integer> {
             int shard = group.shards().stream().findFirst().orElseThrow();
             long rows = runner.rehearse(shard);
             tried.add(Map.of("shard", shard, "last", group.last(), "rows", rows));
-            would += "; in shard %d%s that changes %s"
+            would += "; in shard %s%s that changes %s"
                     .formatted(
                             shard,
                             groups.size() == 1 ? "" : " (last changeset: %s)".formatted(group.last()),

@@ -8,6 +8,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -71,6 +72,6 @@ final class SqlReportView {
     }
 
     static String rows(long count) {
-        return count == 1 ? "1 row" : "%,d rows".formatted(count);
+        return count == 1 ? "1 row" : String.format(Locale.ROOT, "%,d rows", count);
     }
 }

@@ -98,7 +98,7 @@ final class TopCommand implements Callable<Integer> {
 
     private static void atLeastOne(String what, long value) {
         if (value < 1) {
-            throw CliException.usage("%s %d is out of range 1..".formatted(what, value));
+            throw CliException.usage("%s %s is out of range 1..".formatted(what, value));
         }
     }
 

@@ -7,6 +7,7 @@ package org.shardflake.cli.command;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -111,7 +112,7 @@ final class TopView {
                 RateView.number(rate.inserted()),
                 RateView.number(rate.read()),
                 its == null ? "-" : MoveView.bytes(its),
-                "%.1f %%".formatted(100 * load(shard) / total()));
+                String.format(Locale.ROOT, "%.1f %%", 100 * load(shard) / total()));
     }
 
     /** A line for each server that could not be sampled. */

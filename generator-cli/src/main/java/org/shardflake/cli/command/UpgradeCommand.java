@@ -52,11 +52,11 @@ public final class UpgradeCommand implements Runnable {
     public void run() {
         PrintWriter err = spec.commandLine().getErr();
         try (Upgrade upgrade = catalog.installation().upgrade()) {
-            upgrade.moves().forEach(move -> err.printf("warning: move %d is under way%n", move.id()));
+            upgrade.moves().forEach(move -> err.printf("warning: move %s is under way%n", move.id()));
             if (dryRun.isOn()) {
                 dryRun.say();
             } else {
-                upgrade.run(step -> err.printf("%s is at version %d%n", step.server(), step.to()));
+                upgrade.run(step -> err.printf("%s is at version %s%n", step.server(), step.to()));
             }
             output.print(
                     spec.commandLine().getOut(),
@@ -76,7 +76,7 @@ public final class UpgradeCommand implements Runnable {
 
     private String text(List<Step> steps) {
         if (steps.stream().noneMatch(Step::isNeeded)) {
-            return "%d servers and the catalog are up to date".formatted(steps.size() - 1);
+            return "%s servers and the catalog are up to date".formatted(steps.size() - 1);
         }
         TableWriter table = new TableWriter("SERVER", "FROM", "TO", "CHANGES");
         StringBuilder changes = new StringBuilder();

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
@@ -186,7 +187,7 @@ final class WholeMoves implements ParallelMoves.Watcher {
                     move.move().source(),
                     move.move().target(),
                     TableWriter.shorten(move.move().shardSet()),
-                    "%,d".formatted(rows(move.move())),
+                    String.format(Locale.ROOT, "%,d", rows(move.move())),
                     MoveView.bytes(bytes(move.move())),
                     MoveView.duration(move.took()),
                     millis(pauses.get("p50")),

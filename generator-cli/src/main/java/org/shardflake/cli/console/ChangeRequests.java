@@ -77,7 +77,7 @@ final class ChangeRequests implements AutoCloseable {
     private void answer(HttpExchange exchange, Changes changes, String path) throws IOException {
         byte[] body = exchange.getRequestBody().readNBytes(MOST_BYTES + 1);
         if (body.length > MOST_BYTES) {
-            WebServer.say(exchange, 413, "the body has more than %d bytes".formatted(MOST_BYTES));
+            WebServer.say(exchange, 413, "the body has more than %s bytes".formatted(MOST_BYTES));
             return;
         }
         List<String> lines = new String(body, UTF_8).lines().toList();

@@ -166,7 +166,7 @@ final class Changes implements AutoCloseable {
 
     private void recordEnd(String command, Outcome outcome, Tail output) {
         try {
-            operator.record("%s: ended with exit code %d".formatted(command, outcome.exitCode()));
+            operator.record("%s: ended with exit code %s".formatted(command, outcome.exitCode()));
         } catch (ShardflakeException e) {
             byte[] problem = "the map's history cannot be written, so it does not say how this ended: %s\n"
                     .formatted(e.getMessage())

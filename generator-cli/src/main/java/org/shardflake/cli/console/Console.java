@@ -237,7 +237,7 @@ public final class Console implements AutoCloseable {
             WebServer.say(
                     exchange,
                     400,
-                    "q has %d characters, allowed: 1..%d".formatted(text.length(), Search.MOST_CHARACTERS));
+                    "q has %s characters, allowed: 1..%s".formatted(text.length(), Search.MOST_CHARACTERS));
         } else if (now == null) {
             WebServer.say(exchange, 503, "nothing has been seen yet; ask again");
         } else {
@@ -284,7 +284,7 @@ public final class Console implements AutoCloseable {
         WebServer.say(
                 exchange,
                 isFull ? 503 : 200,
-                isFull ? "%d pages are open, which is the most".formatted(STREAMS) : "there is room");
+                isFull ? "%s pages are open, which is the most".formatted(STREAMS) : "there is room");
     }
 
     private void stream(OutputStream out) throws IOException, InterruptedException {

@@ -51,7 +51,7 @@ final class Search {
         if (number.matches()) {
             int shard = Integer.parseInt(number.group(1));
             if (shard < view.shardCount()) {
-                add("shard", shard, "map locate --shard %d".formatted(shard));
+                add("shard", shard, "map locate --shard %s".formatted(shard));
             }
         }
         if (isNumber) {
@@ -79,7 +79,7 @@ final class Search {
     private void uid(String text) {
         try {
             long uid = Long.parseLong(text);
-            add("uid", shard(ShardKey.uid(uid)), "map locate --uid %d".formatted(uid));
+            add("uid", shard(ShardKey.uid(uid)), "map locate --uid %s".formatted(uid));
         } catch (NumberFormatException e) {
             // Beyond 64 bits, or unsigned.
         }

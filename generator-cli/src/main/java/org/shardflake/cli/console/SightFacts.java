@@ -172,18 +172,18 @@ final class SightFacts {
         switch (move.phase()) {
             case PREPARING, COPYING, CATCHING_UP -> {
                 add(commands, "go on, if nobody does", move.nextCommand());
-                add(commands, "give it up", "move cancel %d".formatted(move.id()));
+                add(commands, "give it up", "move cancel %s".formatted(move.id()));
             }
             case FOLLOWING -> {
                 if (allSwitched) {
-                    add(commands, "end it", "move complete %d".formatted(move.id()));
+                    add(commands, "end it", "move complete %s".formatted(move.id()));
                 } else {
                     add(commands, "cut over", move.nextCommand());
                 }
                 if (someSwitched) {
-                    add(commands, "bring shards back", "move reverse %d".formatted(move.id()));
+                    add(commands, "bring shards back", "move reverse %s".formatted(move.id()));
                 } else {
-                    add(commands, "give it up", "move cancel %d".formatted(move.id()));
+                    add(commands, "give it up", "move cancel %s".formatted(move.id()));
                 }
             }
             case COMPLETING, CANCELLING -> add(commands, "go on, if nobody does", move.nextCommand());

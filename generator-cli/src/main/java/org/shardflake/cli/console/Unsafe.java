@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -118,7 +119,7 @@ final class Unsafe {
                         sight,
                         "catalog",
                         "restore-point-old",
-                        "the newest restore point is %d days old".formatted(age.toDays()),
+                        "the newest restore point is %s days old".formatted(age.toDays()),
                         "restore-point NAME"));
     }
 
@@ -131,7 +132,7 @@ final class Unsafe {
                     name,
                     "server-down",
                     "",
-                    "does not answer as a primary: its %d shards cannot be written"
+                    "does not answer as a primary: its %s shards cannot be written"
                             .formatted(sight.map().shards(server).size()),
                     "doctor");
             return;
@@ -183,7 +184,7 @@ final class Unsafe {
                         server,
                         "slot-keeps-log",
                         slot.name(),
-                        "slot %s keeps %d GiB of log, which fills the disk"
+                        "slot %s keeps %s GiB of log, which fills the disk"
                                 .formatted(slot.name(), slot.retainedBytes() / GIB),
                         "move status");
             } else if (!slot.isActive() && !slot.name().matches(MOVES_SLOT)) {
@@ -205,7 +206,7 @@ final class Unsafe {
                         server,
                         "standby-behind",
                         standby.name(),
-                        "standby %s is %d s behind".formatted(standby.name(), standby.lagMillis() / 1000),
+                        "standby %s is %s s behind".formatted(standby.name(), standby.lagMillis() / 1000),
                         Duration.ZERO);
             }
         }
@@ -217,17 +218,18 @@ final class Unsafe {
                     sight,
                     server,
                     "clock-wrong",
-                    "its clock is %.1f s %s that of this machine; ids stay unique, but tell another time"
-                            .formatted(
-                                    Math.abs(seen.clockMillis()) / 1000,
-                                    seen.clockMillis() > 0 ? "ahead of" : "behind"));
+                    String.format(
+                            Locale.ROOT,
+                            "its clock is %.1f s %s that of this machine; ids stay unique, but tell another time",
+                            Math.abs(seen.clockMillis()) / 1000,
+                            seen.clockMillis() > 0 ? "ahead of" : "behind"));
         }
         if (seen.aheadMillis() > AHEAD_MILLIS) {
             warning(
                     sight,
                     server,
                     "sequences-ahead",
-                    "%d sequences of ids are ahead of its clock, one by %d s"
+                    "%s sequences of ids are ahead of its clock, one by %s s"
                             .formatted(seen.sequencesAhead(), seen.aheadMillis() / 1000),
                     "doctor");
         }
@@ -236,27 +238,27 @@ final class Unsafe {
                     sight,
                     server,
                     "connections-scarce",
-                    "%d of %d connections are in use".formatted(seen.connections(), seen.maxConnections()));
+                    "%s of %s connections are in use".formatted(seen.connections(), seen.maxConnections()));
         }
         if (seen.libraryVersion() < FunctionLibrary.version()) {
             warning(
                     sight,
                     server,
                     "library-old",
-                    "has version %d of the function library, and this command brings %d"
+                    "has version %s of the function library, and this command brings %s"
                             .formatted(seen.libraryVersion(), FunctionLibrary.version()),
                     "upgrade --dry-run");
         }
     }
 
     private void move(Sight sight, Move move) {
-        String status = "move status %d".formatted(move.id());
+        String status = "move status %s".formatted(move.id());
         if (!move.problem().isEmpty() && !sight.isComparing(move)) {
             lasting(
                     sight,
                     Severity.WARNING,
                     "move-failed",
-                    "move %d: its last step failed: %s".formatted(move.id(), move.problem()),
+                    "move %s: its last step failed: %s".formatted(move.id(), move.problem()),
                     status);
         }
         if (move.phase() == MovePhase.FOLLOWING
@@ -265,7 +267,7 @@ final class Unsafe {
                     sight,
                     Severity.WARNING,
                     "move-left",
-                    "move %d has been following since %s: both servers keep a copy, and log for it"
+                    "move %s has been following since %s: both servers keep a copy, and log for it"
                             .formatted(move.id(), move.phaseSince()),
                     status);
         }
@@ -288,7 +290,7 @@ final class Unsafe {
                     sight,
                     Severity.PROBLEM,
                     "move-stopped",
-                    "move %d does not follow (%s): the publisher keeps its log until it does"
+                    "move %s does not follow (%s): the publisher keeps its log until it does"
                             .formatted(move.id(), direction),
                     status);
         } else if (stream.lagBytes() > GIB) {
@@ -296,7 +298,7 @@ final class Unsafe {
                     sight,
                     Severity.WARNING,
                     "move-behind",
-                    "move %d is more than 1 GiB behind (%s)".formatted(move.id(), direction),
+                    "move %s is more than 1 GiB behind (%s)".formatted(move.id(), direction),
                     status + " --watch");
         }
     }

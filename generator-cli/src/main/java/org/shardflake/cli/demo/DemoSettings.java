@@ -18,10 +18,10 @@ public record DemoSettings(int shards, int rows) {
     /** Refuses settings that cannot be run or would show nothing. */
     public DemoSettings {
         if (shards < SERVERS || shards > 8192) {
-            throw new IllegalArgumentException("shards %d is out of range %d..8192".formatted(shards, SERVERS));
+            throw new IllegalArgumentException("shards %s is out of range %s..8192".formatted(shards, SERVERS));
         }
         if (rows < 2 || rows > 10_000_000) {
-            throw new IllegalArgumentException("rows %d is out of range 2..10000000".formatted(rows));
+            throw new IllegalArgumentException("rows %s is out of range 2..10000000".formatted(rows));
         }
     }
 }

@@ -4,6 +4,8 @@
  */
 package org.shardflake.cli.error;
 
+import java.util.Locale;
+
 /** Lines of messages, short enough for a terminal and a log. */
 public final class ErrorLines {
 
@@ -16,7 +18,7 @@ public final class ErrorLines {
         if (line.length() <= LONGEST) {
             return line;
         }
-        String end = " ... (%,d characters)".formatted(line.length());
+        String end = String.format(Locale.ROOT, " ... (%,d characters)", line.length());
         return line.substring(0, LONGEST - end.length()) + end;
     }
 }

@@ -33,7 +33,7 @@ public final class MapCells {
         StringBuilder text = new StringBuilder();
         int shards = picture.map().sharding().shardCount();
         for (int first = 0; first < shards; first += perLine) {
-            text.append("%5d ".formatted(first));
+            text.append(String.format(Locale.ROOT, "%5d ", first));
             for (int shard = first; shard < Math.min(shards, first + perLine); shard++) {
                 int position = positions.getOrDefault(picture.map().server(shard), 0);
                 text.append(cell(position, picture.isMoving(shard), colours));
@@ -56,7 +56,7 @@ public final class MapCells {
     private static String cell(int server, boolean moving, boolean colours) {
         if (colours) {
             String block = moving ? "\u2592" : "\u25a0";
-            return "\u001b[38;5;%dm%s\u001b[0m".formatted(COLOURS[server % COLOURS.length], block);
+            return "\u001b[38;5;%sm%s\u001b[0m".formatted(COLOURS[server % COLOURS.length], block);
         }
         String letter = String.valueOf(LETTERS.charAt(server % LETTERS.length()));
         return moving ? letter.toUpperCase(Locale.ROOT) : letter;

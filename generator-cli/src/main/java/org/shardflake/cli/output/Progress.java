@@ -7,6 +7,7 @@ package org.shardflake.cli.output;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -147,10 +148,13 @@ public final class Progress implements AutoCloseable {
         }
         double seconds = (System.nanoTime() - begun) / 1e9;
         double rate = now / seconds;
-        return ", %s/s, about %,d s left"
-                .formatted(
-                        rate < 10 ? "%.1f".formatted(rate) : "%,d".formatted(Math.round(rate)),
-                        Math.round((total - now) / rate));
+        return String.format(
+                Locale.ROOT,
+                ", %s/s, about %,d s left",
+                rate < 10
+                        ? String.format(Locale.ROOT, "%.1f", rate)
+                        : String.format(Locale.ROOT, "%,d", Math.round(rate)),
+                Math.round((total - now) / rate));
     }
 
     @Override

@@ -53,7 +53,7 @@ public final class TableWriter {
     /** Adds a row with one value for each header. */
     public TableWriter row(Object... values) {
         if (values.length != widths.length) {
-            throw new IllegalArgumentException("%d values for %d columns".formatted(values.length, widths.length));
+            throw new IllegalArgumentException("%s values for %s columns".formatted(values.length, widths.length));
         }
         add(Arrays.stream(values).map(String::valueOf).map(Visible::line).toArray(String[]::new));
         return this;

@@ -90,8 +90,8 @@ public final class IdSource {
     private void checkShard() throws SQLException {
         if (lookUp("SELECT 1 FROM pg_namespace WHERE nspname = ?", schema) == null) {
             throw missing(
-                    "shard %d is not on server %s: schema %s is missing".formatted(shard, server, schema),
-                    "name the server that holds it, or create it here: SELECT shardflake.create_shard(%d)"
+                    "shard %s is not on server %s: schema %s is missing".formatted(shard, server, schema),
+                    "name the server that holds it, or create it here: SELECT shardflake.create_shard(%s)"
                             .formatted(shard));
         }
     }
@@ -127,13 +127,13 @@ public final class IdSource {
                         + " WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p')",
                 schema);
         return missing(
-                "shard %d on server %s has no table %s with a column id".formatted(shard, server, table),
+                "shard %s on server %s has no table %s with a column id".formatted(shard, server, table),
                 tables == null ? "leave out --table to draw from the shard's own sequence" : "it has " + tables);
     }
 
     private CliException noSequence(String table, String qualifiedTable, @Nullable String filledBy) {
         return missing(
-                "table %s of shard %d on server %s does not take its ids from Shardflake: its column id has %s"
+                "table %s of shard %s on server %s does not take its ids from Shardflake: its column id has %s"
                         .formatted(table, shard, server, filledBy == null ? "no id sequence" : filledBy),
                 filledBy == null
                         ? "give it an id sequence: SELECT shardflake.add_id_sequence(%s)"

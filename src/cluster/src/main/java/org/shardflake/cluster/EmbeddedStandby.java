@@ -47,7 +47,7 @@ final class EmbeddedStandby extends EmbeddedServer implements PostgresStandby {
             append(
                     configuration,
                     "primary_conninfo",
-                    "host=%s port=%d user=%s application_name=%s"
+                    "host=%s port=%s user=%s application_name=%s"
                             .formatted(primary.host(), primary.port(), primary.user(), name()));
             append(configuration, "primary_slot_name", slot);
             append(configuration, "hot_standby", "on");

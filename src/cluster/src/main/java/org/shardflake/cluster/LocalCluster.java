@@ -80,7 +80,7 @@ public final class LocalCluster {
      */
     public void start(int count, IntConsumer starting) {
         if (count < 1 || count > MAX_SERVERS) {
-            throw new IllegalArgumentException("servers %d is out of range 1..%d".formatted(count, MAX_SERVERS));
+            throw new IllegalArgumentException("servers %s is out of range 1..%s".formatted(count, MAX_SERVERS));
         }
         locked(() -> {
             Map<String, Integer> all = readPorts();

@@ -15,6 +15,6 @@ public record LocalServer(String name, int port, boolean isRunning) {
 
     /** The libpq URL of a database on it, whose superuser needs no password. */
     public String uri(String database) {
-        return "postgresql://postgres@localhost:%d/%s".formatted(port, database);
+        return "postgresql://postgres@localhost:%s/%s".formatted(port, database);
     }
 }

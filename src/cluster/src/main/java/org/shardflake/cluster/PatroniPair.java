@@ -178,8 +178,8 @@ public final class PatroniPair implements AutoCloseable {
         return """
                 scope: pair
                 name: %1$s
-                restapi: {listen: '127.0.0.1:%4$d', connect_address: '127.0.0.1:%4$d'}
-                etcd3: {host: '127.0.0.1:%5$d'}
+                restapi: {listen: '127.0.0.1:%4$s', connect_address: '127.0.0.1:%4$s'}
+                etcd3: {host: '127.0.0.1:%5$s'}
                 bootstrap:
                   dcs:
                     ttl: 30
@@ -201,8 +201,8 @@ public final class PatroniPair implements AutoCloseable {
                         sync_replication_slots: 'on'
                   initdb: [{auth: trust}, {encoding: UTF8}, no-locale, no-sync]
                 postgresql:
-                  listen: '127.0.0.1:%3$d'
-                  connect_address: '127.0.0.1:%3$d'
+                  listen: '127.0.0.1:%3$s'
+                  connect_address: '127.0.0.1:%3$s'
                   data_dir: '%2$s/data'
                   bin_dir: '%6$s'
                   create_replica_methods: [copy]
@@ -226,7 +226,7 @@ public final class PatroniPair implements AutoCloseable {
 
     /** The libpq URI of a database that names both members. */
     public String uri(String database) {
-        return "postgresql://postgres@127.0.0.1:%d,127.0.0.1:%d/%s"
+        return "postgresql://postgres@127.0.0.1:%s,127.0.0.1:%s/%s"
                 .formatted(members.get(0).port(), members.get(1).port(), ClusterServer.encode(database));
     }
 

@@ -105,7 +105,7 @@ public final class PgBouncer implements AutoCloseable {
         all.putAll(settings);
         // Not "localhost", for which its resolver may find ::1 first, where no server listens.
         String address = InetAddress.getByName(behind.host()).getHostAddress();
-        return "[databases]\n* = host=%s port=%d\n[pgbouncer]\n".formatted(address, behind.port())
+        return "[databases]\n* = host=%s port=%s\n[pgbouncer]\n".formatted(address, behind.port())
                 + all.entrySet().stream()
                         .map(setting -> setting.getKey() + " = " + setting.getValue())
                         .collect(Collectors.joining("\n", "", "\n"));
@@ -136,7 +136,7 @@ public final class PgBouncer implements AutoCloseable {
 
     /** The URL of one of the server's databases, without a password. */
     public String uri(String database) {
-        return "postgresql://%s@127.0.0.1:%d/%s".formatted(server.user(), port, database);
+        return "postgresql://%s@127.0.0.1:%s/%s".formatted(server.user(), port, database);
     }
 
     /** Ends it, and every connection through it. */

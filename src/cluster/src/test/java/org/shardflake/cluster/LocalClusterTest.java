@@ -68,7 +68,7 @@ class LocalClusterTest {
     }
 
     private static int query(LocalServer server, String sql) throws SQLException {
-        String url = "jdbc:postgresql://localhost:%d/postgres?user=postgres".formatted(server.port());
+        String url = "jdbc:postgresql://localhost:%s/postgres?user=postgres".formatted(server.port());
         try (Connection connection = DriverManager.getConnection(url);
                 Statement statement = connection.createStatement()) {
             boolean rows = statement.execute(sql);

@@ -83,7 +83,7 @@ interface IdsInJsonContract {
                 "7e0                     | an id is a whole number, in a string",
                 "\"\"                    | \"\" is not an id: it is empty",
                 "\"7.0\"                 | \"7.0\" is not an id: character 2 is not a digit",
-                "\"100%d\"               | \"100%d\" is not an id: character 4 is not a digit",
+                "\"100%s\"               | \"100%s\" is not an id: character 4 is not a digit",
                 "true                    | Cannot deserialize value of type `org.shardflake.ShardflakeId` from Boolean value",
                 "{}                      | Cannot deserialize value of type `org.shardflake.ShardflakeId` from Object value",
                 "{\"titles\":{\"x\":\"harbour\"}} | \"x\" is not an id: character 1 is not a digit"

@@ -22,7 +22,7 @@ public record AdoptSettings(
 
     public AdoptSettings {
         if (batchRows < 1 || batchRows > 1_000_000) {
-            throw new IllegalArgumentException("batch of %d rows is out of range 1..1000000".formatted(batchRows));
+            throw new IllegalArgumentException("batch of %s rows is out of range 1..1000000".formatted(batchRows));
         }
     }
 }

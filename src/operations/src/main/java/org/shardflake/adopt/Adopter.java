@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -136,8 +137,8 @@ public final class Adopter implements AutoCloseable {
                 int version = connection.getMetaData().getDatabaseMajorVersion();
                 if (version < OLDEST_VERSION) {
                     throw new AdoptRefusedException(
-                            "the old database is of PostgreSQL %d".formatted(version),
-                            "upgrade it to %d or later first".formatted(OLDEST_VERSION));
+                            "the old database is of PostgreSQL %s".formatted(version),
+                            "upgrade it to %s or later first".formatted(OLDEST_VERSION));
                 }
                 return new Adopter(
                         settings,
@@ -179,7 +180,7 @@ public final class Adopter implements AutoCloseable {
             List<String> missing = server.missing();
             if (!missing.isEmpty()) {
                 throw new AdoptRefusedException(
-                        "%d shards on %s have no table %s, %s for one"
+                        "%s shards on %s have no table %s, %s for one"
                                 .formatted(missing.size(), server.server(), into, missing.get(0)),
                         "create it on all shards with shardflake schema deploy");
             }
@@ -244,7 +245,7 @@ public final class Adopter implements AutoCloseable {
             List<Integer> filled = server.filled();
             if (!filled.isEmpty()) {
                 throw new AdoptRefusedException(
-                        "%s has rows in %d shards on %s already, shard %d for one"
+                        "%s has rows in %s shards on %s already, shard %s for one"
                                 .formatted(into, filled.size(), server.server(), filled.get(0)),
                         "adopted rows might replace them; empty these tables first");
             }
@@ -263,7 +264,7 @@ public final class Adopter implements AutoCloseable {
                 && adoption.shardCount() == map.sharding().shardCount();
         if (!same) {
             throw new AdoptRefusedException(
-                    "%s is being adopted into %s by its %s, over %d shards"
+                    "%s is being adopted into %s by its %s, over %s shards"
                             .formatted(table.name(), adoption.into(), adoption.key(), adoption.shardCount()),
                     "go on with these, or cancel it with these first");
         }
@@ -397,8 +398,13 @@ public final class Adopter implements AutoCloseable {
         }
         if (others.count() > 0) {
             throw new AdoptRefusedException(
-                    "the shards have %,d rows of %s that adopt did not bring, or that somebody has changed since: %s; %s"
-                            .formatted(others.count(), into, others.samples(), state),
+                    String.format(
+                            Locale.ROOT,
+                            "the shards have %,d rows of %s that adopt did not bring, or that somebody has changed since: %s; %s",
+                            others.count(),
+                            into,
+                            others.samples(),
+                            state),
                     "they would be lost: save what is needed of them, delete them in the shards, and run the same command again");
         }
     }
@@ -716,8 +722,8 @@ public final class Adopter implements AutoCloseable {
                     long is = found.getOrDefault(shard, none).count();
                     long was = wanted.getOrDefault(shard, none).count();
                     return is == was
-                            ? "shard %d has other values".formatted(shard)
-                            : "shard %d has %,d rows, not %,d".formatted(shard, is, was);
+                            ? "shard %s has other values".formatted(shard)
+                            : String.format(Locale.ROOT, "shard %s has %,d rows, not %,d", shard, is, was);
                 })
                 .toList();
     }

@@ -168,7 +168,7 @@ final class BroughtRows {
         String key = primaryKey.stream()
                 .map(column -> "t." + column.quoted() + "::text")
                 .collect(joining(", "));
-        return "SELECT %d, ARRAY[%s], %s, %%PLAIN%% FROM %s t WHERE NOT %s"
+        return "SELECT %s, ARRAY[%s], %s, %%PLAIN%% FROM %s t WHERE NOT %s"
                 .formatted(shard, key, rows.hash(), server.table(shard), isKnown("?"));
     }
 

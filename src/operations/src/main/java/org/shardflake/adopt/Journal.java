@@ -56,21 +56,21 @@ final class Journal {
     private static final String NOTE = """
             BEGIN
                 IF TG_OP <> 'INSERT' THEN
-                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %2$s) VALUES (%3$s, %4$s);
+                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s) VALUES (%3$s, %4$s);
                 END IF;
                 IF TG_OP = 'INSERT' OR (TG_OP = 'UPDATE' AND ROW(%3$s, %4$s)::text <> ROW(%5$s, %6$s)::text) THEN
-                    INSERT INTO shardflake_adopt.changes_%1$d (shardflake_shard, %2$s) VALUES (%5$s, %6$s);
+                    INSERT INTO shardflake_adopt.changes_%1$s (shardflake_shard, %2$s) VALUES (%5$s, %6$s);
                 END IF;
                 RETURN NULL;
             END
             """;
 
     private static final String TRIGGERS = """
-            CREATE TABLE shardflake_adopt.changes_%1$d (shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, %2$s);
-            CREATE FUNCTION shardflake_adopt.note_%1$d() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+            CREATE TABLE shardflake_adopt.changes_%1$s (shardflake_change bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, shardflake_shard integer, %2$s);
+            CREATE FUNCTION shardflake_adopt.note_%1$s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
                 SET search_path = pg_catalog, pg_temp SET extra_float_digits = 1 AS %3$s; -- else floats that differ may have one text
             CREATE TRIGGER shardflake_adopt_note AFTER INSERT OR UPDATE OR DELETE ON %4$s
-                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$d();
+                FOR EACH ROW EXECUTE FUNCTION shardflake_adopt.note_%1$s();
             CREATE TRIGGER shardflake_adopt_truncate BEFORE TRUNCATE ON %4$s
                 FOR EACH STATEMENT EXECUTE FUNCTION shardflake_adopt.refuse('55006', 'its rows are in shards, or on their way into them', 'Delete rows instead, or end the adoption with shardflake adopt --cancel.');
             CREATE TRIGGER shardflake_adopt_closed BEFORE INSERT OR UPDATE OR DELETE ON %4$s
@@ -89,8 +89,8 @@ final class Journal {
             DROP TRIGGER IF EXISTS shardflake_adopt_note ON %2$s;
             DROP TRIGGER IF EXISTS shardflake_adopt_truncate ON %2$s;
             DROP TRIGGER IF EXISTS shardflake_adopt_closed ON %2$s;
-            DROP FUNCTION IF EXISTS shardflake_adopt.note_%1$d();
-            DROP TABLE IF EXISTS shardflake_adopt.changes_%1$d;
+            DROP FUNCTION IF EXISTS shardflake_adopt.note_%1$s();
+            DROP TABLE IF EXISTS shardflake_adopt.changes_%1$s;
             """;
 
     private static final String IS_CLOSED = """

@@ -22,7 +22,7 @@ record KeyExpression(Column key, int shardCount) {
 
     /** @param row the name of a row: {@code t}, {@code NEW} */
     String of(String row) {
-        return "mod(mod(%1$s, %2$d) + %2$d, %2$d)".formatted(uid(row + "." + key.quoted()), shardCount);
+        return "mod(mod(%1$s, %2$s) + %2$s, %2$s)".formatted(uid(row + "." + key.quoted()), shardCount);
     }
 
     private String uid(String value) {

@@ -54,7 +54,7 @@ final class OldTable {
     @Nullable
     Batch nextBatch(@Nullable List<String> after, int rows) throws SQLException {
         String primaryKey = table.keyOf("t");
-        String batch = "SELECT %s FROM ONLY %s t %s ORDER BY %s LIMIT %d"
+        String batch = "SELECT %s FROM ONLY %s t %s ORDER BY %s LIMIT %s"
                 .formatted(
                         primaryKey,
                         table.name(),
@@ -109,7 +109,7 @@ final class OldTable {
                 """.formatted(primaryKey, changes));
         long taken = Sql.number(connection, """
                 WITH taken AS (DELETE FROM %1$s WHERE shardflake_change IN
-                                  (SELECT shardflake_change FROM %1$s ORDER BY shardflake_change LIMIT %2$d) RETURNING *),
+                                  (SELECT shardflake_change FROM %1$s ORDER BY shardflake_change LIMIT %2$s) RETURNING *),
                      kept AS (INSERT INTO pg_temp.shardflake_taken SELECT DISTINCT c.shardflake_shard, %3$s FROM taken c)
                 SELECT count(*) FROM taken
                 """.formatted(changes, limit, primaryKey));
@@ -126,7 +126,7 @@ final class OldTable {
 
     /** The number of changes in the journal. */
     long notedChanges(Adoption adoption) throws SQLException {
-        return Sql.number(connection, "SELECT count(*) FROM %s.changes_%d".formatted(Journal.SCHEMA, adoption.id()));
+        return Sql.number(connection, "SELECT count(*) FROM %s.changes_%s".formatted(Journal.SCHEMA, adoption.id()));
     }
 
     private String gone(String primaryKey) {

@@ -19,7 +19,7 @@ public final class RowsDifferException extends AdoptException {
     RowsDifferException(String table, List<String> differences, List<String> computed) {
         super(
                 Kind.VERIFICATION,
-                "the rows of %s differ in %d shards: %s%s"
+                "the rows of %s differ in %s shards: %s%s"
                         .formatted(
                                 table,
                                 differences.size(),

@@ -181,7 +181,7 @@ final class ShardTables implements AutoCloseable {
     /** Puts a check back that was lifted, unless somebody else has changed or dropped it since. */
     void restore(IdCheck check) throws SQLException {
         change("""
-                SELECT format('ALTER TABLE %%s DROP CONSTRAINT %%I, ADD CONSTRAINT %%2$I CHECK ((%%I >> 10 & 8191) = %d)%s', k.conrelid::regclass, k.conname, c.name)
+                SELECT format('ALTER TABLE %%s DROP CONSTRAINT %%I, ADD CONSTRAINT %%2$I CHECK ((%%I >> 10 & 8191) = %s)%s', k.conrelid::regclass, k.conname, c.name)
                   FROM (SELECT ? AS target, ?::text AS name) c JOIN pg_constraint k ON k.conrelid = to_regclass(c.target) AND k.conname = shardflake.check_name(c.name)
                  WHERE pg_get_constraintdef(k.oid) = 'CHECK (true)'
                 """.formatted(check.shard(), check.validated() ? "" : " NOT VALID"), check);
@@ -214,7 +214,7 @@ final class ShardTables implements AutoCloseable {
         List<Integer> filled = new ArrayList<>();
         for (List<Integer> some : inParts(shards.stream().boxed().toList())) {
             String sql = some.stream()
-                    .map(shard -> "SELECT %d WHERE EXISTS (SELECT FROM %s)".formatted(shard, table(shard)))
+                    .map(shard -> "SELECT %s WHERE EXISTS (SELECT FROM %s)".formatted(shard, table(shard)))
                     .collect(joining(" UNION ALL "));
             filled.addAll(Sql.list(connection, sql, row -> row.getInt(1)));
         }
@@ -344,8 +344,8 @@ final class ShardTables implements AutoCloseable {
                 .map(column -> "t.%s = %s".formatted(column.quoted(), staged(column, "s.", shard)))
                 .collect(joining(" AND "));
         return """
-                DELETE FROM %1$s t USING %2$s s WHERE s.shardflake_shard = %3$d AND %4$s;
-                INSERT INTO %1$s (%5$s) OVERRIDING SYSTEM VALUE SELECT %6$s FROM %2$s WHERE shardflake_shard = %3$d AND NOT shardflake_gone
+                DELETE FROM %1$s t USING %2$s s WHERE s.shardflake_shard = %3$s AND %4$s;
+                INSERT INTO %1$s (%5$s) OVERRIDING SYSTEM VALUE SELECT %6$s FROM %2$s WHERE shardflake_shard = %3$s AND NOT shardflake_gone
                 """.formatted(table(shard), STAGE, shard, same, names, values);
     }
 

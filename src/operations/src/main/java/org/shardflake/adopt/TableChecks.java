@@ -166,7 +166,7 @@ final class TableChecks {
                     : IdLayout.elapsedMillis(highest);
             Instant epoch = now.minusMillis(elapsed).minusSeconds(3600);
             throw new AdoptRefusedException(
-                    "ids of %s go up to %d, and new ones would begin at %d: they would meet"
+                    "ids of %s go up to %s, and new ones would begin at %s: they would meet"
                             .formatted(old.name(), highest, next),
                     "begin an installation whose ids count from an earlier moment: shardflake init --epoch %s or before"
                             .formatted(epoch.toString().substring(0, 10) + "T00:00:00Z"));

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
@@ -146,7 +147,7 @@ public final class ForeignKeys {
     private static List<String> samples(Connection connection, Parts key, boolean broken) throws SQLException {
         return Sql.list(
                 connection,
-                "SELECT ROW(%s)::text%s LIMIT %d".formatted(key.columns(), key.rows(broken), SAMPLES),
+                "SELECT ROW(%s)::text%s LIMIT %s".formatted(key.columns(), key.rows(broken), SAMPLES),
                 row -> row.getString(1));
     }
 
@@ -168,14 +169,15 @@ public final class ForeignKeys {
 
     private static String line(List<Rows> schemas) {
         Rows first = schemas.get(0);
-        return "foreign key %s of %s to %s: %,d rows in %,d shards, in %s such as %s"
-                .formatted(
-                        first.key().name(),
-                        first.key().table(),
-                        first.key().referred(),
-                        schemas.stream().mapToLong(Rows::rows).sum(),
-                        schemas.size(),
-                        first.key().schema(),
-                        String.join(", ", first.samples()));
+        return String.format(
+                Locale.ROOT,
+                "foreign key %s of %s to %s: %,d rows in %,d shards, in %s such as %s",
+                first.key().name(),
+                first.key().table(),
+                first.key().referred(),
+                schemas.stream().mapToLong(Rows::rows).sum(),
+                schemas.size(),
+                first.key().schema(),
+                String.join(", ", first.samples()));
     }
 }

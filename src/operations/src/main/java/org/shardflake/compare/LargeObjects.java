@@ -49,7 +49,7 @@ public final class LargeObjects {
 
     /** Whether the texts are the numbers of large objects, as Hibernate keeps them: of the first that there are, most, and nothing but numbers. */
     private static final String ARE_NUMBERS = """
-            SELECT %d WHERE (
+            SELECT %s WHERE (
                 SELECT count(*) > 0 AND bool_and(v ~ '^[0-9]{1,10}$')
                    AND 2 * count(*) FILTER (WHERE EXISTS (
                        SELECT FROM pg_largeobject_metadata m

@@ -170,7 +170,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
             int column = i;
             parameters.add(connection.createArrayOf(
                     "text", values.stream().map(its -> its.get(column)).toArray()));
-            wanted.add("w.k%d::%s".formatted(i, keyTypes.get(i)));
+            wanted.add("w.k%s::%s".formatted(i, keyTypes.get(i)));
         }
         String condition = "%s IN (SELECT %s FROM unnest(%s) AS w(%s))"
                 .formatted(
@@ -178,7 +178,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
                         String.join(", ", wanted),
                         String.join(", ", Collections.nCopies(wanted.size(), "?::text[]")),
                         IntStream.range(0, wanted.size())
-                                .mapToObj("k%d"::formatted)
+                                .mapToObj("k%s"::formatted)
                                 .collect(Collectors.joining(", ")));
         if (wanted.isEmpty()) {
             parameters.add(connection.createArrayOf("text", keys.toArray()));

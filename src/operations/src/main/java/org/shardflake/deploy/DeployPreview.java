@@ -137,7 +137,7 @@ public record DeployPreview(Map<String, Integer> shards, List<Group> groups) {
     private static List<String> sql(String schema, ShardPlan plan) {
         List<String> sql = new ArrayList<>();
         if (plan.create()) {
-            sql.add("SELECT shardflake.create_shard(%d)".formatted(plan.shard()));
+            sql.add("SELECT shardflake.create_shard(%s)".formatted(plan.shard()));
         }
         sql.add("SET search_path = %s, public".formatted(schema));
         for (ShardPlan.Step step : plan.steps()) {
@@ -147,7 +147,7 @@ public record DeployPreview(Map<String, Integer> shards, List<Group> groups) {
             }
             step.changeSet().sql().forEach(one -> sql.add(ShardChangeSet.forShard(one, schema)));
         }
-        sql.add("SELECT shardflake.complete_tables(%d)".formatted(plan.shard()));
+        sql.add("SELECT shardflake.complete_tables(%s)".formatted(plan.shard()));
         return sql;
     }
 }

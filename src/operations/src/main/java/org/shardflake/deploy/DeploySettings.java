@@ -55,7 +55,7 @@ public record DeploySettings(
     public DeploySettings {
         if (tries < 1 || connections < 1) {
             throw new IllegalArgumentException(
-                    "tries are %d and connections %d, allowed: 1 or more".formatted(tries, connections));
+                    "tries are %s and connections %s, allowed: 1 or more".formatted(tries, connections));
         }
     }
 

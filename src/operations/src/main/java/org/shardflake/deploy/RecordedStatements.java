@@ -98,7 +98,7 @@ final class RecordedStatements {
             }
             String value = values.get(++position);
             if (value == null) {
-                throw new SQLException("no value for parameter %d of %s".formatted(position, text));
+                throw new SQLException("no value for parameter %s of %s".formatted(position, text));
             }
             sql.append(value);
         }

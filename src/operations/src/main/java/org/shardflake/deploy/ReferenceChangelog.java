@@ -176,7 +176,7 @@ public final class ReferenceChangelog implements AutoCloseable {
     private static void limit(Connection connection, DeploySettings settings) throws SQLException {
         Sql.execute(
                 connection,
-                "SET LOCAL lock_timeout = %d; SET LOCAL statement_timeout = %d"
+                "SET LOCAL lock_timeout = %s; SET LOCAL statement_timeout = %s"
                         .formatted(
                                 settings.lockTimeout().toMillis(),
                                 settings.statementTimeout().toMillis()));

@@ -132,7 +132,7 @@ final class RollBack {
                 .findFirst();
         if (later.isPresent()) {
             throw new DeployRefusedException(
-                    "shard %d on server %s has had changeset %s after %s, and the changelog does not have it. No shard was changed: give the changelog that was deployed last"
+                    "shard %s on server %s has had changeset %s after %s, and the changelog does not have it. No shard was changed: give the changelog that was deployed last"
                             .formatted(
                                     shard,
                                     server,

@@ -68,7 +68,7 @@ record RowCheck(
         }
         List<String> samples = Sql.list(
                 connection,
-                "SELECT concat_ws(', ', %s)%s LIMIT %d".formatted(key, where, SAMPLES),
+                "SELECT concat_ws(', ', %s)%s LIMIT %s".formatted(key, where, SAMPLES),
                 row -> row.getString(1));
         return List.of(new StrayRows(shard, server, table, column, rows, samples));
     }

@@ -12,6 +12,7 @@ import java.util.Collection;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Queue;
@@ -148,7 +149,9 @@ public final class SchemaDeployer implements AutoCloseable {
             throw new DeployRefusedException("%s%s. %s"
                     .formatted(
                             refusals.get(0).why(),
-                            refusals.size() == 1 ? "" : " (and %,d more)".formatted(refusals.size() - 1),
+                            refusals.size() == 1
+                                    ? ""
+                                    : String.format(Locale.ROOT, " (and %,d more)", refusals.size() - 1),
                             refusals.get(0).advice()));
         }
     }
@@ -197,8 +200,11 @@ public final class SchemaDeployer implements AutoCloseable {
             throw new DeployRefusedException(reasons.get(0));
         }
         if (!reasons.isEmpty()) {
-            throw new DeployRefusedException("%,d changesets cannot be deployed to shards. No shard was changed\n- %s"
-                    .formatted(reasons.size(), String.join("\n- ", reasons)));
+            throw new DeployRefusedException(String.format(
+                    Locale.ROOT,
+                    "%,d changesets cannot be deployed to shards. No shard was changed\n- %s",
+                    reasons.size(),
+                    String.join("\n- ", reasons)));
         }
     }
 
@@ -318,7 +324,7 @@ public final class SchemaDeployer implements AutoCloseable {
             if (other.runFirst(last, preconditions, done)
                     .filter(failure.get()::isLike)
                     .isPresent()) {
-                String likewise = " but shard %d of %s, which failed likewise";
+                String likewise = " but shard %s of %s, which failed likewise";
                 throw failed(
                         failure.get(),
                         likewise.formatted(last.shard(), other.target().server()));
@@ -344,7 +350,7 @@ public final class SchemaDeployer implements AutoCloseable {
                 .orElse("creation");
         String hint =
                 failure.error().contains("Hint: ") ? "" : "\nHint: mend the changelog and run the same command again";
-        String message = "%s failed on shard %d of %s: %s\nstatement: %s\nno other shard was begun%s%s"
+        String message = "%s failed on shard %s of %s: %s\nstatement: %s\nno other shard was begun%s%s"
                 .formatted(
                         what,
                         failure.shard(),

@@ -123,14 +123,14 @@ final class ServerDeployment implements AutoCloseable {
                     steps.add(new Step(changeSet, i + 1, false));
                     renamed(changeSet, had, keys)
                             .ifPresent(before -> refusals.add(new Refusal(
-                                    "shard %d on server %s has had changeset %s as %s"
+                                    "shard %s on server %s has had changeset %s as %s"
                                             .formatted(shard, target.server(), changeSet.key(), before),
                                     SAME)));
                 } else if (changeSet.runAlways() || (changeSet.runOnChange() && isEdited(changeSet, had))) {
                     steps.add(new Step(changeSet, i + 1, true));
                 } else if (isEdited(changeSet, had)) {
                     refusals.add(new Refusal(
-                            "changeset %s was edited after shard %d on server %s had it: its checksum was %s, now it is %s"
+                            "changeset %s was edited after shard %s on server %s had it: its checksum was %s, now it is %s"
                                     .formatted(
                                             changeSet.key(),
                                             shard,

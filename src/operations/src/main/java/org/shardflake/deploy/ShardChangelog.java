@@ -350,7 +350,7 @@ final class ShardChangelog implements AutoCloseable {
         for (String name : changeSet.files()) {
             int line = line(changeSet, text(name), sql, at);
             if (line > 0) {
-                return "%s, line %d".formatted(name, line);
+                return "%s, line %s".formatted(name, line);
             }
         }
         return changeSet.files().get(changeSet.files().size() - 1);

@@ -45,7 +45,7 @@ public record ShardFailure(
 
     private String general(String text) {
         return text.replace(Sharding.schema(shard), ShardChangeSet.TEMPLATE_SCHEMA)
-                .replace("_tables(%d)".formatted(shard), "_tables(shard)")
-                .replace("_shard(%d)".formatted(shard), "_shard(shard)");
+                .replace("_tables(%s)".formatted(shard), "_tables(shard)")
+                .replace("_shard(%s)".formatted(shard), "_shard(shard)");
     }
 }

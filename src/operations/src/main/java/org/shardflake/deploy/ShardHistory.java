@@ -153,7 +153,7 @@ final class ShardHistory {
 
     static String recordSql(String schema, ShardChangeSet changeSet, String how, int order, String deployment) {
         return (how.equals("EXECUTED") ? "" : forgetSql(schema, changeSet) + ";\n")
-                + "INSERT INTO %s (id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, tag, liquibase, deployment_id) VALUES (%s, %s, %s, localtimestamp, %d, %s, %s, %s, '', %s, %s, %s)"
+                + "INSERT INTO %s (id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, tag, liquibase, deployment_id) VALUES (%s, %s, %s, localtimestamp, %s, %s, %s, %s, '', %s, %s, %s)"
                         .formatted(
                                 TABLE,
                                 SqlText.literal(changeSet.id()),

@@ -325,7 +325,7 @@ final class ShardQuestion {
 
     private static @Nullable String single(ResultSet row) throws SQLException {
         if (row.getMetaData().getColumnCount() != 1) {
-            throw new SQLException("expected one column, and there are %d"
+            throw new SQLException("expected one column, and there are %s"
                     .formatted(row.getMetaData().getColumnCount()));
         }
         if (!row.next()) {

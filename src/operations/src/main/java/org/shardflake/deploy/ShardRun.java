@@ -284,8 +284,8 @@ final class ShardRun {
 
     private void begin(Statements statements) throws SQLException {
         statements.add(
-                "SET LOCAL lock_timeout = %d".formatted(settings.lockTimeout().toMillis()));
-        statements.add("SET LOCAL statement_timeout = %d"
+                "SET LOCAL lock_timeout = %s".formatted(settings.lockTimeout().toMillis()));
+        statements.add("SET LOCAL statement_timeout = %s"
                 .formatted(settings.statementTimeout().toMillis()));
         // If the server crashes now, history and tables are lost together, so a rerun does what is missing.
         statements.add("SET LOCAL synchronous_commit = off");
@@ -293,7 +293,7 @@ final class ShardRun {
 
     private static void create(Statements statements, int shard) throws SQLException {
         statements.add(CREATING);
-        statements.add("SELECT shardflake.create_shard(%d)".formatted(shard));
+        statements.add("SELECT shardflake.create_shard(%s)".formatted(shard));
         statements.add(ShardSchemaCopy.forgetSql(shard)); // of a schema that was not dropped by drop_shard
     }
 
@@ -340,7 +340,7 @@ final class ShardRun {
             statements.add("SET LOCAL shardflake.meanwhile = 'all'");
         }
         statements.add(SearchPath.OURS);
-        statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard));
+        statements.add("SELECT shardflake.complete_tables(%s)".formatted(shard));
         if (!expressionsChecked) {
             statements.checkExpressions(shard);
         }
@@ -394,7 +394,7 @@ final class ShardRun {
             if (!settings.checks().wanted()) {
                 statements.add("SET shardflake.checks = off");
             }
-            statements.add("SET statement_timeout = %d"
+            statements.add("SET statement_timeout = %s"
                     .formatted(settings.statementTimeout().toMillis()));
             String how = step.again() ? "RERAN" : "EXECUTED";
             switch (preconditions.check(statements, shard, changeSet)) {
@@ -613,7 +613,7 @@ final class ShardRun {
             String tables = keyless.size() == 1
                     ? "table %s has no primary key"
                             .formatted(keyless.keySet().iterator().next())
-                    : "%d tables have no primary key".formatted(keyless.size())
+                    : "%s tables have no primary key".formatted(keyless.size())
                             + keyless.entrySet().stream()
                                     .map(table ->
                                             "\n- table %s, of changeset %s".formatted(table.getKey(), table.getValue()))

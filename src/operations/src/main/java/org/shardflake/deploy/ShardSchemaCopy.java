@@ -89,7 +89,7 @@ public final class ShardSchemaCopy {
         Map<List<String>, List<String>> kept = new HashMap<>(); // nearly always the same for all shards
         for (int shard : shards.stream().toArray()) {
             if (hasSchema(target, shard)) {
-                execute("SELECT shardflake.fence_shard(%d)".formatted(shard));
+                execute("SELECT shardflake.fence_shard(%s)".formatted(shard));
             } else {
                 missing.add(new NewShard(shard, kept.computeIfAbsent(deployedSql(shard), same -> same)));
             }
@@ -173,7 +173,7 @@ public final class ShardSchemaCopy {
         List<String> statements = new ArrayList<>();
         // All schemas before any table, see CreationBatches.
         for (NewShard shard : shards) {
-            statements.add("SELECT shardflake.create_shard(%d)".formatted(shard.number()));
+            statements.add("SELECT shardflake.create_shard(%s)".formatted(shard.number()));
         }
         statements.add("SET LOCAL synchronous_commit = off");
         statements.add(ShardRun.CREATING);
@@ -186,9 +186,9 @@ public final class ShardSchemaCopy {
             String schema = Sharding.schema(shard.number());
             shard.sql().forEach(sql -> statements.add(ShardChangeSet.forShard(sql, schema)));
             statements.add(SearchPath.OURS);
-            statements.add("SELECT shardflake.complete_tables(%d)".formatted(shard.number()));
+            statements.add("SELECT shardflake.complete_tables(%s)".formatted(shard.number()));
             statements.addAll(checks(shard.number()));
-            statements.add("SELECT shardflake.fence_shard(%d)".formatted(shard.number()));
+            statements.add("SELECT shardflake.fence_shard(%s)".formatted(shard.number()));
         }
         return String.join("\n;\n", statements); // the last line of one may be a comment
     }
@@ -200,7 +200,7 @@ public final class ShardSchemaCopy {
                 for (NewShard shard : shards) {
                     dropOtherChecks(shard);
                     // A schema that was not dropped by drop_shard has left its lines.
-                    execute("SELECT shardflake.record_placement(%d, 0, false); %s"
+                    execute("SELECT shardflake.record_placement(%s, 0, false); %s"
                             .formatted(shard.number(), forgetSql(shard.number())));
                     copyHistory(shard.number());
                 }
@@ -212,7 +212,7 @@ public final class ShardSchemaCopy {
             }
             if (shards.size() == 1) {
                 throw new DeployException(
-                        "cannot deploy to shard %d on the target what it has had on the source: %s"
+                        "cannot deploy to shard %s on the target what it has had on the source: %s"
                                 .formatted(shards.get(0).number(), e.getMessage()),
                         e);
             }
@@ -276,7 +276,7 @@ public final class ShardSchemaCopy {
 
     private static DeployRefusedException unknown(int shard) {
         return new DeployRefusedException(
-                "the source has no history of how shard %d was deployed; deploy with shardflake schema deploy, or create its schema on the target yourself before the move"
+                "the source has no history of how shard %s was deployed; deploy with shardflake schema deploy, or create its schema on the target yourself before the move"
                         .formatted(shard));
     }
 

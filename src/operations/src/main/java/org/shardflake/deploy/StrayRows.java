@@ -5,6 +5,7 @@
 package org.shardflake.deploy;
 
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Rows in a table that belong to another shard.
@@ -18,7 +19,13 @@ public record StrayRows(int shard, String server, String table, String column, l
 
     @Override
     public String toString() {
-        return "%s on %s has %,d rows of other shards by their %s, such as %s"
-                .formatted(table, server, rows, column, String.join("; ", samples));
+        return String.format(
+                Locale.ROOT,
+                "%s on %s has %,d rows of other shards by their %s, such as %s",
+                table,
+                server,
+                rows,
+                column,
+                String.join("; ", samples));
     }
 }

@@ -186,12 +186,12 @@ public final class Doctor {
                 PROBLEM,
                 "catalog",
                 "catalog-behind",
-                "has an older state than the servers: of move %d of shards %s %s%s"
+                "has an older state than the servers: of move %s of shards %s %s%s"
                         .formatted(
                                 first.reached().move().id(),
                                 first.reached().move().shardSet(),
                                 first.why(),
-                                stale.size() == 1 ? "" : " (and %d more moves)".formatted(stale.size() - 1)),
+                                stale.size() == 1 ? "" : " (and %s more moves)".formatted(stale.size() - 1)),
                 ShardFindings.RESTORED);
     }
 
@@ -217,10 +217,10 @@ public final class Doctor {
             List<String> changes = new ArrayList<>();
             verdicts.reasons().forEach((shard, why) -> {
                 if (!left.contains(shard)) {
-                    changes.add("shard %d: %s".formatted(shard, why));
+                    changes.add("shard %s: %s".formatted(shard, why));
                 }
             });
-            stale.forEach(its -> changes.add("move %d: %s, and it is %s"
+            stale.forEach(its -> changes.add("move %s: %s, and it is %s"
                     .formatted(
                             its.reached().move().id(),
                             its.why(),
@@ -254,14 +254,14 @@ public final class Doctor {
                         WARNING,
                         "catalog",
                         "catalog-version",
-                        "is of version %d, and this command brings %d".formatted(version, CatalogSchema.version()),
+                        "is of version %s, and this command brings %s".formatted(version, CatalogSchema.version()),
                         "bring it up to date with shardflake upgrade"));
             } else if (version == CatalogSchema.version() && lacksChanges(connection)) {
                 findings.add(Finding.of(
                         WARNING,
                         "catalog",
                         "catalog-version",
-                        "has not all of version %d, as after an upgrade that stopped".formatted(version),
+                        "has not all of version %s, as after an upgrade that stopped".formatted(version),
                         "bring it up to date with shardflake upgrade"));
             }
         }

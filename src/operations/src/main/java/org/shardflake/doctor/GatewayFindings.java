@@ -10,6 +10,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways;
 import org.shardflake.grants.RowSecurity;
@@ -54,8 +55,13 @@ final class GatewayFindings {
                     WARNING,
                     server,
                     "gateway-rows-hidden",
-                    "has %,d tables whose row-level security hides rows from %s, as which gateway %s reads, so its queries of them fail: %s"
-                            .formatted(hidden.size(), gateway.reader(), gateway.name(), hidden.get(0)),
+                    String.format(
+                            Locale.ROOT,
+                            "has %,d tables whose row-level security hides rows from %s, as which gateway %s reads, so its queries of them fail: %s",
+                            hidden.size(),
+                            gateway.reader(),
+                            gateway.name(),
+                            hidden.get(0)),
                     "ALTER ROLE %s BYPASSRLS, unless nobody is to read them there"
                             .formatted(Sql.text(connection, "SELECT quote_ident(?)", gateway.reader()))));
         }

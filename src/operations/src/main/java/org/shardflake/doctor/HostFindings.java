@@ -91,7 +91,7 @@ final class HostFindings {
             Optional<String> primary = ServerUrl.isStandby(connection)
                     ? Optional.empty()
                     : Optional.of(
-                            "%s (timeline %d)"
+                            "%s (timeline %s)"
                                     .formatted(
                                             name,
                                             Sql.number(

@@ -137,7 +137,7 @@ final class MoveFindings {
                             PROBLEM,
                             "catalog",
                             "move-interrupted",
-                            "move %d was interrupted at the cutover of shards %s, which may take no writes"
+                            "move %s was interrupted at the cutover of shards %s, which may take no writes"
                                     .formatted(move.id(), unsettled),
                             "open them where the catalog has them with --fix, then " + goOn)
                     .with(() -> mover.settle(move.id())));
@@ -146,7 +146,7 @@ final class MoveFindings {
                     WARNING,
                     "catalog",
                     "move-interrupted",
-                    "move %d of shards %s is %s, and nobody works on it%s"
+                    "move %s of shards %s is %s, and nobody works on it%s"
                             .formatted(
                                     move.id(),
                                     move.shardSet(),
@@ -196,14 +196,14 @@ final class MoveFindings {
                     PROBLEM,
                     server,
                     "move-broken",
-                    "lacks the %s of move %d, as after a restore or a failover"
+                    "lacks the %s of move %s, as after a restore or a failover"
                             .formatted(
                                     missing.stream()
                                             .map(part -> part.kind().toString())
                                             .collect(Collectors.joining(", ")),
                                     move.id()),
                     ShardFindings.PERSON
-                            + "the copies of shards %s on %s may have rows that %s has lost. End the move with shardflake move cancel %d%s, which compares before it removes one"
+                            + "the copies of shards %s on %s may have rows that %s has lost. End the move with shardflake move cancel %s%s, which compares before it removes one"
                                     .formatted(
                                             move.shardSet(),
                                             other,

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.sql.FunctionLibrary;
@@ -77,7 +78,7 @@ final class ServerFindings {
     }
 
     private static String seconds(long millis) {
-        return "%,.1f s".formatted(millis / 1000.0);
+        return String.format(Locale.ROOT, "%,.1f s", millis / 1000.0);
     }
 
     private void server(String server, ServerFacts facts) {
@@ -86,7 +87,7 @@ final class ServerFindings {
                     PROBLEM,
                     server,
                     "server-version",
-                    "has PostgreSQL %d".formatted(facts.version()),
+                    "has PostgreSQL %s".formatted(facts.version()),
                     "upgrade it to 15 or later"));
         }
         facts.limits()
@@ -109,14 +110,14 @@ final class ServerFindings {
                     PROBLEM,
                     server,
                     "epoch",
-                    "makes ids with epoch %d, and the shard map has %d".formatted(facts.epochMillis(), epoch),
+                    "makes ids with epoch %s, and the shard map has %s".formatted(facts.epochMillis(), epoch),
                     "a server keeps its epoch for good, so this one belongs to another installation"));
         } else if (facts.libraryVersion() > FunctionLibrary.version()) {
             findings.add(Finding.of(
                     WARNING,
                     server,
                     "function-library",
-                    "has version %d of the function library, and this command knows version %d"
+                    "has version %s of the function library, and this command knows version %s"
                             .formatted(facts.libraryVersion(), FunctionLibrary.version()),
                     "use the newer shardflake that deployed it; this one leaves it as it is"));
         } else if (facts.libraryIsCurrent() && facts.installation().isEmpty() && othersRemember()) {
@@ -174,7 +175,7 @@ final class ServerFindings {
                     PROBLEM,
                     server,
                     "sequence-settings",
-                    "%d sequences of ids have another INCREMENT, CACHE or CYCLE than they were made with, such as %s"
+                    "%s sequences of ids have another INCREMENT, CACHE or CYCLE than they were made with, such as %s"
                             .formatted(wrong.size(), wrong.get(0)),
                     "ALTER SEQUENCE %s INCREMENT 1 CACHE 1 NO CYCLE; see then whether ids were made twice"
                             .formatted(wrong.get(0))));
@@ -183,6 +184,8 @@ final class ServerFindings {
 
     private static String ahead(long millis) {
         Duration ahead = Duration.ofMillis(millis);
-        return ahead.toMinutes() < 2 ? ahead.toSeconds() + " s" : "%,d min".formatted(ahead.toMinutes());
+        return ahead.toMinutes() < 2
+                ? ahead.toSeconds() + " s"
+                : String.format(Locale.ROOT, "%,d min", ahead.toMinutes());
     }
 }

@@ -225,7 +225,7 @@ final class ShardFindings {
                 "shard-open-elsewhere",
                 "takes writes to %s, which the shard map gives to others".formatted(shards(shards)),
                 mayChange
-                        ? "close them with --fix (SELECT shardflake.fence_shard(%d)), then look whether it has rows that their servers lack"
+                        ? "close them with --fix (SELECT shardflake.fence_shard(%s)), then look whether it has rows that their servers lack"
                                 .formatted(first(shards))
                         : FIRST_SETTLE);
         add(
@@ -245,7 +245,7 @@ final class ShardFindings {
             Finding finding = closed(
                     server,
                     proven,
-                    mayChange ? "open them with --fix (SELECT shardflake.unfence_shard(%d))" : FIRST_SETTLE);
+                    mayChange ? "open them with --fix (SELECT shardflake.unfence_shard(%s))" : FIRST_SETTLE);
             add(finding, () -> access.whilePlaced(server, true, proven, connection -> unfence(connection, proven)));
         }
         if (!others.isEmpty()) {
@@ -276,7 +276,7 @@ final class ShardFindings {
                 "ids-stopped",
                 "takes writes to shards %s and gives no ids for them".formatted(shards),
                 mayChange
-                        ? "let them go on with --fix (SELECT shardflake.unfence_shard(%d))".formatted(first(shards))
+                        ? "let them go on with --fix (SELECT shardflake.unfence_shard(%s))".formatted(first(shards))
                         : FIRST_SETTLE);
         add(finding, () -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)));
     }
@@ -300,7 +300,7 @@ final class ShardFindings {
                             "fence-missing",
                             "has tables without a fence in shards %s, which therefore cannot be moved"
                                     .formatted(shards),
-                            "add them with --fix (SELECT shardflake.complete_tables(%d))".formatted(first(shards)))
+                            "add them with --fix (SELECT shardflake.complete_tables(%s))".formatted(first(shards)))
                     .with(() -> access.onServer(server, connection -> complete(connection, shards))));
         }
     }
@@ -313,7 +313,7 @@ final class ShardFindings {
                             "fence-trigger",
                             "has fences in shards %s that are down and whose triggers are enabled, which makes writes slower, or that ENABLE TRIGGER would raise, being of an earlier library"
                                     .formatted(shards),
-                            "put them right with --fix (SELECT shardflake.complete_tables(%d))"
+                            "put them right with --fix (SELECT shardflake.complete_tables(%s))"
                                     .formatted(first(shards)))
                     .with(() -> access.onServer(server, connection -> complete(connection, shards))));
         }
@@ -352,12 +352,12 @@ final class ShardFindings {
                 unlike.add(shard);
             }
         }
-        copies(server, empty, "and have no rows", "remove each with SELECT shardflake.drop_shard(%d)");
+        copies(server, empty, "and have no rows", "remove each with SELECT shardflake.drop_shard(%s)");
         copies(
                 server,
                 spare,
                 "and these shards' servers have all of their rows",
-                "remove each with SELECT shardflake.drop_shard(%d, force => true)");
+                "remove each with SELECT shardflake.drop_shard(%s, force => true)");
         copies(
                 server,
                 unlike,
@@ -425,7 +425,7 @@ final class ShardFindings {
                     WARNING,
                     server,
                     "shard-unknown",
-                    "has shards %s, and the shard map goes to %d"
+                    "has shards %s, and the shard map goes to %s"
                             .formatted(shards, knowledge.map().sharding().shardCount() - 1),
                     "see whose they are; two installations do not belong into one database"));
         }

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.DifferenceSearch;
@@ -68,7 +69,7 @@ final class ShardRows {
             for (Table table : tables(connection, shard)) {
                 rows += Sql.number(
                         connection,
-                        "SELECT count(*) FROM (SELECT FROM %s LIMIT %d) t".formatted(table.name(), COUNTED));
+                        "SELECT count(*) FROM (SELECT FROM %s LIMIT %s) t".formatted(table.name(), COUNTED));
                 if (!table.id().isEmpty()) {
                     newest = Math.max(
                             newest,
@@ -86,7 +87,7 @@ final class ShardRows {
                                     connection,
                                     "SELECT to_char(shardflake.id_timestamp(?) AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')",
                                     newest);
-            return "%,d%s rows%s".formatted(rows, rows >= COUNTED ? " or more" : "", time);
+            return String.format(Locale.ROOT, "%,d%s rows%s", rows, rows >= COUNTED ? " or more" : "", time);
         });
     }
 

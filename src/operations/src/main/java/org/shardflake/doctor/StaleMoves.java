@@ -56,7 +56,7 @@ final class StaleMoves {
                 .toList();
         if (!newer.isEmpty()) {
             int shard = newer.get(0);
-            return Optional.of("the servers count epoch %d of shard %d, and the catalog %d"
+            return Optional.of("the servers count epoch %s of shard %s, and the catalog %s"
                     .formatted(
                             knowledge.lastEpoch(shard),
                             shard,
@@ -64,7 +64,7 @@ final class StaleMoves {
         }
         long claim = knowledge.claimOnServers(move.tag());
         if (claim > knowledge.counted().get(move.tag()).claim()) {
-            return Optional.of("the servers have seen it taken up %d times, and the catalog %d"
+            return Optional.of("the servers have seen it taken up %s times, and the catalog %s"
                     .formatted(claim, knowledge.counted().get(move.tag()).claim()));
         }
         return claim == 0 && knowledge.isPrepared(move)

@@ -11,6 +11,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.ForeignKeys;
@@ -62,8 +63,11 @@ final class TableFindings {
                                     PROBLEM,
                                     server,
                                     "table-outside",
-                                    "has %,d tables of shards that belong together with tables outside, so writes pass their fences: %s"
-                                            .formatted(relatives.size(), relatives.get(0)),
+                                    String.format(
+                                            Locale.ROOT,
+                                            "has %,d tables of shards that belong together with tables outside, so writes pass their fences: %s",
+                                            relatives.size(),
+                                            relatives.get(0)),
                                     "take them apart with ALTER TABLE ... NO INHERIT or DETACH PARTITION, or bring both into the shard's schema"));
                 }
                 List<LargeObjects.Reference> large = LargeObjects.referred(connection, TABLES_OF_SHARDS);
@@ -72,13 +76,14 @@ final class TableFindings {
                                 WARNING,
                                 server,
                                 "large-objects",
-                                "has columns in %,d shards that may refer to large objects, which no move takes along: %s"
-                                        .formatted(
-                                                large.stream()
-                                                        .map(LargeObjects.Reference::schema)
-                                                        .distinct()
-                                                        .count(),
-                                                columns),
+                                String.format(
+                                        Locale.ROOT,
+                                        "has columns in %,d shards that may refer to large objects, which no move takes along: %s",
+                                        large.stream()
+                                                .map(LargeObjects.Reference::schema)
+                                                .distinct()
+                                                .count(),
+                                        columns),
                                 LargeObjects.REMEDY)));
                 List<String> inPublic = list(connection, IN_PUBLIC);
                 if (!inPublic.isEmpty()) {
@@ -105,8 +110,12 @@ final class TableFindings {
                     WARNING,
                     server,
                     "rows-hidden",
-                    "has %,d tables whose row-level security hides rows from %s, so commands of that role refuse to read them: %s"
-                            .formatted(hidden.size(), role, hidden.get(0)),
+                    String.format(
+                            Locale.ROOT,
+                            "has %,d tables whose row-level security hides rows from %s, so commands of that role refuse to read them: %s",
+                            hidden.size(),
+                            role,
+                            hidden.get(0)),
                     "ALTER ROLE %s BYPASSRLS, or run the command as another role".formatted(role)));
         }
     }

@@ -203,7 +203,7 @@ final class Verdicts {
                     .findFirst()
                     .orElseThrow();
             return new Doubtful(
-                    "%s gave it up for epoch %d, the shard map counts %d, and no server that can be asked got it"
+                    "%s gave it up for epoch %s, the shard map counts %s, and no server that can be asked got it"
                             .formatted(who, it.lastRemembered(), it.epoch()));
         }
         return it.isOn(it.owner()) ? onItsServer(it) : elsewhere(it);
@@ -231,7 +231,7 @@ final class Verdicts {
         }
         String server = who.get(0).getKey();
         String why =
-                "gave it up for epoch %d, which no server got, and the shard map counts %d".formatted(last, it.epoch());
+                "gave it up for epoch %s, which no server got, and the shard map counts %s".formatted(last, it.epoch());
         return Optional.of(
                 it.silent().isEmpty() && knowledge.isIntact(move.get())
                         ? new Behind(server, last + 1, why)
@@ -240,7 +240,7 @@ final class Verdicts {
 
     private Verdict newerThanTheCatalog(Case it) {
         String server = it.newest().get(0);
-        String why = "got it with epoch %d, and the shard map counts %d".formatted(it.newestEpoch(), it.epoch());
+        String why = "got it with epoch %s, and the shard map counts %s".formatted(it.newestEpoch(), it.epoch());
         if (it.newest().size() > 1) {
             return new Doubtful("%s each %s".formatted(String.join(" and ", it.newest()), why));
         }
@@ -248,7 +248,7 @@ final class Verdicts {
             return new Doubtful("%s %s; %s cannot be asked".formatted(server, why, it.silent()));
         }
         if (it.lastRemembered() > it.newestEpoch()) {
-            return new Doubtful("%s %s; but it was given up for epoch %d since, and no server got it"
+            return new Doubtful("%s %s; but it was given up for epoch %s since, and no server got it"
                     .formatted(server, why, it.lastRemembered()));
         }
         return new Behind(server, it.newestEpoch(), why);
@@ -260,20 +260,20 @@ final class Verdicts {
         if (own != null && !confirmed) {
             return new Doubtful(
                     own.epoch() == 0
-                            ? "%s has a copy that was never open, and the shard map counts epoch %d: it was restored to before the shard came"
+                            ? "%s has a copy that was never open, and the shard map counts epoch %s: it was restored to before the shard came"
                                     .formatted(it.owner(), it.epoch())
-                            : "%s remembers epoch %d, when it %s the shard, and the shard map counts %d: it is older than the catalog, or somebody else placed the shard"
+                            : "%s remembers epoch %s, when it %s the shard, and the shard map counts %s: it is older than the catalog, or somebody else placed the shard"
                                     .formatted(it.owner(), own.epoch(), own.here() ? "got" : "gave up", it.epoch()));
         }
         if (own == null && it.epoch() > 1 && it.lastRemembered() == it.epoch()) {
             return new Doubtful(
-                    "another server gave it up for epoch %1$d, with which %2$s does not remember to have got it: %2$s was restored to before; to keep it as it is there, SELECT shardflake.record_placement(%3$d, %1$d, true)"
+                    "another server gave it up for epoch %1$s, with which %2$s does not remember to have got it: %2$s was restored to before; to keep it as it is there, SELECT shardflake.record_placement(%3$s, %1$s, true)"
                             .formatted(it.epoch(), it.owner(), it.shard()));
         }
         for (String other : it.others()) {
             Placement its = it.of(other);
             if (its != null && its.here() && its.epoch() == it.epoch()) {
-                return new Doubtful("%s got it with epoch %d, too".formatted(other, its.epoch()));
+                return new Doubtful("%s got it with epoch %s, too".formatted(other, its.epoch()));
             }
             // What is not remembered predates the first move, if the server would remember one.
             boolean isOlder = its != null || (confirmed && knowledge.remembers(other));

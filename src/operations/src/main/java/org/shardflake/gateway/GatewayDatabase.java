@@ -148,7 +148,7 @@ final class GatewayDatabase {
         if (!done) {
             throw new ShardflakeException(
                     Kind.FAILURE,
-                    "queries or open transactions have kept the tables of gateway %s locked for %d s"
+                    "queries or open transactions have kept the tables of gateway %s locked for %s s"
                             .formatted(gateway.name(), patience.toSeconds()),
                     "end them, and run shardflake gateway refresh",
                     inTheWay[0]);
@@ -182,7 +182,7 @@ final class GatewayDatabase {
         String schema = SqlText.name(gateway.schema());
         int count = map.sharding().shardCount();
         execute(
-                "CREATE OR REPLACE FUNCTION %s.shard_of_uid(uid bigint) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT (((uid %% %2$d) + %2$d) %% %2$d)::integer$$"
+                "CREATE OR REPLACE FUNCTION %s.shard_of_uid(uid bigint) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT (((uid %% %2$s) + %2$s) %% %2$s)::integer$$"
                         .formatted(schema, count));
         execute(
                 "CREATE OR REPLACE FUNCTION %s.shard_of_id(id bigint) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$SELECT ((id >> 10) & 8191)::integer$$"

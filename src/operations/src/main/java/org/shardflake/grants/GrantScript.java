@@ -84,7 +84,7 @@ public record GrantScript(String place, String url, int version, List<Grant> gra
     /** As SQL, with a comment on each statement that says what it is for. */
     public String sql() {
         StringBuilder sql =
-                new StringBuilder(SqlText.comment("on %s, %s, PostgreSQL %d".formatted(place, url, version)));
+                new StringBuilder(SqlText.comment("on %s, %s, PostgreSQL %s".formatted(place, url, version)));
         for (Grant grant : grants) {
             grant.statement()
                     .ifPresent(statement -> sql.append(SqlText.comment(grant.why()))

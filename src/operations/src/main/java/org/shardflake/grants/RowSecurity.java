@@ -7,6 +7,7 @@ package org.shardflake.grants;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Locale;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
@@ -67,7 +68,7 @@ public final class RowSecurity {
     /** The first of these tables, and how many more there are. */
     public static String shown(List<String> tables) {
         return String.join(", ", tables.subList(0, Math.min(3, tables.size())))
-                + (tables.size() > 3 ? " and %,d more".formatted(tables.size() - 3) : "");
+                + (tables.size() > 3 ? String.format(Locale.ROOT, " and %,d more", tables.size() - 3) : "");
     }
 
     /** The tables of shards with row-level security, as another server will have them. */

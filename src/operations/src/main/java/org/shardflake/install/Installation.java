@@ -107,7 +107,7 @@ public final class Installation {
                                     .sorted()
                                     .collect(Collectors.joining(", "))),
                     remembered.size() == 1
-                            ? "give the URLs of other servers; or, if the catalog of that installation is lost for good, add --catalog-lost --shards %d, and see to what shardflake doctor says then"
+                            ? "give the URLs of other servers; or, if the catalog of that installation is lost for good, add --catalog-lost --shards %s, and see to what shardflake doctor says then"
                                     .formatted(one.shardCount())
                             : "give the URLs of other servers",
                     null);
@@ -187,7 +187,7 @@ public final class Installation {
         }
         throw new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,
-                "%s has a shard map already, at version %d".formatted(existing, version),
+                "%s has a shard map already, at version %s".formatted(existing, version),
                 "show it with shardflake map show, add a server with shardflake server add",
                 null);
     }
@@ -313,7 +313,7 @@ public final class Installation {
             if (!moving.isEmpty()) {
                 throw new ShardflakeException(
                         ShardflakeException.Kind.PRECONDITION,
-                        "shards %s are being moved by move %d, so their schema has to stay as it is"
+                        "shards %s are being moved by move %s, so their schema has to stay as it is"
                                 .formatted(moving, move.id()),
                         "name the others with --shards, or wait until the move is done: shardflake move status",
                         null);

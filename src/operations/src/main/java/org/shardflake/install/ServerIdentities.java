@@ -47,7 +47,7 @@ final class ServerIdentities {
                     Kind.PRECONDITION,
                     "server %s has shards %s, and does not remember to which installation it belongs. Nothing was changed"
                             .formatted(server, shards),
-                    "if it belongs to one, run shardflake upgrade with the catalog of that one; if to none, remove these shards: SELECT shardflake.drop_shard(%d)"
+                    "if it belongs to one, run shardflake upgrade with the catalog of that one; if to none, remove these shards: SELECT shardflake.drop_shard(%s)"
                             .formatted(shards.stream().findFirst().orElseThrow()),
                     null);
         }

@@ -151,7 +151,7 @@ public final class Upgrade implements AutoCloseable {
             if (mover.isTakenUp(move.id())) {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
-                        "a command works on move %d; nothing was changed".formatted(move.id()),
+                        "a command works on move %s; nothing was changed".formatted(move.id()),
                         "wait until it is done, or stop it with Ctrl-C and go on with the move after the upgrade",
                         null);
             }

@@ -106,7 +106,7 @@ final class Backfill {
 
     /** The first page includes the lowest number there is. */
     private List<Long> page(int shard, long after) throws SQLException {
-        String sql = "SELECT %3$s FROM %1$s.%2$s WHERE %3$s > ? AND %4$s IS NOT NULL ORDER BY %3$s LIMIT %5$d"
+        String sql = "SELECT %3$s FROM %1$s.%2$s WHERE %3$s > ? AND %4$s IS NOT NULL ORDER BY %3$s LIMIT %5$s"
                 .formatted(
                         Sharding.schema(shard),
                         SqlText.name(source.table()),
@@ -126,9 +126,9 @@ final class Backfill {
             router.<SQLException>run(ShardKey.shard(shard), tx -> claim(tx, id));
             return Optional.empty();
         } catch (LookupTakenException | LookupBusyException e) {
-            return Optional.of("row %d of shard %d: %s".formatted(id, shard, e.getMessage()));
+            return Optional.of("row %s of shard %s: %s".formatted(id, shard, e.getMessage()));
         } catch (CrossShardException | IllegalArgumentException e) {
-            return Optional.of("row %d of shard %d cannot be found: %s".formatted(id, shard, e.getMessage()));
+            return Optional.of("row %s of shard %s cannot be found: %s".formatted(id, shard, e.getMessage()));
         }
     }
 

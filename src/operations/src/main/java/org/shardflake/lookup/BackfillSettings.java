@@ -17,7 +17,7 @@ public record BackfillSettings(int threads, int rowsPerSecond) {
 
     public BackfillSettings {
         if (threads < 1 || rowsPerSecond < 0) {
-            throw new IllegalArgumentException("threads are %d and rows per second %d, allowed: 1 or more, 0 or more"
+            throw new IllegalArgumentException("threads are %s and rows per second %s, allowed: 1 or more, 0 or more"
                     .formatted(threads, rowsPerSecond));
         }
     }

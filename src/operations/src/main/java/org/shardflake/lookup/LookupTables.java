@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -131,12 +132,13 @@ public final class LookupTables {
             if (!report.failures().isEmpty()) {
                 throw new ShardflakeException(
                         Kind.PARTLY_DONE,
-                        "%,d shards did not get the tables of lookups: shard %d on %s: %s"
-                                .formatted(
-                                        report.failures().size(),
-                                        report.failures().get(0).shard(),
-                                        report.failures().get(0).server(),
-                                        report.failures().get(0).error()),
+                        String.format(
+                                Locale.ROOT,
+                                "%,d shards did not get the tables of lookups: shard %s on %s: %s",
+                                report.failures().size(),
+                                report.failures().get(0).shard(),
+                                report.failures().get(0).server(),
+                                report.failures().get(0).error()),
                         "run the same command again",
                         null);
             }

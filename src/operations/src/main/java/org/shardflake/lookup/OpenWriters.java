@@ -61,11 +61,11 @@ final class OpenWriters {
             int process = before.values().iterator().next();
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "%s, which has written to %s.%s, has not ended in %d s"
+                    "%s, which has written to %s.%s, has not ended in %s s"
                             .formatted(
                                     process == 0
                                             ? "a prepared transaction"
-                                            : "the transaction of process %d on %s"
+                                            : "the transaction of process %s on %s"
                                                     .formatted(
                                                             process,
                                                             router.map()

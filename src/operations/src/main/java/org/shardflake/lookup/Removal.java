@@ -138,7 +138,7 @@ final class Removal {
         if (!decided) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "a transaction in shard %d on %s that claims a value has not ended in %d s"
+                    "a transaction in shard %s on %s that claims a value has not ended in %s s"
                             .formatted(shard, router.map().server(shard).name(), patience.toSeconds()),
                     "end it, and run the same command again",
                     null);

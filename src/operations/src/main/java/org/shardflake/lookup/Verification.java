@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
@@ -60,7 +61,7 @@ final class Verification {
 
         @Override
         public String toString() {
-            return "value %s, of row %d of uid %d".formatted(value, holder.id(), holder.uid());
+            return "value %s, of row %s of uid %s".formatted(value, holder.id(), holder.uid());
         }
     }
 
@@ -152,7 +153,7 @@ final class Verification {
         boolean settled = AGAIN.until(() ->
                 !is(shard, IS_HELD, claim) || recorded(owner, List.of(claim)).contains(claim.token()));
         if (!settled) {
-            differs("%s, is claimed in shard %d, and shard %d knows nothing of it".formatted(claim, shard, owner));
+            differs("%s, is claimed in shard %s, and shard %s knows nothing of it".formatted(claim, shard, owner));
         }
     }
 
@@ -214,19 +215,23 @@ final class Verification {
 
     private void compareRow(int shard, ResultSet row) throws SQLException {
         boolean isRow = row.getBoolean(1);
-        String its = "row %d of uid %d in shard %d".formatted(row.getLong(3), row.getLong(2), shard);
+        String its = "row %s of uid %s in shard %s".formatted(row.getLong(3), row.getLong(2), shard);
         String kept = row.getString(4);
         String recorded = row.getString(6);
         if (!isRow) {
-            differs("value %s, of row %d of uid %d, is held in shard %d by a row that has no value"
+            differs("value %s, of row %s of uid %s, is held in shard %s by a row that has no value"
                     .formatted(recorded, row.getLong(8), row.getLong(7), shard));
         } else if (kept == null) {
-            differs("%s cannot be found: its value has %,d bytes, and 1 to %,d are allowed"
-                    .formatted(its, row.getLong(5), LookupDefinition.LONGEST_VALUE));
+            differs(String.format(
+                    Locale.ROOT,
+                    "%s cannot be found: its value has %,d bytes, and 1 to %,d are allowed",
+                    its,
+                    row.getLong(5),
+                    LookupDefinition.LONGEST_VALUE));
         } else if (recorded == null) {
             differs("%s has not claimed its value %s".formatted(its, kept));
         } else if (!recorded.equals(kept)) {
-            differs("value %s, of row %d of uid %d, is held in shard %d, where the row has %s"
+            differs("value %s, of row %s of uid %s, is held in shard %s, where the row has %s"
                     .formatted(recorded, row.getLong(8), row.getLong(7), shard, kept));
         }
     }
@@ -289,7 +294,7 @@ final class Verification {
         boolean settled = AGAIN.until(() -> claimed(values, List.of(record)).contains(record.token())
                 || !recorded(shard, List.of(record)).contains(record.token()));
         if (!settled) {
-            differs("%s, is held in shard %d, and not claimed in shard %d".formatted(record, shard, values));
+            differs("%s, is held in shard %s, and not claimed in shard %s".formatted(record, shard, values));
         }
     }
 
@@ -301,7 +306,7 @@ final class Verification {
     }
 
     private static String sql(int shard, String template) {
-        return template.replace("${shard.schema}", "shard_%04d".formatted(shard));
+        return template.replace("${shard.schema}", String.format(Locale.ROOT, "shard_%04d", shard));
     }
 
     /** A write, whose commit asks whether the shard is still here: a read may be of a copy that was left behind. */

@@ -38,7 +38,7 @@ final class AsOwner {
      */
     static void run(Connection connection, String schema, String owner, String statement) throws SQLException {
         long process = Sql.number(connection, "SELECT pg_backend_pid()");
-        String name = "%s.shardflake_as_owner_%d".formatted(schema, process);
+        String name = "%s.shardflake_as_owner_%s".formatted(schema, process);
         String body = "BEGIN " + statement + "; RETURN true; END";
         Sql.execute(connection, RUN.formatted(name, SqlText.literal(body), owner));
     }

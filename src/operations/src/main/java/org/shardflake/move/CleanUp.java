@@ -129,7 +129,7 @@ final class CleanUp {
         }
         if (!dropClosed(side, shard.shard(), settings.patience(), () -> requireSealed(shard, side, its))) {
             throw new MoveException(
-                    "the copy of shard %d on %s is left, since sessions there hold its tables; end them, and run the same command again"
+                    "the copy of shard %s on %s is left, since sessions there hold its tables; end them, and run the same command again"
                             .formatted(shard.shard(), side.name()));
         }
         listener.reached(MoveStep.SHARD_DROPPED);
@@ -138,7 +138,7 @@ final class CleanUp {
     private void requireSealed(MoveShard shard, MoveSide side, ShardSet its) throws SQLException {
         if (shard.phase() == ShardPhase.SWITCHED && !Seal.broken(side, its).isEmpty()) {
             throw new CopiesDifferException(
-                    "the copy of shard %1$d on %2$s was opened to writes after it had been compared, and is kept. Look for rows that %3$s lacks; then SELECT shardflake.drop_shard(%1$d, force => true) on %2$s, and run the same command again"
+                    "the copy of shard %1$s on %2$s was opened to writes after it had been compared, and is kept. Look for rows that %3$s lacks; then SELECT shardflake.drop_shard(%1$s, force => true) on %2$s, and run the same command again"
                             .formatted(
                                     shard.shard(), side.name(), session.target().name()),
                     Map.of());
@@ -170,11 +170,11 @@ final class CleanUp {
                 Sql.execute(
                         connection,
                         side.checkClaim()
-                                + "DO $$ BEGIN IF EXISTS (SELECT FROM shardflake.fences(%1$d)) AND NOT shardflake.is_fenced(%1$d) THEN RAISE 'shard %1$d takes writes here, where the shard map does not have it'; END IF; END $$;\n"
+                                + "DO $$ BEGIN IF EXISTS (SELECT FROM shardflake.fences(%1$s)) AND NOT shardflake.is_fenced(%1$s) THEN RAISE 'shard %1$s takes writes here, where the shard map does not have it'; END IF; END $$;\n"
                                         .formatted(shard)
                                 + LOCK.formatted(Sharding.schema(shard)));
                 condition.require();
-                Sql.execute(connection, forget + "SELECT shardflake.drop_shard(%d, force => true)".formatted(shard));
+                Sql.execute(connection, forget + "SELECT shardflake.drop_shard(%s, force => true)".formatted(shard));
                 return true;
             });
         } catch (SQLException e) {

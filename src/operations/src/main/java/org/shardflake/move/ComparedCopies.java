@@ -54,7 +54,7 @@ final class ComparedCopies {
     private static final int AT_ONCE = 1_000;
 
     /** Whether a row, or a column, was written by a transaction that was not seen. */
-    private static final String IS_LATER = "age(xmin) <= (SELECT age('%d'::xid8::xid))";
+    private static final String IS_LATER = "age(xmin) <= (SELECT age('%s'::xid8::xid))";
 
     /** A column that was added or changed may have changed rows as they are read. */
     private static final String UNWRITTEN = """

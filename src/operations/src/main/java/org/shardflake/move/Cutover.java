@@ -39,7 +39,7 @@ final class Cutover implements AutoCloseable {
 
     /** Not fence_shard, which waits for leases: in a cutover they end while the other server catches up. */
     private static final String FENCE =
-            "SELECT shardflake.fence_tables(%1$d, true); SELECT shardflake.fence_ids(%1$d, true);\n";
+            "SELECT shardflake.fence_tables(%1$s, true); SELECT shardflake.fence_ids(%1$s, true);\n";
 
     private static final String OLDEST_WRITER = """
             SELECT COALESCE(max(extract(epoch FROM clock_timestamp() - a.xact_start)) * 1000, 0)::bigint
@@ -85,7 +85,7 @@ final class Cutover implements AutoCloseable {
         Connection connection = side.connect();
         Sql.execute(
                 connection,
-                "SET lock_timeout = %d; SET statement_timeout = %d"
+                "SET lock_timeout = %s; SET statement_timeout = %s"
                         .formatted(
                                 settings.lockTimeout().toMillis(),
                                 settings.pause().toMillis()));
@@ -124,20 +124,20 @@ final class Cutover implements AutoCloseable {
             Pause.millis(ThreadLocalRandom.current().nextLong(20, Math.min(2000, 50L << Math.min(attempt, 6))));
         }
         throw new MoveException(
-                "shard %d could not be cut over in %d s, and is open on %s as before; the last attempt: %s"
+                "shard %s could not be cut over in %s s, and is open on %s as before; the last attempt: %s"
                         .formatted(number, settings.patience().toSeconds(), shard.server(), problem));
     }
 
     private void checkReady(MoveShard shard) throws SQLException {
         if (shard.verified() == Verified.DIFFERENT && session.carrying(shard) == session.forward()) {
             throw new MoveRefusedException(
-                    "shard %d was not cut over: its copy on %s was found to differ. Mend it, and run move verify; or cancel the move"
+                    "shard %s was not cut over: its copy on %s was found to differ. Mend it, and run move verify; or cancel the move"
                             .formatted(shard.shard(), session.target().name()));
         }
         Stream carrying = session.carrying(shard);
         if (!carrying.hasSlot()) {
             throw new MoveRefusedException(
-                    "shard %d was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written. End the move with move cancel --keep-moved, and begin again for the other shards"
+                    "shard %s was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written. End the move with move cancel --keep-moved, and begin again for the other shards"
                             .formatted(
                                     shard.shard(),
                                     carrying.publisher().name(),
@@ -150,7 +150,7 @@ final class Cutover implements AutoCloseable {
             session.back(shard).await(settings.patience(), listener);
         } catch (MoveException e) {
             throw new MoveException(
-                    "shard %d was not cut over, since there would be no way back: %s"
+                    "shard %s was not cut over, since there would be no way back: %s"
                             .formatted(shard.shard(), e.getMessage()),
                     e);
         }
@@ -160,7 +160,7 @@ final class Cutover implements AutoCloseable {
     private static void refuseInbound(MoveShard shard, MoveSide side) throws SQLException {
         List<String> inbound = InboundSubscriptions.find(side.control(), ShardSet.of(shard.shard()));
         if (!inbound.isEmpty()) {
-            throw new MoveRefusedException("shard %d was not cut over: on %s, %s. %s"
+            throw new MoveRefusedException("shard %s was not cut over: on %s, %s. %s"
                     .formatted(shard.shard(), side.name(), String.join(", ", inbound), InboundSubscriptions.REMEDY));
         }
     }
@@ -174,11 +174,11 @@ final class Cutover implements AutoCloseable {
         while (System.nanoTime() - end < 0) {
             long oldest = Sql.number(carrying.publisher().control(), OLDEST_WRITER, shard.shard());
             if (oldest > LONG_TRANSACTION.toMillis()) {
-                problem = "a transaction has been writing to it for %d ms".formatted(oldest);
+                problem = "a transaction has been writing to it for %s ms".formatted(oldest);
                 Pause.millis(50);
             } else if (carrying.measureLag(Duration.ofSeconds(5)).compareTo(close) > 0) {
                 watch.look();
-                problem = "%s is behind %s by more than %d ms"
+                problem = "%s is behind %s by more than %s ms"
                         .formatted(
                                 carrying.subscriber().name(),
                                 carrying.publisher().name(),
@@ -258,7 +258,7 @@ final class Cutover implements AutoCloseable {
             for (Connection connection : List.of(from, to)) {
                 tryOut(
                         connection,
-                        "SELECT * FROM shardflake.fences(%1$d); SELECT * FROM shardflake.sequence_positions(%1$d); SELECT shardflake.refuse_relatives(%1$d)"
+                        "SELECT * FROM shardflake.fences(%1$s); SELECT * FROM shardflake.sequence_positions(%1$s); SELECT shardflake.refuse_relatives(%1$s)"
                                 .formatted(shard.shard()));
             }
             // The fence is up there already, so this changes only the number of the latest one: routers ask once more.
@@ -328,7 +328,7 @@ final class Cutover implements AutoCloseable {
                     + carrying.removeSql(tables)
                     + carrying.markSql()
                     + OpenShard.recordSql(shard.shard(), shard.epoch() + 1, false)
-                    + "SELECT array_agg(sequence_name) AS sequence_names, array_agg(last_value) FROM shardflake.sequence_positions(%d)"
+                    + "SELECT array_agg(sequence_name) AS sequence_names, array_agg(last_value) FROM shardflake.sequence_positions(%s)"
                             .formatted(shard.shard())
                     + (hasReferenceTables
                             ? "; SELECT version AS reference_version FROM shardflake.reference_version"
@@ -471,7 +471,7 @@ final class Cutover implements AutoCloseable {
                     carrying.publisher().checkClaim()
                             + carrying.addSql(tables)
                             + OpenShard.recordSql(shard.shard(), shard.epoch(), true)
-                            + "SELECT shardflake.unfence_shard(%d)".formatted(shard.shard()));
+                            + "SELECT shardflake.unfence_shard(%s)".formatted(shard.shard()));
             if (lost.isPresent()) {
                 throw lost.get();
             }

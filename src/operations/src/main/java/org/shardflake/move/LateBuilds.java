@@ -230,7 +230,7 @@ final class LateBuilds {
     static void explainBroken(Exception failure, int shard) {
         if (failure instanceof SQLException broken && FOREIGN_KEY_VIOLATION.equals(broken.getSQLState())) {
             throw new MoveException(
-                    "shard %d cannot be copied, since rows on the source break a foreign key. Mend them there, and run the same command again. %s"
+                    "shard %s cannot be copied, since rows on the source break a foreign key. Mend them there, and run the same command again. %s"
                             .formatted(
                                     shard, String.valueOf(broken.getMessage()).replaceAll("\\s*\n\\s*", ". ")),
                     broken);

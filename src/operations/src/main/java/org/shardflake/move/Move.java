@@ -52,7 +52,7 @@ public record Move(
                 .filter(shard -> shard.shard() == number)
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException(
-                        "move %d has no shard %d; it has %s".formatted(id, number, shardSet())));
+                        "move %s has no shard %s; it has %s".formatted(id, number, shardSet())));
     }
 
     /** The command that goes on with it, if nobody does, without "shardflake". */
@@ -60,9 +60,9 @@ public record Move(
         return switch (phase) {
             case PREPARING, COPYING, CATCHING_UP -> "move start --shards %s --to %s".formatted(shardSet(), target);
             case FOLLOWING ->
-                "move %s %d".formatted(shardSet(ShardPhase.SWITCHED).equals(shardSet()) ? "complete" : "cutover", id);
-            case COMPLETING -> "move complete %d".formatted(id);
-            case CANCELLING -> "move cancel %d".formatted(id);
+                "move %s %s".formatted(shardSet(ShardPhase.SWITCHED).equals(shardSet()) ? "complete" : "cutover", id);
+            case COMPLETING -> "move complete %s".formatted(id);
+            case CANCELLING -> "move cancel %s".formatted(id);
         };
     }
 }

@@ -79,7 +79,7 @@ final class MoveCatalog {
         return Sql.list(connection, MOVES + " WHERE id = ?", row -> read(connection, row), id).stream()
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException(
-                        "there is no move %d, or it is done: see shardflake move status and shardflake map history"
+                        "there is no move %s, or it is done: see shardflake move status and shardflake map history"
                                 .formatted(id)));
     }
 
@@ -159,7 +159,7 @@ final class MoveCatalog {
     static void placeInMove(Connection connection, long id, String source, ShardSet shards) throws SQLException {
         int placed = insertShards(connection, id, source, shards);
         if (placed != shards.size()) {
-            throw new MoveRefusedException("only %d of %d shards are on %s; read the shard map again"
+            throw new MoveRefusedException("only %s of %s shards are on %s; read the shard map again"
                     .formatted(placed, shards.size(), source));
         }
     }

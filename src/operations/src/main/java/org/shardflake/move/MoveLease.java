@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.shardflake.jdbc.Sql;
@@ -63,7 +64,7 @@ final class MoveLease implements AutoCloseable {
                 new AdvisoryLock("shardflake.move", Math.toIntExact(move)).take(connection, LOCK_PATIENCE);
         if (holder.isPresent()) {
             throw new MoveRefusedException(
-                    "another shardflake works on move %d: in the catalog, %s holds its lock"
+                    "another shardflake works on move %s: in the catalog, %s holds its lock"
                             .formatted(move, holder.get()),
                     "see it with shardflake move status --watch");
         }
@@ -73,7 +74,7 @@ final class MoveLease implements AutoCloseable {
                 && Sql.number(connection, "SELECT claim FROM shardflake_catalog.move WHERE id = ?", move)
                         != mine.getAsLong()) {
             throw new MoveRefusedException(
-                    "move %d has been worked on by another shardflake since; see it with shardflake move status"
+                    "move %s has been worked on by another shardflake since; see it with shardflake move status"
                             .formatted(move));
         }
         long claim = Sql.number(
@@ -116,7 +117,7 @@ final class MoveLease implements AutoCloseable {
     }
 
     private MoveException superseded() {
-        return new MoveException("move %d has been taken up by another; see shardflake move status".formatted(move));
+        return new MoveException("move %s has been taken up by another; see shardflake move status".formatted(move));
     }
 
     /**
@@ -125,14 +126,14 @@ final class MoveLease implements AutoCloseable {
      */
     synchronized void copying(int shard, long bytes, long rows) throws SQLException {
         changeShard(
-                "phase = '%s', bytes = %d%s, rows = CASE set_config('synchronous_commit', 'off', true) WHEN 'off' THEN %d END"
+                "phase = '%s', bytes = %s%s, rows = CASE set_config('synchronous_commit', 'off', true) WHEN 'off' THEN %s END"
                         .formatted(ShardPhase.WAITING, bytes, bytesAt, rows),
                 shard);
     }
 
     /** Records that a shard has been copied, with what was sent, or has not. */
     synchronized void copied(int shard, ShardPhase phase, long bytes, long rows) throws SQLException {
-        changeShard("phase = '%s', bytes = %d%s, rows = %d".formatted(phase, bytes, bytesAt, rows), shard);
+        changeShard("phase = '%s', bytes = %s%s, rows = %s".formatted(phase, bytes, bytesAt, rows), shard);
     }
 
     /** Begins a cutover attempt and returns its number, the latest. */
@@ -188,7 +189,7 @@ final class MoveLease implements AutoCloseable {
     }
 
     synchronized void paused(int shard, Duration pause) throws SQLException {
-        changeShard("pause_ms = %f".formatted(pause.toNanos() / 1e6), shard);
+        changeShard(String.format(Locale.ROOT, "pause_ms = %f", pause.toNanos() / 1e6), shard);
     }
 
     synchronized void verified(int shard, Verified verified) throws SQLException {

@@ -45,11 +45,11 @@ public record MoveSettings(
     public MoveSettings {
         if (jobs < 1 || partSize < 1 || bytesPerSecond < 0 || pausesPerMinute < 0) {
             throw new IllegalArgumentException(
-                    "jobs are %d, the size of a part %d, bytes per second %d, and pauses per minute %d; allowed are 1 or more of the first two, and 0 or more of the others"
+                    "jobs are %s, the size of a part %s, bytes per second %s, and pauses per minute %s; allowed are 1 or more of the first two, and 0 or more of the others"
                             .formatted(jobs, partSize, bytesPerSecond, pausesPerMinute));
         }
         if (lockTimeout.compareTo(pause) >= 0 || lockTimeout.isNegative() || lockTimeout.isZero()) {
-            throw new IllegalArgumentException("a lock timeout of %d ms does not leave time in a pause of %d ms"
+            throw new IllegalArgumentException("a lock timeout of %s ms does not leave time in a pause of %s ms"
                     .formatted(lockTimeout.toMillis(), pause.toMillis()));
         }
     }

@@ -124,7 +124,7 @@ final class MoveSide implements AutoCloseable {
 
     /** The first statement of every change on a server, without which a claim believed dead could still make one. */
     String checkClaim() {
-        return "SELECT shardflake.check_claim(%s, %d);\n".formatted(Sql.quote(tag), claim);
+        return "SELECT shardflake.check_claim(%s, %s);\n".formatted(Sql.quote(tag), claim);
     }
 
     /** Makes the server obey nobody's claim any more. */

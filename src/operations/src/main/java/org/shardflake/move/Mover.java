@@ -36,7 +36,7 @@ public final class Mover {
     private static final int LAST_COMPARISONS = 3;
 
     private static final String KEPT_BACK =
-            "%1$s does not follow any more, so it has its rows as they were. Look at the differences, and write the right rows on %2$s; then let %1$s follow again with move verify %3$d, or go back with move reverse %3$d";
+            "%1$s does not follow any more, so it has its rows as they were. Look at the differences, and write the right rows on %2$s; then let %1$s follow again with move verify %3$s, or go back with move reverse %3$s";
 
     /** Whoever waits for the command should learn why it failed. */
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
@@ -168,7 +168,7 @@ public final class Mover {
         List<PreflightCheck> failed = report.with(PreflightCheck.Outcome.FAILED);
         if (!failed.isEmpty()) {
             String others =
-                    failed.size() > 1 ? " (and %d more; see move start --dry-run)".formatted(failed.size() - 1) : "";
+                    failed.size() > 1 ? " (and %s more; see move start --dry-run)".formatted(failed.size() - 1) : "";
             throw new MoveRefusedException(
                     "check %s failed: %s%s"
                             .formatted(failed.get(0).name(), failed.get(0).found(), others),
@@ -427,7 +427,7 @@ public final class Mover {
         Map<Integer, List<TableDifference>> all = new TreeMap<>(awaitComparisons(session, comparisons, false));
         all.put(number, differences);
         throw new CopiesDifferException(
-                "the copy of shard %1$d on %2$s differs, so it was not cut over: %3$s has the shard, with all its rows, and takes its writes. Look at the differences, which move verify shows again; move cancel removes the copies"
+                "the copy of shard %1$s on %2$s differs, so it was not cut over: %3$s has the shard, with all its rows, and takes its writes. Look at the differences, which move verify shows again; move cancel removes the copies"
                         .formatted(
                                 number,
                                 session.target().name(),
@@ -543,7 +543,7 @@ public final class Mover {
     public static void checkCancel(Move move, boolean keepMoved) {
         if (move.phase() == MovePhase.COMPLETING) {
             throw new MoveRefusedException(
-                    "move %d is being completed, and has no way back; run move complete again".formatted(move.id()));
+                    "move %s is being completed, and has no way back; run move complete again".formatted(move.id()));
         }
         if (move.phase() != MovePhase.CANCELLING) {
             requireCancellable(move, keepMoved);
@@ -572,7 +572,7 @@ public final class Mover {
         ShardSet left = move.shardSet(ShardPhase.COPIED);
         if (!left.isEmpty()) {
             throw new MoveRefusedException(
-                    "move %d is not complete: shards %s are still on %s. Cut them over first, or cancel the move"
+                    "move %s is not complete: shards %s are still on %s. Cut them over first, or cancel the move"
                             .formatted(move.id(), left, move.source()));
         }
     }
@@ -713,7 +713,7 @@ public final class Mover {
         MoveException lost = new MoveException(
                 failure.kind(),
                 String.valueOf(failure.getMessage()),
-                "if %s is gone for good: shardflake move cancel %d --target-lost".formatted(move(id).target(), id));
+                "if %s is gone for good: shardflake move cancel %s --target-lost".formatted(move(id).target(), id));
         lost.addSuppressed(failure);
         return lost;
     }
@@ -789,7 +789,7 @@ public final class Mover {
                 .toList());
         if (!uncompared.isEmpty() && session.reverse().canFollow()) {
             throw new MoveRefusedException(
-                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %d, compare the former with move verify, or bring them back with move reverse"
+                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %s, compare the former with move verify, or bring them back with move reverse"
                             .formatted(uncompared, move.id()));
         }
         return uncompared;
@@ -809,7 +809,7 @@ public final class Mover {
         ShardSet switched = move.shardSet(ShardPhase.SWITCHED);
         if (!keepMoved && !switched.isEmpty()) {
             throw new MoveRefusedException(
-                    "shards %s of move %d are on %s already; bring them back with move reverse first, or leave them there with --keep-moved"
+                    "shards %s of move %s are on %s already; bring them back with move reverse first, or leave them there with --keep-moved"
                             .formatted(switched, move.id(), move.target()));
         }
     }
@@ -817,14 +817,14 @@ public final class Mover {
     private static void requireFollowing(Move move) {
         refuseEnding(move);
         if (move.phase() != MovePhase.FOLLOWING) {
-            throw new MoveRefusedException("move %d is %s; first it has to be following: run move start once more"
+            throw new MoveRefusedException("move %s is %s; first it has to be following: run move start once more"
                     .formatted(move.id(), move.phase()));
         }
     }
 
     private static void refuseEnding(Move move) {
         if (move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING) {
-            throw new MoveRefusedException("move %d is %s; run move %s again to end it"
+            throw new MoveRefusedException("move %s is %s; run move %s again to end it"
                     .formatted(move.id(), move.phase(), move.phase() == MovePhase.COMPLETING ? "complete" : "cancel"));
         }
     }

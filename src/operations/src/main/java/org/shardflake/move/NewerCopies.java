@@ -54,9 +54,9 @@ final class NewerCopies {
                                     stream.subscriber().name(),
                                     anyMoved ? "--keep-moved " : "",
                                     stream.hasSlot()
-                                            ? "the slot of move %d from another primary, after a failover"
+                                            ? "the slot of move %s from another primary, after a failover"
                                                     .formatted(session.taken().id())
-                                            : "lost the slot of move %d, as after a restore or a failover"
+                                            : "lost the slot of move %s, as after a restore or a failover"
                                                     .formatted(session.taken().id())),
                     newer);
         }

@@ -23,9 +23,9 @@ final class OpenShard {
     static String prepareSql(int shard, @Nullable Array names, @Nullable Array values) {
         String positions = names == null || values == null
                 ? ""
-                : "SELECT shardflake.set_sequence_positions(%d, %s::name[], %s::bigint[]);\n"
+                : "SELECT shardflake.set_sequence_positions(%s, %s::name[], %s::bigint[]);\n"
                         .formatted(shard, Sql.quote(names.toString()), Sql.quote(values.toString()));
-        return positions + "SELECT shardflake.fence_tables(%d, false);\n".formatted(shard);
+        return positions + "SELECT shardflake.fence_tables(%s, false);\n".formatted(shard);
     }
 
     /**
@@ -37,7 +37,7 @@ final class OpenShard {
      */
     static String whereItIsSql(MoveShard shard, @Nullable Array names, @Nullable Array values, String publishing) {
         // Ids may already be running, if opening was interrupted at its end.
-        return "SELECT shardflake.fence_ids(%d, true);\n".formatted(shard.shard())
+        return "SELECT shardflake.fence_ids(%s, true);\n".formatted(shard.shard())
                 + prepareSql(shard.shard(), names, values)
                 + recordSql(shard.shard(), shard.epoch(), true)
                 + publishing
@@ -50,11 +50,11 @@ final class OpenShard {
      * @param epoch the epoch with which the shard becomes the server's, or ceases to be
      */
     static String recordSql(int shard, long epoch, boolean here) {
-        return "SELECT shardflake.record_placement(%d, %d, %b);\n".formatted(shard, epoch, here);
+        return "SELECT shardflake.record_placement(%s, %s, %b);\n".formatted(shard, epoch, here);
     }
 
     /** Resumes the ids; no rollback undoes this. */
     static String finishSql(int shard) {
-        return "SELECT shardflake.fence_ids(%d, false);\n".formatted(shard);
+        return "SELECT shardflake.fence_ids(%s, false);\n".formatted(shard);
     }
 }

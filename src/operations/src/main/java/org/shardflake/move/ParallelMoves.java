@@ -79,7 +79,7 @@ public final class ParallelMoves {
      */
     public ParallelMoves(Mover mover, int parallel, String reason, boolean keep, Watcher watcher) {
         if (parallel < 1) {
-            throw new IllegalArgumentException("%d moves at once; allowed are 1 or more".formatted(parallel));
+            throw new IllegalArgumentException("%s moves at once; allowed are 1 or more".formatted(parallel));
         }
         this.mover = mover;
         this.parallel = parallel;
@@ -209,14 +209,14 @@ public final class ParallelMoves {
         }
         if (!wanted.equals(MoveRequest.of(other))) {
             throw new MoveRefusedException(
-                    "no move was begun: of the shards to move %s, %s are in move %d %s already"
+                    "no move was begun: of the shards to move %s, %s are in move %s %s already"
                             .formatted(wanted, both, other.id(), MoveRequest.of(other)),
                     "finish or cancel that one first; shardflake move status shows it");
         }
         if (other.phase() == MovePhase.CANCELLING) {
             throw new MoveRefusedException(
-                    "no move was begun: move %d %s is being cancelled".formatted(other.id(), wanted),
-                    "run shardflake move cancel %d again to end it".formatted(other.id()));
+                    "no move was begun: move %s %s is being cancelled".formatted(other.id(), wanted),
+                    "run shardflake move cancel %s again to end it".formatted(other.id()));
         }
     }
 
@@ -297,7 +297,7 @@ public final class ParallelMoves {
                 ServerRoom room = mover.room(server);
                 int has = Math.max(1, following + room.moves());
                 if (has < most) {
-                    watcher.limited("%s has room for %d moves at once, not %d: %s; for more, raise it and restart"
+                    watcher.limited("%s has room for %s moves at once, not %s: %s; for more, raise it and restart"
                             .formatted(server, has, most, room.because()));
                     rooms.put(server, has);
                 }
@@ -321,7 +321,7 @@ public final class ParallelMoves {
         }
         return new SomeMovesFailedException(
                 kind,
-                "%d of %d moves failed, %d are done, and %d were not begun: %s"
+                "%s of %s moves failed, %s are done, and %s were not begun: %s"
                         .formatted(
                                 failures.size(),
                                 all,

@@ -8,6 +8,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -61,6 +64,8 @@ public final class Preflight {
                   FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = ANY (?))
             """;
 
+    private static final String[] READING = {"array_nulls", "xmloption", "lc_monetary"};
+
     private final MoveServer source;
     private final MoveServer target;
     private final ShardSet shards;
@@ -103,6 +108,42 @@ public final class Preflight {
         return checks.checks;
     }
 
+    /** Workers of subscriptions have what the role and the database set, and by it they read values that come as text. */
+    private void checkWorkers() throws SQLException {
+        Map<String, String> ofSource = source.url().ownSettings(READING);
+        Map<String, String> ofTarget = target.url().ownSettings(READING);
+        List<String> problems = new ArrayList<>();
+        for (Map.Entry<MoveServer, Map<String, String>> side :
+                Map.of(source, ofSource, target, ofTarget).entrySet()) {
+            String name = side.getKey().name();
+            if ("off".equals(side.getValue().get("array_nulls"))) {
+                problems.add("array_nulls is off on %s, where a NULL in an array would become a text".formatted(name));
+            }
+            if ("document".equals(side.getValue().get("xmloption")) && hasColumnOf("xml")) {
+                problems.add("xmloption is document on %s, which would refuse other XML".formatted(name));
+            }
+        }
+        if (!Objects.equals(ofSource.get("lc_monetary"), ofTarget.get("lc_monetary")) && hasColumnOf("money")) {
+            problems.add("lc_monetary is %s on %s and %s on %s, and amounts of money would change"
+                    .formatted(ofSource.get("lc_monetary"), source.name(), ofTarget.get("lc_monetary"), target.name()));
+        }
+        add(
+                "worker-settings",
+                problems.isEmpty() ? Outcome.OK : Outcome.FAILED,
+                problems.isEmpty() ? "replication reads values as they are" : String.join("; ", problems),
+                problems.isEmpty()
+                        ? ""
+                        : "take it back where it was set, since replication has it too: ALTER ROLE ... RESET, ALTER DATABASE ... RESET, or postgresql.conf");
+    }
+
+    private boolean hasColumnOf(String type) throws SQLException {
+        return Sql.isTrue(from, TABLES + """
+                SELECT EXISTS (SELECT FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+                  JOIN pg_type y ON y.oid = a.atttypid
+                 WHERE '%s'::regtype IN (y.oid, y.typelem, y.typbasetype))
+                """.formatted(type), shards);
+    }
+
     /** While the target is a standby, on which nothing can be created. */
     private void checkReachable() throws SQLException {
         if (Replication.silencesTheLog(from)) {
@@ -136,6 +177,7 @@ public final class Preflight {
             return new PreflightReport(source.name(), target.name(), shards, 0, 0, 0, List.copyOf(checks));
         }
         checkPlace();
+        checkWorkers();
         checkTables();
         checkDependencies();
         checkSchema();
@@ -200,7 +242,7 @@ public final class Preflight {
         add(
                 "server-version",
                 supported ? Outcome.OK : Outcome.FAILED,
-                "%s has PostgreSQL %d, %s has %d".formatted(source.name(), sourceVersion, target.name(), targetVersion),
+                "%s has PostgreSQL %s, %s has %s".formatted(source.name(), sourceVersion, target.name(), targetVersion),
                 supported ? "" : "use 15 or later on both, at most one major version apart");
     }
 
@@ -216,7 +258,7 @@ public final class Preflight {
         add(
                 "shards-present",
                 all ? Outcome.OK : Outcome.FAILED,
-                "%d of %d shards have their schema on %s".formatted(present, shards.size(), source.name()),
+                "%s of %s shards have their schema on %s".formatted(present, shards.size(), source.name()),
                 all ? "" : "deploy them with shardflake schema deploy");
     }
 
@@ -254,7 +296,7 @@ public final class Preflight {
             add(
                     "function-library",
                     Outcome.FAILED,
-                    "a function library is of version %d, and this command knows version %d"
+                    "a function library is of version %s, and this command knows version %s"
                             .formatted(newest, FunctionLibrary.version()),
                     "use the newer shardflake that deployed it");
             return;
@@ -479,7 +521,7 @@ public final class Preflight {
                     "");
         } else {
             List<String> found = schema.rehearse(shards).entrySet().stream()
-                    .map(shard -> "shard %d: %s"
+                    .map(shard -> "shard %s: %s"
                             .formatted(
                                     shard.getKey(),
                                     String.join(
@@ -513,7 +555,7 @@ public final class Preflight {
 
     private static String shown(List<String> found) {
         return String.join(", ", found.subList(0, Math.min(3, found.size())))
-                + (found.size() > 3 ? " and %,d more".formatted(found.size() - 3) : "");
+                + (found.size() > 3 ? String.format(Locale.ROOT, " and %,d more", found.size() - 3) : "");
     }
 
     private void checkRelativesAndSequences() throws SQLException {
@@ -679,7 +721,12 @@ public final class Preflight {
         add(
                 "clocks",
                 together ? Outcome.OK : Outcome.WARNING,
-                "the clock of %s differs by %,d ms from that of %s".formatted(target.name(), apart, source.name()),
+                String.format(
+                        Locale.ROOT,
+                        "the clock of %s differs by %,d ms from that of %s",
+                        target.name(),
+                        apart,
+                        source.name()),
                 together
                         ? ""
                         : "set it right; ids go on increasing in any case, with the time of the clock that is ahead");

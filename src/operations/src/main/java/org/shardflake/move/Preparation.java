@@ -186,12 +186,12 @@ final class Preparation {
     private static void refuse(Map<Integer, List<String>> differences) {
         differences.forEach((shard, lines) -> {
             throw new MoveException(
-                    "shard %d has another schema on the target: %s%s. Bring both to what your changelog says, and run the same command again"
+                    "shard %s has another schema on the target: %s%s. Bring both to what your changelog says, and run the same command again"
                             .formatted(
                                     shard,
                                     String.join("; ", lines.subList(0, Math.min(3, lines.size()))),
                                     differences.size() > 1
-                                            ? " (and %d more shards)".formatted(differences.size() - 1)
+                                            ? " (and %s more shards)".formatted(differences.size() - 1)
                                             : ""));
         });
     }
@@ -259,7 +259,7 @@ final class Preparation {
                                     session.source().name(),
                                     forward.name(),
                                     session.target().name()),
-                    "if %1$s was neither restored nor failed over, the copies are just older: end this with move cancel %2$d --uncompared; otherwise with move cancel %2$d, which compares. Then begin again with another standby"
+                    "if %1$s was neither restored nor failed over, the copies are just older: end this with move cancel %2$s --uncompared; otherwise with move cancel %2$s, which compares. Then begin again with another standby"
                             .formatted(session.source().name(), session.taken().id()));
         }
         if (!subscribed && (forward.hasFailedOver() || !forward.hasReached(position))) {
@@ -269,7 +269,7 @@ final class Preparation {
                                     session.source().name(),
                                     session.target().name(),
                                     session.source().name()),
-                    "end this with move cancel %d, and begin again with another standby"
+                    "end this with move cancel %s, and begin again with another standby"
                             .formatted(session.taken().id()));
         }
         for (MoveShard shard : session.move().shards()) {

@@ -116,7 +116,7 @@ public final class RestoredCatalog {
                 new AdvisoryLock("shardflake.move", Math.toIntExact(move.id())).take(connection, Duration.ofSeconds(5));
         if (holder.isPresent()) {
             throw new MoveRefusedException(
-                    "another shardflake works on move %d: in the catalog, %s holds its lock"
+                    "another shardflake works on move %s: in the catalog, %s holds its lock"
                             .formatted(move.id(), holder.get()),
                     "see it with shardflake move status --watch");
         }
@@ -130,7 +130,7 @@ public final class RestoredCatalog {
                 move.tag(),
                 move.phase().toString())) {
             throw new MoveRefusedException(
-                    "move %d has gone on just now; run the same command again".formatted(move.id()));
+                    "move %s has gone on just now; run the same command again".formatted(move.id()));
         }
     }
 

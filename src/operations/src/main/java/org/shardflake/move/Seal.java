@@ -84,7 +84,7 @@ final class Seal {
                     throw e;
                 }
                 throw new MoveException(
-                        "the copy of shard %d on %s is kept, since transactions there are still writing to it: %s. End them, and run the same command again"
+                        "the copy of shard %s on %s is kept, since transactions there are still writing to it: %s. End them, and run the same command again"
                                 .formatted(shard, side.name(), side.writers(shard)),
                         e);
             }

@@ -34,7 +34,7 @@ record ServerRoom(String server, int moves, String because) {
                  COALESCE(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))::bigint,
                  (SELECT count(*) FROM pg_replication_origin), 0, 1),
                 ('max_connections', current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint - COALESCE(current_setting('reserved_connections', true), '0')::bigint,
-                 (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), 0, %d)
+                 (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'), 0, %s)
                 ) AS s (name, most, used, once, each)
             """;
 
@@ -47,7 +47,7 @@ record ServerRoom(String server, int moves, String because) {
         }
 
         String because() {
-            return "of %s, which is %d, %d are in use, and a move needs %d".formatted(name, most, used, each);
+            return "of %s, which is %s, %s are in use, and a move needs %s".formatted(name, most, used, each);
         }
     }
 

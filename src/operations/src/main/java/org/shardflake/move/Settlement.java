@@ -72,7 +72,7 @@ final class Settlement {
                         other.control(),
                         other.checkClaim()
                                 + OpenShard.recordSql(shard.shard(), shard.epoch(), false)
-                                + "SELECT shardflake.fence_shard(%d)".formatted(shard.shard()));
+                                + "SELECT shardflake.fence_shard(%s)".formatted(shard.shard()));
             }
             if (fencedHere.contains(shard.shard())) {
                 open(shard, tables.getOrDefault(shard.shard(), List.of()));
@@ -129,7 +129,7 @@ final class Settlement {
         for (int shard : Seal.sealed(source.control(), shards).stream().toArray()) {
             if (!Poll.everyMillis(200, patience).until(() -> takeOff(source, shard))) {
                 throw new MoveException(
-                        "the copy of shard %d on %s cannot follow again, since sessions there hold its tables; end them, and run the same command again"
+                        "the copy of shard %s on %s cannot follow again, since sessions there hold its tables; end them, and run the same command again"
                                 .formatted(shard, source.name()));
             }
         }
@@ -159,7 +159,7 @@ final class Settlement {
             long epoch = here.getOrDefault(shard.shard(), 0L);
             if (epoch > shard.epoch()) {
                 throw new MoveRefusedException(
-                        "%s got shard %d with epoch %d, and the catalog counts %d: the catalog is older than the servers, as after a restore, and nothing was changed. See shardflake doctor"
+                        "%s got shard %s with epoch %s, and the catalog counts %s: the catalog is older than the servers, as after a restore, and nothing was changed. See shardflake doctor"
                                 .formatted(side.name(), shard.shard(), epoch, shard.epoch()));
             }
         }
@@ -201,7 +201,7 @@ final class Settlement {
         while (!back.reaches(mark, Math.min(end, System.nanoTime() + LOOK.toNanos()))) {
             Optional<StreamTrouble> trouble = back.trouble(0);
             String closed =
-                    "shard %1$d is %2$s's, which has not got all that was written on %3$s yet, so neither takes writes%4$s"
+                    "shard %1$s is %2$s's, which has not got all that was written on %3$s yet, so neither takes writes%4$s"
                             .formatted(
                                     shard.shard(),
                                     back.subscriber().name(),

@@ -149,7 +149,7 @@ final class SplitCatalog {
                 source);
         if (!moves.isEmpty()) {
             throw new MoveRefusedException(
-                    "move %d has %s, so a copy of that server would take part in the move"
+                    "move %s has %s, so a copy of that server would take part in the move"
                             .formatted(moves.get(0), source),
                     "end it first: see shardflake move status");
         }
@@ -231,7 +231,7 @@ final class SplitCatalog {
         }
 
         void promoting(SplitPosition position) throws SQLException {
-            change("phase = 'promoting', position = %d, next_xid = %d, standby_started = %s"
+            change("phase = 'promoting', position = %s, next_xid = %s, standby_started = %s"
                     .formatted(position.lsn(), position.nextXid(), Sql.quote(position.started())));
         }
 

@@ -139,7 +139,7 @@ final class SplitChecks {
         add(
                 "standby-has-standbys",
                 its == 0,
-                its == 0 ? "nothing streams from it" : "it has %d senders of its log, or physical slots".formatted(its),
+                its == 0 ? "nothing streams from it" : "it has %s senders of its log, or physical slots".formatted(its),
                 "end what streams from it, and drop its physical slots: what follows it would follow %s"
                         .formatted(target.name()));
         String slot = Sql.text(standby, "SELECT current_setting('primary_slot_name')");
@@ -192,9 +192,9 @@ final class SplitChecks {
                         one.setTargetServerType("any");
                     }),
                     standby::has);
-            return leads ? Optional.of("leads to it by %s:%d".formatted(host, port)) : Optional.empty();
+            return leads ? Optional.of("leads to it by %s:%s".formatted(host, port)) : Optional.empty();
         } catch (SQLException e) {
-            return Optional.of("names %s:%d, which cannot be asked whether it is the standby: %s"
+            return Optional.of("names %s:%s, which cannot be asked whether it is the standby: %s"
                     .formatted(host, port, Sql.message(e)));
         }
     }
@@ -207,7 +207,7 @@ final class SplitChecks {
                 missing.isEmpty(),
                 missing.isEmpty()
                         ? "%s may promote the standby".formatted(role)
-                        : "%s lacks %d rights".formatted(role, missing.size()),
+                        : "%s lacks %s rights".formatted(role, missing.size()),
                 "on %s, whose standby then has them, too: %s"
                         .formatted(
                                 source.name(),
@@ -312,7 +312,7 @@ final class SplitChecks {
         add(
                 "prepared-transactions",
                 prepared == 0,
-                prepared == 0 ? "none" : "%s has %d, in all its databases".formatted(source.name(), prepared),
+                prepared == 0 ? "none" : "%s has %s, in all its databases".formatted(source.name(), prepared),
                 "end them with COMMIT PREPARED or ROLLBACK PREPARED: see pg_prepared_xacts");
         boolean reference = Sql.isTrue(catalogs, "SELECT EXISTS (SELECT FROM shardflake_catalog.reference)");
         add(

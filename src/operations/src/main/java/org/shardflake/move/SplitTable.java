@@ -112,7 +112,7 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
             throws SQLException {
         List<Long> keys = new ArrayList<>();
         for (long page = step; page < pages; page += step) {
-            String sql = "SELECT %s FROM ONLY %s WHERE ctid >= '(%d,0)' AND ctid < '(%d,0)' LIMIT 1"
+            String sql = "SELECT %s FROM ONLY %s WHERE ctid >= '(%s,0)' AND ctid < '(%s,0)' LIMIT 1"
                     .formatted(key, table.name(), page, page + 1);
             keys.addAll(Sql.list(source, sql, row -> row.getLong(1)));
         }
@@ -127,10 +127,10 @@ record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
     String condition(int part) {
         List<String> limits = new ArrayList<>();
         if (part > 0) {
-            limits.add("%s >= %d".formatted(key, bounds.get(part - 1)));
+            limits.add("%s >= %s".formatted(key, bounds.get(part - 1)));
         }
         if (part < bounds.size()) {
-            limits.add("%s < %d".formatted(key, bounds.get(part)));
+            limits.add("%s < %s".formatted(key, bounds.get(part)));
         }
         return limits.isEmpty() ? "true" : String.join(" AND ", limits);
     }

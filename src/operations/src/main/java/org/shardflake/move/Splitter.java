@@ -305,7 +305,7 @@ public final class Splitter {
 
     private void createSlot(MoveSide source, String name) throws SQLException {
         Connection control = source.control();
-        Sql.execute(control, "SET statement_timeout = %d".formatted(patience().toMillis()));
+        Sql.execute(control, "SET statement_timeout = %s".formatted(patience().toMillis()));
         try {
             Replication.createSlot(control, name);
         } catch (SQLException e) {
@@ -407,7 +407,7 @@ public final class Splitter {
         if (split.phase() != SplitPhase.MOVING || lease.hasMove()) {
             throw new MoveRefusedException(
                     "the split of %s has not come to its end".formatted(split.source()),
-                    "run the same command again, or end move %d first".formatted(split.move()));
+                    "run the same command again, or end move %s first".formatted(split.move()));
         }
         ShardMap map = ShardCatalog.at(catalogUrl).load();
         // Whoever took the target out of the map has the copies there.
@@ -490,7 +490,7 @@ public final class Splitter {
             throw new MoveRefusedException(
                     "the standby of %s is server %s already".formatted(split.source(), split.target()),
                     hasMove
-                            ? "shardflake move cancel %d gives the shards back or leaves them; then run shardflake server split again without --cancel, which tidies up"
+                            ? "shardflake move cancel %s gives the shards back or leaves them; then run shardflake server split again without --cancel, which tidies up"
                                     .formatted(split.move())
                             : "run shardflake server split again without --cancel, which tidies up");
         }

@@ -370,7 +370,7 @@ final class Standby implements AutoCloseable {
         StringBuilder sql = new StringBuilder();
         for (int shard : shards) {
             sql.append(
-                    "SELECT shardflake.set_fence(f.target, true) FROM shardflake.fences(%1$d) f; SELECT shardflake.fence_ids(%1$d, true);\n"
+                    "SELECT shardflake.set_fence(f.target, true) FROM shardflake.fences(%1$s) f; SELECT shardflake.fence_ids(%1$s, true);\n"
                             .formatted(shard));
             sql.append(OpenShard.recordSql(shard, 0, false));
         }

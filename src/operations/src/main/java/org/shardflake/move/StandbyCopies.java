@@ -48,7 +48,7 @@ final class StandbyCopies {
             if (!CleanUp.dropClosed(side, shard, patience, () -> requirePresent(shard))) {
                 throw new MoveException(
                         Kind.PARTLY_DONE,
-                        "the copy of shard %d on %s is left, since sessions there hold its tables"
+                        "the copy of shard %s on %s is left, since sessions there hold its tables"
                                 .formatted(shard, side.name()),
                         "end them, and run the same command again");
             }
@@ -71,7 +71,7 @@ final class StandbyCopies {
 
     private void requirePresent(int shard) throws SQLException {
         if (!present().contains(shard)) {
-            throw new MoveException("shard %d was opened on %s meanwhile, so it is kept".formatted(shard, side.name()));
+            throw new MoveException("shard %s was opened on %s meanwhile, so it is kept".formatted(shard, side.name()));
         }
     }
 }

@@ -62,7 +62,7 @@ final class StreamWatch {
         }
         if (patience.isOver()) {
             throw new MoveException(
-                    "%s has not got any further in following %s for %d s; look at its log, and at status"
+                    "%s has not got any further in following %s for %s s; look at its log, and at status"
                             .formatted(
                                     stream.subscriber().name(),
                                     stream.publisher().name(),

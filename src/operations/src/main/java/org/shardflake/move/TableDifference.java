@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
@@ -142,7 +143,7 @@ public record TableDifference(
             if (!leaderTables.contains(table)) {
                 Set<String> rows = new TreeSet<>(Sql.list(
                         follower,
-                        "SELECT ctid::text FROM %s LIMIT %d".formatted(table, names.left()),
+                        "SELECT ctid::text FROM %s LIMIT %s".formatted(table, names.left()),
                         row -> row.getString(1)));
                 if (!rows.isEmpty()) {
                     long all = Sql.number(follower, "SELECT count(*) FROM " + table);
@@ -164,15 +165,20 @@ public record TableDifference(
         describe(parts, missing, "missing");
         describe(parts, extra, "extra");
         describe(parts, different, "different");
-        String all = atLeast > 0 ? "at least %,d rows, among them ".formatted(atLeast) : "";
+        String all = atLeast > 0 ? String.format(Locale.ROOT, "at least %,d rows, among them ", atLeast) : "";
         return "%s: %s%s".formatted(table, all, String.join(", ", parts));
     }
 
     private static void describe(List<String> parts, Set<String> keys, String what) {
         if (!keys.isEmpty()) {
             List<String> examples = keys.stream().limit(EXAMPLES).toList();
-            parts.add("%,d %s %s%s"
-                    .formatted(keys.size(), what, String.join(" ", examples), keys.size() > EXAMPLES ? " ..." : ""));
+            parts.add(String.format(
+                    Locale.ROOT,
+                    "%,d %s %s%s",
+                    keys.size(),
+                    what,
+                    String.join(" ", examples),
+                    keys.size() > EXAMPLES ? " ..." : ""));
         }
     }
 }

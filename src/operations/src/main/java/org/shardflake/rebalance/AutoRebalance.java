@@ -7,6 +7,7 @@ package org.shardflake.rebalance;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
@@ -136,7 +137,7 @@ public final class AutoRebalance implements AutoCloseable {
         } else if (lasting.isEmpty()) {
             decided(Choice.WAIT, saw, "that was not so in both halves of the time, so the load is changing");
         } else if (left <= 0) {
-            decided(Choice.WAIT, saw, "the budget of %d shards an hour is used up".formatted(settings.budget()));
+            decided(Choice.WAIT, saw, "the budget of %s shards an hour is used up".formatted(settings.budget()));
         } else {
             return new Intent(
                     survey, lasting.stream().map(move -> request(move, saw)).toList());
@@ -159,7 +160,7 @@ public final class AutoRebalance implements AutoCloseable {
                 Choice.MOVE,
                 request,
                 saw,
-                "then %s %d %%, %s %d %%"
+                "then %s %s %%, %s %s %%"
                         .formatted(
                                 move.from(),
                                 move.fromLoad().after(),
@@ -174,7 +175,7 @@ public final class AutoRebalance implements AutoCloseable {
 
     private static String loads(RebalancePlan plan) {
         return plan.servers().stream()
-                        .map(server -> "%s %d %%"
+                        .map(server -> "%s %s %%"
                                 .formatted(server.name(), server.load().before()))
                         .collect(Collectors.joining(", "))
                 + " of the mean";
@@ -231,7 +232,7 @@ public final class AutoRebalance implements AutoCloseable {
 
     private boolean isHarmful(MoveRequest move, Set<String> slower, boolean isOfMoves, String saw) {
         if (!slower.contains(move.target())) {
-            log.accept(new Decision(Choice.KEEP, move, saw, "they are not %d %% slower".formatted(settings.slower())));
+            log.accept(new Decision(Choice.KEEP, move, saw, "they are not %s %% slower".formatted(settings.slower())));
             return false;
         }
         if (!isOfMoves) {
@@ -239,7 +240,7 @@ public final class AutoRebalance implements AutoCloseable {
             return false;
         }
         log.accept(new Decision(
-                Choice.TURN_BACK, move, saw, "they are more than %d %% slower there".formatted(settings.slower())));
+                Choice.TURN_BACK, move, saw, "they are more than %s %% slower there".formatted(settings.slower())));
         return true;
     }
 
@@ -251,7 +252,7 @@ public final class AutoRebalance implements AutoCloseable {
     }
 
     private static String millis(Duration time) {
-        return "%.1f".formatted(time.toNanos() / 1e6);
+        return String.format(Locale.ROOT, "%.1f", time.toNanos() / 1e6);
     }
 
     private static CommitLatency at(Map<String, CommitLatency> latencies, String server) {

@@ -62,10 +62,10 @@ final class PlanBuilder {
 
     private String reason(Route route, Change from, Change to) {
         if (settings.drained().contains(route.from())) {
-            return "%s is drained; %s is at %d %% of the mean, then at %d %%"
+            return "%s is drained; %s is at %s %% of the mean, then at %s %%"
                     .formatted(route.from(), route.to(), to.before(), to.after());
         }
-        return "%s is at %d %% of the mean and %s at %d %%; then at %d %% and %d %%"
+        return "%s is at %s %% of the mean and %s at %s %%; then at %s %% and %s %%"
                 .formatted(route.from(), from.before(), route.to(), to.before(), from.after(), to.after());
     }
 

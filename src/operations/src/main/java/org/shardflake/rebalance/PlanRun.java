@@ -99,13 +99,13 @@ public final class PlanRun {
 
     private static boolean isOnSource(int shard, Move move, ShardMap map) {
         if (shard >= map.sharding().shardCount()) {
-            throw new RebalanceRefusedException("the plan moves shard %d, but the shard map has 0..%d; make a new plan"
+            throw new RebalanceRefusedException("the plan moves shard %s, but the shard map has 0..%s; make a new plan"
                     .formatted(shard, map.sharding().shardCount() - 1));
         }
         String server = map.server(shard).name();
         if (!server.equals(move.from()) && !server.equals(move.to())) {
             throw new RebalanceRefusedException(
-                    "the plan moves shard %d from %s to %s, but it is on %s; make a new plan"
+                    "the plan moves shard %s from %s to %s, but it is on %s; make a new plan"
                             .formatted(shard, move.from(), move.to(), server));
         }
         return server.equals(move.from());

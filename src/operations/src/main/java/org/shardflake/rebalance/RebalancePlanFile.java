@@ -215,7 +215,7 @@ public final class RebalancePlanFile {
             move.shards().stream().forEach(shard -> {
                 Move other = moveOfShard.put(shard, move);
                 if (other != null) {
-                    throw new IllegalArgumentException("shard %d moves to %s and to %s; a shard moves once in a plan"
+                    throw new IllegalArgumentException("shard %s moves to %s and to %s; a shard moves once in a plan"
                             .formatted(shard, other.to(), move.to()));
                 }
             });

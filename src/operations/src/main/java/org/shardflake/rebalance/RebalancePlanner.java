@@ -129,7 +129,7 @@ public final class RebalancePlanner {
             boolean pinned = settings.pinned().contains(shard);
             if (pinned && server.drained) {
                 throw new IllegalArgumentException(
-                        "shard %d is pinned, but its server %s is to be drained; it can be only one of both"
+                        "shard %s is pinned, but its server %s is to be drained; it can be only one of both"
                                 .formatted(shard, server.name));
             }
             server.add(new Shard(shard, weightOf.applyAsLong(shard)), pinned);

@@ -56,7 +56,7 @@ final class Surroundings implements AutoCloseable {
     private static void refuse(Move move) {
         throw new RebalanceException(
                 Kind.PRECONDITION,
-                "move %d of shards %s %s is under way, and not of this run"
+                "move %s of shards %s %s is under way, and not of this run"
                         .formatted(move.id(), move.shardSet(), MoveRequest.of(move)),
                 "wait for its end; if nobody carries it out, shardflake %s ends it".formatted(command(move)));
     }

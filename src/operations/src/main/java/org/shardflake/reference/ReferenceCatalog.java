@@ -88,7 +88,7 @@ final class ReferenceCatalog implements AutoCloseable {
     private static String tag(int number) {
         byte[] random = new byte[3];
         ThreadLocalRandom.current().nextBytes(random);
-        return "r%d_%s".formatted(number, HexFormat.of().formatHex(random));
+        return "r%s_%s".formatted(number, HexFormat.of().formatHex(random));
     }
 
     /** Records the home to be. */

@@ -129,7 +129,7 @@ final class ReferenceServer implements AutoCloseable {
     /** Begins the transaction, and keeps writers out of these tables, the apply worker of replication among them. */
     void begin(List<String> tables) throws SQLException {
         work.setAutoCommit(false);
-        Sql.execute(work, "SET LOCAL lock_timeout = %d".formatted(LOCK_TIMEOUT.toMillis()));
+        Sql.execute(work, "SET LOCAL lock_timeout = %s".formatted(LOCK_TIMEOUT.toMillis()));
         if (!tables.isEmpty()) {
             Sql.execute(
                     work, "LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE".formatted(String.join(", ONLY ", tables)));

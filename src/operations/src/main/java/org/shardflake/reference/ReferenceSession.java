@@ -127,7 +127,7 @@ final class ReferenceSession implements AutoCloseable {
         if (!held) {
             throw new ShardflakeException(
                     Kind.FAILURE,
-                    "transactions on %s have written to reference tables for more than %d s"
+                    "transactions on %s have written to reference tables for more than %s s"
                             .formatted(home.name(), LOCK_PATIENCE.toSeconds()),
                     "end them, or run the same command again later",
                     inTheWay[0]);
@@ -171,7 +171,7 @@ final class ReferenceSession implements AutoCloseable {
         if (!joined) {
             throw new ShardflakeException(
                     Kind.FAILURE,
-                    "transactions on %s have locked its reference tables for more than %d s"
+                    "transactions on %s have locked its reference tables for more than %s s"
                             .formatted(copy.name(), LOCK_PATIENCE.toSeconds()),
                     "end them, and run the same command again, which goes on",
                     null);

@@ -192,7 +192,7 @@ final class RowCopy {
         String all = table.list("", true);
         Sql.execute(
                 to,
-                "CREATE TEMPORARY TABLE shardflake_rows_%d ON COMMIT DROP AS SELECT %s FROM %s WITH NO DATA"
+                "CREATE TEMPORARY TABLE shardflake_rows_%s ON COMMIT DROP AS SELECT %s FROM %s WITH NO DATA"
                         .formatted(number, all, name));
         transfer(from, "SELECT %s FROM %s".formatted(all, name), to, "%s (%s)".formatted(table.rows(), all));
         return table;
@@ -200,6 +200,10 @@ final class RowCopy {
 
     /** Adds what a query gives on one server to a table, with its columns, of another. */
     static void transfer(Connection from, String query, Connection to, String table) throws SQLException {
+        if (from == to) { // A connection copies in one direction at a time.
+            Sql.execute(to, "INSERT INTO %s OVERRIDING SYSTEM VALUE %s".formatted(table, query));
+            return;
+        }
         CopyOut rows = from.unwrap(PGConnection.class).getCopyAPI().copyOut("COPY (%s) TO STDOUT".formatted(query));
         try (Sql.Ending endOfRows = () -> cancel(rows)) {
             CopyIn copy = to.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY %s FROM STDIN".formatted(table));

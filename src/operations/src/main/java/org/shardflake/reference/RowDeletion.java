@@ -81,7 +81,7 @@ final class RowDeletion {
         if (columns.size() != key.size()) {
             throw new ShardflakeException(
                     Kind.USAGE,
-                    "the key of %s has %d columns, and %d values are given"
+                    "the key of %s has %s columns, and %s values are given"
                             .formatted(table, columns.size(), key.size()),
                     "give %s".formatted(columns.stream().map(KeyColumn::name).collect(Collectors.joining(" "))),
                     null);

@@ -130,7 +130,7 @@ final class TableAdoption {
         if (!different.isEmpty()) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "%s has %s; in %d of %d shards %s is different: %s"
+                    "%s has %s; in %s of %s shards %s is different: %s"
                             .formatted(
                                     reference,
                                     wanted,
@@ -186,7 +186,7 @@ final class TableAdoption {
         if (!others.isEmpty()) {
             throw new ShardflakeException(
                     Kind.VERIFICATION,
-                    "%s does not have the same rows in all shards: %d of %d differ from the rest: %s"
+                    "%s does not have the same rows in all shards: %s of %s differ from the rest: %s"
                             .formatted(table, others.size(), map.sharding().shardCount(), some(others)),
                     "make their rows the same, and run the same command again",
                     null);
@@ -240,7 +240,7 @@ final class TableAdoption {
                         UNION ALL (SELECT ROW(%2$s)::text FROM %3$s EXCEPT SELECT ROW(%2$s)::text FROM %1$s)) THEN
                         RAISE EXCEPTION 'the rows of %% are not those of %% any more', %4$s, %5$s;
                     END IF;
-                END""".formatted(name, columns, reference, SqlText.literal(name), SqlText.literal(reference));
+                END\s""".formatted(name, columns, reference, SqlText.literal(name), SqlText.literal(reference));
         return """
                 --changeset reference:adopt-%1$s splitStatements:false
                 LOCK TABLE %2$s IN SHARE MODE;

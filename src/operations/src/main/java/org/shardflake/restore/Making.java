@@ -260,7 +260,7 @@ final class Making implements AutoCloseable {
         for (long move :
                 Sql.list(catalog, "SELECT id FROM shardflake_catalog.move ORDER BY id", row -> row.getLong(1))) {
             warnings.accept(
-                    "move %d is under way; its replication is not restored, so it will have to be cancelled then"
+                    "move %s is under way; its replication is not restored, so it will have to be cancelled then"
                             .formatted(move));
         }
     }

@@ -78,7 +78,7 @@ final class QuietMoment implements AutoCloseable {
         if (!Poll.everyMillis(20, patience).until(moment::begins)) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "no restore point was made: within %d s there was no moment without a change of the shard map; %s"
+                    "no restore point was made: within %s s there was no moment without a change of the shard map; %s"
                             .formatted(patience.toSeconds(), moment.obstacle),
                     "wait for it with --patience 10m; if nobody works on the move, go on with it as shardflake doctor says",
                     null);

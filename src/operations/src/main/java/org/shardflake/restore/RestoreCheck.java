@@ -126,7 +126,7 @@ final class RestoreCheck {
             problem(
                     place,
                     "not-restored",
-                    "is on timeline %d, and the point on %d".formatted(timeline, place.timeline()),
+                    "is on timeline %s, and the point on %s".formatted(timeline, place.timeline()),
                     "no restore ends on the timeline it began on: restore this server; if it is the one that was replaced, give the map the URL of the restored one");
             return;
         }
@@ -155,7 +155,7 @@ final class RestoreCheck {
             warning(
                     place,
                     "restored-to",
-                    "has no history of timeline %d".formatted(timeline),
+                    "has no history of timeline %s".formatted(timeline),
                     "to which moment it was restored is in its log: recovery stopping at restore point");
             return;
         }

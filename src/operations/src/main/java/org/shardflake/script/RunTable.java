@@ -6,6 +6,7 @@ package org.shardflake.script;
 
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -49,13 +50,14 @@ final class RunTable {
             if (!report.failures().isEmpty()) {
                 throw new ShardflakeException(
                         Kind.PARTLY_DONE,
-                        "%,d shards did not get table %s, and no statement was run: shard %d on %s: %s"
-                                .formatted(
-                                        report.failures().size(),
-                                        NAME,
-                                        report.failures().get(0).shard(),
-                                        report.failures().get(0).server(),
-                                        report.failures().get(0).error()),
+                        String.format(
+                                Locale.ROOT,
+                                "%,d shards did not get table %s, and no statement was run: shard %s on %s: %s",
+                                report.failures().size(),
+                                NAME,
+                                report.failures().get(0).shard(),
+                                report.failures().get(0).server(),
+                                report.failures().get(0).error()),
                         "run the same command again",
                         null);
             }

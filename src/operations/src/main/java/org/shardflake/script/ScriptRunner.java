@@ -91,7 +91,7 @@ public final class ScriptRunner {
         if (!digest.equals(script.digest())) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "run %s was done in shard %d with other statements".formatted(run, shard),
+                    "run %s was done in shard %s with other statements".formatted(run, shard),
                     "give these another name with --run",
                     null);
         }
@@ -110,7 +110,7 @@ public final class ScriptRunner {
         } catch (RolledBackException e) {
             return e.rows;
         } catch (Exception e) {
-            throw new ShardflakeException("the statements fail in shard %d: %s".formatted(shard, message(e)), e);
+            throw new ShardflakeException("the statements fail in shard %s: %s".formatted(shard, message(e)), e);
         }
     }
 

@@ -18,7 +18,7 @@ public record ScriptSettings(String run, int parallelism, Duration pause, boolea
 
     public ScriptSettings {
         if (parallelism < 1 || parallelism > 100) {
-            throw new IllegalArgumentException("parallelism is %d, allowed: 1..100".formatted(parallelism));
+            throw new IllegalArgumentException("parallelism is %s, allowed: 1..100".formatted(parallelism));
         }
     }
 }

@@ -61,7 +61,7 @@ public record ShardScript(List<String> statements) {
         ShardScript script = parse(text);
         if (script.statements.size() > 1) {
             throw usage(
-                    "there are %d statements, and a query is one".formatted(script.statements.size()),
+                    "there are %s statements, and a query is one".formatted(script.statements.size()),
                     "run them one by one");
         }
         script.require(READS, "is no query: it begins with %s", "--write runs statements that write");
@@ -119,7 +119,7 @@ public record ShardScript(List<String> statements) {
         for (int i = 0; i < statements.size(); i++) {
             String word = firstWord(statements.get(i));
             if (words.contains(word) != isAllowed) {
-                String which = statements.size() == 1 ? "the statement " : "statement %d ".formatted(i + 1);
+                String which = statements.size() == 1 ? "the statement " : "statement %s ".formatted(i + 1);
                 throw usage(which + problem.formatted(word), hint);
             }
         }

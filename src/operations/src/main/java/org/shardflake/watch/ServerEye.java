@@ -86,7 +86,7 @@ final class ServerEye implements AutoCloseable {
                    CASE WHEN NOT bool_or(c.shut) THEN sum(CASE WHEN NOT c.shut THEN pg_table_size(c.oid) END)::bigint END,
                    CASE WHEN NOT bool_or(c.shut) THEN sum(CASE WHEN NOT c.shut THEN pg_indexes_size(c.oid) END)::bigint END,
                    sum(pg_stat_get_live_tuples(c.oid))::bigint
-              FROM (SELECT oid, nspname FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' AND right(nspname, 4)::integer > %1$d ORDER BY nspname LIMIT %2$d) AS n
+              FROM (SELECT oid, nspname FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' AND right(nspname, 4)::integer > %1$s ORDER BY nspname LIMIT %2$s) AS n
               LEFT JOIN (SELECT oid, relnamespace, relkind,
                                 %3$b OR oid IN (SELECT relation FROM locked) OR reltoastrelid IN (SELECT relation FROM locked) AS shut
                            FROM pg_class) c
@@ -133,12 +133,12 @@ final class ServerEye implements AutoCloseable {
                  SELECT relation FROM pg_locks
                   WHERE relation IS NOT NULL AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
                     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
-            SELECT oid::bigint, (tick + CASE WHEN tick < 0 THEN 1125899906842624 ELSE 0 END) / 1024 + %1$d
+            SELECT oid::bigint, (tick + CASE WHEN tick < 0 THEN 1125899906842624 ELSE 0 END) / 1024 + %1$s
               FROM (SELECT c.oid, CASE WHEN NOT %4$b AND c.oid NOT IN (SELECT relation FROM locked) AND has_sequence_privilege(c.oid, 'USAGE, SELECT')
                                        THEN pg_sequence_last_value(c.oid) END AS tick
                       FROM pg_sequence s JOIN pg_class c ON c.oid = s.seqrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-                     WHERE s.seqmin = -1125899906842624 AND n.nspname ~ '^shard_[0-9]{4}$' AND c.oid::bigint > %2$d
-                     ORDER BY c.oid LIMIT %3$d) AS batch
+                     WHERE s.seqmin = -1125899906842624 AND n.nspname ~ '^shard_[0-9]{4}$' AND c.oid::bigint > %2$s
+                     ORDER BY c.oid LIMIT %3$s) AS batch
              ORDER BY 1
             """;
 

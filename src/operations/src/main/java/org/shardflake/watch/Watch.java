@@ -153,7 +153,7 @@ public final class Watch implements AutoCloseable {
             ServerEye eye = eye(server);
             answers.put(server, threads.submit(() -> {
                 if (!eye.begin()) {
-                    throw new SQLException("it has not answered for %d s".formatted(PATIENCE.toSeconds()));
+                    throw new SQLException("it has not answered for %s s".formatted(PATIENCE.toSeconds()));
                 }
                 return eye.look();
             }));
@@ -189,7 +189,7 @@ public final class Watch implements AutoCloseable {
             }
             return Optional.of(said);
         } catch (TimeoutException e) {
-            tell(who, "%s: no answer within %d s".formatted(url.hosts(), PATIENCE.toSeconds()));
+            tell(who, "%s: no answer within %s s".formatted(url.hosts(), PATIENCE.toSeconds()));
         } catch (ExecutionException e) {
             tell(who, Sql.why(url, e.getCause() == null ? e : e.getCause()));
         }

@@ -75,12 +75,12 @@ class ForeignKeysTest {
         for (int round = 0; round < 60; round++) {
             StringBuilder sql = new StringBuilder("TRUNCATE s.p, s.c;");
             for (int i = 0; i < 9; i++) {
-                sql.append("INSERT INTO s.p VALUES (%d, '%d', %d) ON CONFLICT DO NOTHING;"
+                sql.append("INSERT INTO s.p VALUES (%s, '%s', %s) ON CONFLICT DO NOTHING;"
                         .formatted(i % 3, i / 3, random.nextInt(9)));
             }
             for (int i = 0; i < random.nextInt(4); i++) {
                 String part = random.nextInt(4) == 0 ? "NULL" : Integer.toString(random.nextInt(4));
-                sql.append("INSERT INTO s.c VALUES (%d, %s, '%d', %s);"
+                sql.append("INSERT INTO s.c VALUES (%s, %s, '%s', %s);"
                         .formatted(i, part, random.nextInt(3), random.nextBoolean() ? "NULL" : random.nextInt(9)));
             }
             Sql.execute(connection, sql.toString());

@@ -67,7 +67,7 @@ class RowsTest {
 
         Sql.execute(
                 other,
-                "UPDATE photo SET title = 'photo ' || CASE id WHEN 1 THEN %1$d ELSE 1 END WHERE id IN (1, %1$d)"
+                "UPDATE photo SET title = 'photo ' || CASE id WHEN 1 THEN %1$s ELSE 1 END WHERE id IN (1, %1$s)"
                         .formatted(row));
         assertThat(areEqual("photo")).isFalse();
     }
@@ -147,7 +147,7 @@ class RowsTest {
     @Test
     void aTableMayHaveAsManyColumnsAsPostgresAllows() throws SQLException {
         String columns = IntStream.range(0, 1599)
-                .mapToObj(n -> "c%d smallint".formatted(n))
+                .mapToObj(n -> "c%s smallint".formatted(n))
                 .collect(Collectors.joining(", "));
         both("CREATE TABLE wide (id integer PRIMARY KEY, %s)".formatted(columns));
         both("INSERT INTO wide (id, c0, c1598) SELECT n, n, n FROM generate_series(1, 10) n");

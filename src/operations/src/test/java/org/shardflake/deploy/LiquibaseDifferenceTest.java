@@ -57,9 +57,9 @@ class LiquibaseDifferenceTest {
                 Connection target = postgres.database(2).connect()) {
             FunctionLibrary.deploy(plain, IdLayout.DEFAULT.epochMillis());
             FunctionLibrary.deploy(target, IdLayout.DEFAULT.epochMillis());
-            Sql.execute(plain, "SELECT shardflake.create_shard(%d)".formatted(SHARD));
+            Sql.execute(plain, "SELECT shardflake.create_shard(%s)".formatted(SHARD));
             PlainLiquibase.update(plain, SHARD, DIRECTORY, changelog, settings());
-            Sql.execute(plain, "SET shardflake.checks = off; SELECT shardflake.complete_tables(%d)".formatted(SHARD));
+            Sql.execute(plain, "SET shardflake.checks = off; SELECT shardflake.complete_tables(%s)".formatted(SHARD));
 
             ShardSet both = ShardSet.of(SHARD, SHARD + 1);
             DeployTarget db =

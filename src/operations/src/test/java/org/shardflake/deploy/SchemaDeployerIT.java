@@ -85,7 +85,7 @@ class SchemaDeployerIT {
         int halfway = 0;
         for (int round = 0; round < kills; round++) {
             tables.add(
-                    "<changeSet id='t%1$d' author='ann'><createTable tableName='t%1$d'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable><createTable tableName='u%1$d'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable></changeSet>"
+                    "<changeSet id='t%1$s' author='ann'><createTable tableName='t%1$s'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable><createTable tableName='u%1$s'><column name='id' type='bigint'><constraints primaryKey='true'/></column></createTable></changeSet>"
                             .formatted(round));
             Path changelog = fixture.photos(tables.toArray(String[]::new));
 
@@ -105,7 +105,7 @@ class SchemaDeployerIT {
             assertThat(fixture.history(shard)).isEqualTo(2 + kills);
         }
         assertThat(halfway).isPositive();
-        System.out.printf("killed %d times, %d of them halfway: every shard whole or as it was%n", kills, halfway);
+        System.out.printf("killed %s times, %s of them halfway: every shard whole or as it was%n", kills, halfway);
         fixture.drop();
     }
 
@@ -149,8 +149,8 @@ class SchemaDeployerIT {
                     Statement statement = connection.createStatement();
                     ResultSet row = statement.executeQuery("""
                             SELECT n.nspname,
-                                   (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname IN ('t%1$d', 'u%1$d')),
-                                   (SELECT count(*) FROM %2$s h WHERE h.id = 't%1$d' AND h.filename = n.nspname || '/app.xml')
+                                   (SELECT count(*) FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname IN ('t%1$s', 'u%1$s')),
+                                   (SELECT count(*) FROM %2$s h WHERE h.id = 't%1$s' AND h.filename = n.nspname || '/app.xml')
                               FROM pg_namespace n WHERE n.nspname ~ '^shard_[0-9]{4}$'
                             """.formatted(round, ShardHistory.TABLE))) {
                 while (row.next()) {

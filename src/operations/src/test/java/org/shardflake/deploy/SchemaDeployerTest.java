@@ -64,10 +64,10 @@ class SchemaDeployerTest {
         for (int shard = 0; shard < SHARDS; shard++) {
             long id = Long.parseLong(fixture.text(shard, "INSERT INTO photo (uid) VALUES (1) RETURNING id"));
             assertThat(IdLayout.shard(id)).isEqualTo(shard);
-            fixture.execute(shard, "INSERT INTO \"like\" (photo_id) VALUES (%d)".formatted(id));
+            fixture.execute(shard, "INSERT INTO \"like\" (photo_id) VALUES (%s)".formatted(id));
             assertThat(fixture.text(
                             shard,
-                            "SELECT count(*) FROM shardflake.fences(%d) WHERE present AND NOT fenced".formatted(shard)))
+                            "SELECT count(*) FROM shardflake.fences(%s) WHERE present AND NOT fenced".formatted(shard)))
                     .isEqualTo("2");
             assertThat(fixture.history(shard)).isEqualTo(2);
         }

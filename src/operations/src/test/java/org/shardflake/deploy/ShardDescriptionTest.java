@@ -114,7 +114,7 @@ class ShardDescriptionTest {
         String table = "t".repeat(63);
         for (int shard = 0; shard < 3; shard++) {
             Sql.execute(source, """
-                    SET LOCAL search_path = shard_000%1$d;
+                    SET LOCAL search_path = shard_000%1$s;
                     CREATE TABLE %2$s (id bigint PRIMARY KEY, one integer, other text);
                     CREATE FUNCTION %3$s(%2$s) RETURNS integer LANGUAGE sql RETURN 1;
                     """.formatted(shard, table, "f".repeat(63)));

@@ -70,7 +70,7 @@ class OperatingFromJavaTest {
         try (Connection old = postgres.database(2).connect()) {
             Sql.execute(
                     old,
-                    "CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text); INSERT INTO photo SELECT n, n, 'photo ' || n FROM generate_series(1, %d) n"
+                    "CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text); INSERT INTO photo SELECT n, n, 'photo ' || n FROM generate_series(1, %s) n"
                             .formatted(ROWS));
         }
 

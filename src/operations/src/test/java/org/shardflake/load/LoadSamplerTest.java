@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.BeforeEach;
@@ -64,8 +65,12 @@ class LoadSamplerTest {
     private void fill(int shard, int rows) throws SQLException {
         run(
                 "db1",
-                "INSERT INTO shard_%04d.account (uid) SELECT %d FROM generate_series(1, %d)"
-                        .formatted(shard, shard, rows));
+                String.format(
+                        Locale.ROOT,
+                        "INSERT INTO shard_%04d.account (uid) SELECT %s FROM generate_series(1, %s)",
+                        shard,
+                        shard,
+                        rows));
     }
 
     private static ShardCounters counters(LoadSample sample, int shard) {

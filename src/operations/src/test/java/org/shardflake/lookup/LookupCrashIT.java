@@ -95,7 +95,7 @@ class LookupCrashIT {
 
     private void fight(int threads, int values, int turns, int moves) throws Exception {
         history = new LookupHistory();
-        prefix = "v%d-".formatted(FIGHTS.incrementAndGet());
+        prefix = "v%s-".formatted(FIGHTS.incrementAndGet());
         ExecutorService pool = Executors.newFixedThreadPool(threads + 3);
         try (ShardRouter router = fixture.router()
                 .poolSize(threads)
@@ -125,7 +125,7 @@ class LookupCrashIT {
                 other.get(2, TimeUnit.MINUTES);
             }
             System.out.printf(
-                    "%d threads, %d values: %s; deaths at %s; %,d holdings, %,d searches%n",
+                    "%s threads, %s values: %s; deaths at %s; %,d holdings, %,d searches%n",
                     threads, values, outcomes, deaths, history.size(), history.findings());
             assertThat(history.contradictions()).isEmpty();
             requireAgreement(router, values);

@@ -367,7 +367,7 @@ class LookupTest {
         for (int i = 0; i < 30; i++) {
             String tag = i < 28 ? "tag " + i : i == 28 ? "tag 3" : "x".repeat(1500);
             fixture.all(
-                    "INSERT INTO ${shard.schema}.account (uid, tag) SELECT %1$d, '%2$s' WHERE '${shard.schema}' = 'shard_000%3$d' RETURNING ''"
+                    "INSERT INTO ${shard.schema}.account (uid, tag) SELECT %1$s, '%2$s' WHERE '${shard.schema}' = 'shard_000%3$s' RETURNING ''"
                             .formatted(i, tag, i % LookupFixture.SHARDS));
         }
         fixture.all(

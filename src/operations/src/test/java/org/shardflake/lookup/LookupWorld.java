@@ -106,7 +106,7 @@ final class LookupWorld implements AutoCloseable {
     static String changelog(int worlds) {
         StringBuilder tables = new StringBuilder("--liquibase formatted sql\n--changeset ann:worlds\n");
         for (int i = 0; i < worlds; i++) {
-            tables.append("CREATE TABLE world_%d (id bigint PRIMARY KEY, uid bigint, email text);%n".formatted(i));
+            tables.append("CREATE TABLE world_%s (id bigint PRIMARY KEY, uid bigint, email text);%n".formatted(i));
         }
         return tables.toString();
     }
@@ -173,7 +173,7 @@ final class LookupWorld implements AutoCloseable {
         }
         Optional<String> wrong = check();
         return wrong.map(what ->
-                "%s in history %d of %s:%n%s".formatted(what, seed, kind, String.join(System.lineSeparator(), story)));
+                "%s in history %s of %s:%n%s".formatted(what, seed, kind, String.join(System.lineSeparator(), story)));
     }
 
     private void begin(Kind played, long seed) throws Exception {
@@ -204,7 +204,7 @@ final class LookupWorld implements AutoCloseable {
             rows.add(new LookupEntry(uid, insert(uid)));
         }
         for (int i = 0; i < (isUndone ? 1 : 1 + random.nextInt(2)); i++) {
-            values.add("%s-%d-%s".formatted(kind, seed, "ab".charAt(i)));
+            values.add("%s-%s-%s".formatted(kind, seed, "ab".charAt(i)));
         }
         ShardRouter router = routers.get(0);
         router.<SQLException>run(rows.get(0).key(), tx -> {
@@ -351,7 +351,7 @@ final class LookupWorld implements AutoCloseable {
     private void disturb() throws SQLException {
         String how = random.nextBoolean() ? "pg_cancel_backend" : "pg_terminate_backend";
         int server = random.nextInt(2);
-        tell("%s on db%d".formatted(how, server + 1));
+        tell("%s on db%s".formatted(how, server + 1));
         try (Connection connection = fixture.connect(server)) {
             Sql.list(
                     connection,
@@ -409,7 +409,7 @@ final class LookupWorld implements AutoCloseable {
             ShardRouter router = router();
             OpenWork its = new OpenWork(router, rows.get(row), kind.locksRows);
             work = its;
-            tell("%s begins with row %d, router %d of %d"
+            tell("%s begins with row %s, router %s of %s"
                     .formatted(name, row, routers.indexOf(router), routers.size()));
             thread.execute(() -> its.run(what -> tell(name + " " + what)));
             its.awaitStep(WAITS_MILLIS);

@@ -59,7 +59,7 @@ class LookupWorldTest {
     @SuppressWarnings("EnumOrdinal") // any kind will do
     private static void play(int histories, boolean withMoves) throws Exception {
         long seed = Long.getLong("lookup.seed", System.nanoTime());
-        System.out.printf("%,d histories from seed %d%n", histories, seed);
+        System.out.printf("%,d histories from seed %s%n", histories, seed);
         String[] kinds = System.getProperty("lookup.kinds", "").split(",", -1);
         AtomicInteger next = new AtomicInteger();
         Queue<String> wrong = new ConcurrentLinkedQueue<>();

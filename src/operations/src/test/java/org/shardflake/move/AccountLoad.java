@@ -122,7 +122,7 @@ final class AccountLoad implements AutoCloseable {
         while (acknowledged() < enough) {
             if (System.nanoTime() > deadline) {
                 throw new AssertionError(
-                        "no %d transactions in two minutes; first failure: %s".formatted(more, failures.peek()));
+                        "no %s transactions in two minutes; first failure: %s".formatted(more, failures.peek()));
             }
             Thread.sleep(5);
         }
@@ -195,7 +195,7 @@ final class AccountLoad implements AutoCloseable {
             }
             Long last = lastIds.put(shard, id);
             if (last != null && id <= last) {
-                failures.add(new AssertionError("id %d was drawn after %d in shard %d".formatted(id, last, shard)));
+                failures.add(new AssertionError("id %s was drawn after %s in shard %s".formatted(id, last, shard)));
             }
             journal.put(id, new State(uid, 0, "", Map.of()));
             accounts.add(id);
@@ -212,7 +212,7 @@ final class AccountLoad implements AutoCloseable {
                             before.noted(note),
                             tx -> update(
                                     tx,
-                                    "SELECT 1 FROM ${shard.schema}.account WHERE id = %d FOR UPDATE; UPDATE ${shard.schema}.account SET note = '%s' WHERE id = %d"
+                                    "SELECT 1 FROM ${shard.schema}.account WHERE id = %s FOR UPDATE; UPDATE ${shard.schema}.account SET note = '%s' WHERE id = %s"
                                             .formatted(id, note, id)));
                 }
                 case 1 -> {
@@ -220,7 +220,7 @@ final class AccountLoad implements AutoCloseable {
                             id,
                             before,
                             null,
-                            tx -> update(tx, "DELETE FROM ${shard.schema}.account WHERE id = %d".formatted(id)));
+                            tx -> update(tx, "DELETE FROM ${shard.schema}.account WHERE id = %s".formatted(id)));
                 }
                 case 2, 3 -> {
                     if (!before.entries().isEmpty()) {
@@ -231,7 +231,7 @@ final class AccountLoad implements AutoCloseable {
                                 before.without(key),
                                 tx -> update(
                                         tx,
-                                        "UPDATE ${shard.schema}.account SET balance = balance - (SELECT amount FROM ${shard.schema}.entry WHERE key = '%s') WHERE id = %d; DELETE FROM ${shard.schema}.entry WHERE key = '%s'"
+                                        "UPDATE ${shard.schema}.account SET balance = balance - (SELECT amount FROM ${shard.schema}.entry WHERE key = '%s') WHERE id = %s; DELETE FROM ${shard.schema}.entry WHERE key = '%s'"
                                                 .formatted(key, id, key)));
                     }
                 }
@@ -244,7 +244,7 @@ final class AccountLoad implements AutoCloseable {
                             before.with(key, amount),
                             tx -> update(
                                     tx,
-                                    "INSERT INTO ${shard.schema}.entry (account_id, amount, key) VALUES (%d, %d, '%s'); UPDATE ${shard.schema}.account SET balance = balance + %d WHERE id = %d; INSERT INTO ${shard.schema}.tag VALUES (%d, 'booked') ON CONFLICT DO NOTHING"
+                                    "INSERT INTO ${shard.schema}.entry (account_id, amount, key) VALUES (%s, %s, '%s'); UPDATE ${shard.schema}.account SET balance = balance + %s WHERE id = %s; INSERT INTO ${shard.schema}.tag VALUES (%s, 'booked') ON CONFLICT DO NOTHING"
                                             .formatted(id, amount, key, amount, id, id)));
                 }
             }
@@ -276,7 +276,7 @@ final class AccountLoad implements AutoCloseable {
                     .orElse(null);
             if (!Objects.equals(found, before) && !Objects.equals(found, after)) {
                 failures.add(
-                        new AssertionError("account %d is %s, neither %s nor %s".formatted(id, found, before, after)));
+                        new AssertionError("account %s is %s, neither %s nor %s".formatted(id, found, before, after)));
             }
             return found;
         }
@@ -352,9 +352,9 @@ final class AccountLoad implements AutoCloseable {
                 readAll(connection, Sharding.schema(shard), 0).forEach((id, found) -> {
                     State state = expected.remove(id);
                     if (state == null && !(outages && found.entries().isEmpty())) {
-                        wrong.add("account %d is there and must not be: %s".formatted(id, found));
+                        wrong.add("account %s is there and must not be: %s".formatted(id, found));
                     } else if (state != null && !state.equals(found)) {
-                        wrong.add("account %d is %s and must be %s".formatted(id, found, state));
+                        wrong.add("account %s is %s and must be %s".formatted(id, found, state));
                     }
                     found.entries().keySet().forEach(key -> {
                         if (keys.put(key, id) != null) {
@@ -364,7 +364,7 @@ final class AccountLoad implements AutoCloseable {
                 });
             }
         }
-        expected.forEach((id, state) -> wrong.add("account %d is lost: %s".formatted(id, state)));
+        expected.forEach((id, state) -> wrong.add("account %s is lost: %s".formatted(id, state)));
         return wrong;
     }
 

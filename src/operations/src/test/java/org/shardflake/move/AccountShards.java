@@ -119,7 +119,7 @@ public final class AccountShards {
         }
         AccountShards created = of(databases, postgres.database(servers));
         Path file = Files.writeString(directory.resolve("accounts.sql"), changelog);
-        String state = "%d shards on %d servers by changelog %s, libraries %s"
+        String state = "%s shards on %s servers by changelog %s, libraries %s"
                 .formatted(shards, servers, changelog, libraries);
         if (!postgres.restore(state)) {
             created.deploy(shards, directory, file);
@@ -303,7 +303,7 @@ public final class AccountShards {
         Patience patience = new Patience(Duration.ofMinutes(2));
         while (number(server, sql) != expected) {
             if (patience.isOver()) {
-                throw new AssertionError("%s is not %d within two minutes".formatted(sql, expected));
+                throw new AssertionError("%s is not %s within two minutes".formatted(sql, expected));
             }
             Pause.millis(20);
         }

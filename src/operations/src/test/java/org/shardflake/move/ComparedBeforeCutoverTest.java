@@ -51,7 +51,7 @@ class ComparedBeforeCutoverTest {
         for (int shard = 3; shard < 5; shard++) {
             shards.execute(
                     "db1",
-                    "INSERT INTO shard_000%1$d.reading (uid, v, note) SELECT %1$d, 0.30000000000000004, 'n ' || n FROM generate_series(1, 20000) n"
+                    "INSERT INTO shard_000%1$s.reading (uid, v, note) SELECT %1$s, 0.30000000000000004, 'n ' || n FROM generate_series(1, 20000) n"
                             .formatted(shard));
         }
     }

@@ -83,7 +83,7 @@ class DrainOntoFiveIT {
                     }
                 });
                 load.awaitMore(1000);
-                System.out.printf("%d attempts given up: %s%n", givenUp.size(), givenUp);
+                System.out.printf("%s attempts given up: %s%n", givenUp.size(), givenUp);
             } finally {
                 load.close();
             }

@@ -107,6 +107,6 @@ final class DrainPlan {
         String line = out.readLine();
         process.destroyForcibly();
         assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
-        assertThat(line).as("%s, %d times", step, times).isEqualTo("reached");
+        assertThat(line).as("%s, %s times", step, times).isEqualTo("reached");
     }
 }

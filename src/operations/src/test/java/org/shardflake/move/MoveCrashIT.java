@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -57,8 +58,10 @@ class MoveCrashIT {
         for (int shard : MOVING.stream().toArray()) {
             shards.execute( // enough for parts of a page
                     "db1",
-                    "INSERT INTO shard_%04d.tag SELECT n, 'tag ' || n FROM generate_series(1, 2000) n"
-                            .formatted(shard));
+                    String.format(
+                            Locale.ROOT,
+                            "INSERT INTO shard_%04d.tag SELECT n, 'tag ' || n FROM generate_series(1, 2000) n",
+                            shard));
         }
     }
 
@@ -134,13 +137,13 @@ class MoveCrashIT {
         ShardMap map = shards.catalog().load();
         for (int shard : MOVING.stream().toArray()) {
             shards.execute(
-                    map.server(shard).name(), "INSERT INTO shard_000%1$d.account (uid) VALUES (%1$d)".formatted(shard));
+                    map.server(shard).name(), "INSERT INTO shard_000%1$s.account (uid) VALUES (%1$s)".formatted(shard));
         }
 
         MoveProcess.run(shards.mover(MoveSettings.DEFAULT, MoveListener.NONE), "db1", "db2", MOVING, false);
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
         for (int shard : MOVING.stream().toArray()) {
-            assertThat(shards.number("db2", "SELECT count(*) FROM shard_000%d.account".formatted(shard)))
+            assertThat(shards.number("db2", "SELECT count(*) FROM shard_000%s.account".formatted(shard)))
                     .isOne();
         }
     }

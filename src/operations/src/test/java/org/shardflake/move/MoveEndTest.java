@@ -53,8 +53,8 @@ class MoveEndTest {
         mover = shards.mover(MoveSettings.DEFAULT, MoveListener.NONE);
         for (int shard = 0; shard < 8; shard++) {
             shards.execute("db1", """
-                    INSERT INTO shard_000%1$d.account (uid, balance, note) SELECT %1$d + 8 * n, n, repeat('x', 50) FROM generate_series(1, 500) n;
-                    INSERT INTO shard_000%1$d.tag SELECT n, 'new' FROM generate_series(1, 500) n
+                    INSERT INTO shard_000%1$s.account (uid, balance, note) SELECT %1$s + 8 * n, n, repeat('x', 50) FROM generate_series(1, 500) n;
+                    INSERT INTO shard_000%1$s.tag SELECT n, 'new' FROM generate_series(1, 500) n
                     """.formatted(shard));
         }
     }
@@ -308,7 +308,7 @@ class MoveEndTest {
                     .isInstanceOfSatisfying(
                             MoveException.class,
                             e -> assertThat(e.hint())
-                                    .contains("if db2 is gone for good: shardflake move cancel %d --target-lost"
+                                    .contains("if db2 is gone for good: shardflake move cancel %s --target-lost"
                                             .formatted(move.id())));
             mover.cancelWithoutTarget(move.id());
 

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
+import org.shardflake.Sharding;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.router.ShardRouter;
 
@@ -24,9 +25,9 @@ class MoverIT {
 
     /** 70,000 rows inserted, 15,000 of them changed and 5,000 deleted: 90,000 writes. */
     private static final String WRITES = """
-            INSERT INTO shard_%1$04d.tag SELECT -1, 'n' || g FROM generate_series(1, 70000) g;
-            UPDATE shard_%1$04d.tag SET name = 'm' || substr(name, 2) WHERE account_id = -1 AND substr(name, 2)::integer <= 15000;
-            DELETE FROM shard_%1$04d.tag WHERE account_id = -1 AND substr(name, 2)::integer > 65000;
+            INSERT INTO %1$s.tag SELECT -1, 'n' || g FROM generate_series(1, 70000) g;
+            UPDATE %1$s.tag SET name = 'm' || substr(name, 2) WHERE account_id = -1 AND substr(name, 2)::integer <= 15000;
+            DELETE FROM %1$s.tag WHERE account_id = -1 AND substr(name, 2)::integer > 65000;
             """;
 
     /** 65,000 rows, and the sum of 1 to 65,000, each modulo 7. */
@@ -69,7 +70,7 @@ class MoverIT {
                 mover.complete(id);
                 load.awaitMore(1000);
                 System.out.printf(
-                        "%s; %,d transactions, %d attempts given up%n",
+                        "%s; %,d transactions, %s attempts given up%n",
                         prober, load.acknowledged(), attemptsGivenUp.get());
             } finally {
                 load.close();
@@ -99,7 +100,7 @@ class MoverIT {
                         .id();
                 mover.cutOver(id, moving);
                 for (int shard : moving.stream().toArray()) {
-                    shards.execute("db2", WRITES.formatted(shard));
+                    shards.execute("db2", WRITES.formatted(Sharding.schema(shard)));
                 }
                 load.awaitMore(1000);
                 mover.reverse(id, moving);
@@ -114,9 +115,11 @@ class MoverIT {
         for (int shard : moving.stream().toArray()) {
             assertThat(shards.number(
                             "db1",
-                            "SELECT count(*) * 1000000 + sum(substr(name, 2)::integer %% 7) FROM shard_%04d.tag WHERE account_id = -1"
-                                    .formatted(shard)))
-                    .as("shard %d", shard)
+                            String.format(
+                                    Locale.ROOT,
+                                    "SELECT count(*) * 1000000 + sum(substr(name, 2)::integer %% 7) FROM shard_%04d.tag WHERE account_id = -1",
+                                    shard)))
+                    .as("shard %s", shard)
                     .isEqualTo(EXPECTED);
         }
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();

@@ -14,6 +14,7 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
@@ -60,8 +61,8 @@ class MoverTest {
         });
         for (int shard = 0; shard < 8; shard++) {
             shards.execute("db1", """
-                    INSERT INTO shard_000%1$d.account (uid, balance, note) SELECT %1$d + 8 * n, n, repeat('x', 50) FROM generate_series(1, 1000) n;
-                    INSERT INTO shard_000%1$d.entry (account_id, amount, key) SELECT id, balance, gen_random_uuid() FROM shard_000%1$d.account
+                    INSERT INTO shard_000%1$s.account (uid, balance, note) SELECT %1$s + 8 * n, n, repeat('x', 50) FROM generate_series(1, 1000) n;
+                    INSERT INTO shard_000%1$s.entry (account_id, amount, key) SELECT id, balance, gen_random_uuid() FROM shard_000%1$s.account
                     """.formatted(shard));
         }
     }
@@ -133,9 +134,9 @@ class MoverTest {
         ShardSet there = mover.move(move.id()).shardSet(ShardPhase.COPIED);
         assertThat(there.size()).isEqualTo(3);
         int changed = there.stream().findFirst().getAsInt();
-        shards.execute("db1", """
+        shards.execute("db1", String.format(Locale.ROOT, """
                 UPDATE shard_%1$04d.account SET note = CASE balance WHEN 1 THEN 'two' ELSE 'one' END WHERE balance IN (1, 2)
-                """.formatted(changed));
+                """, changed));
         Map<Integer, Long> before = files(moving);
 
         assertThat(mover.follow(move.id()).phase()).isEqualTo(MovePhase.FOLLOWING);
@@ -144,7 +145,7 @@ class MoverTest {
         for (int shard : moving.stream().toArray()) {
             boolean kept = there.contains(shard) && shard != changed;
             assertThat(Objects.equals(after.get(shard), before.get(shard)))
-                    .as("shard %d kept", shard)
+                    .as("shard %s kept", shard)
                     .isEqualTo(kept);
         }
         assertThat(mover.move(move.id()).shards())
@@ -186,7 +187,7 @@ class MoverTest {
         Move move = mover.create("db1", "db2", moving, "");
         interruptAfter(1, move);
         shards.executeInCatalog(
-                "UPDATE shardflake_catalog.move SET phase = '%s' WHERE id = %d".formatted(phase, move.id()));
+                "UPDATE shardflake_catalog.move SET phase = '%s' WHERE id = %s".formatted(phase, move.id()));
 
         Mover next = shards.mover(AccountShards.inParts(partSize), MoveListener.NONE);
         assertThat(next.follow(move.id()).phase()).isEqualTo(MovePhase.FOLLOWING);
@@ -264,7 +265,10 @@ class MoverTest {
         Map<Integer, Long> files = new TreeMap<>();
         for (int shard : of.stream().toArray()) {
             files.put(
-                    shard, shards.number("db2", "SELECT pg_relation_filenode('shard_%04d.account')".formatted(shard)));
+                    shard,
+                    shards.number(
+                            "db2",
+                            String.format(Locale.ROOT, "SELECT pg_relation_filenode('shard_%04d.account')", shard)));
         }
         return files;
     }

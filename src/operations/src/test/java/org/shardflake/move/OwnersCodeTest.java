@@ -88,7 +88,7 @@ class OwnersCodeTest {
         for (int shard = 0; shard < 2; shard++) {
             shards.execute(
                     "db1",
-                    "ALTER SCHEMA shard_000%1$d OWNER TO code_owner; ALTER TABLE shard_000%1$d.ledger OWNER TO code_owner; ALTER TABLE shard_000%1$d.entry OWNER TO code_owner"
+                    "ALTER SCHEMA shard_000%1$s OWNER TO code_owner; ALTER TABLE shard_000%1$s.ledger OWNER TO code_owner; ALTER TABLE shard_000%1$s.entry OWNER TO code_owner"
                             .formatted(shard));
         }
         // They were a superuser's tables when they were deployed.

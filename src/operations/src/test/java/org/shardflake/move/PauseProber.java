@@ -61,7 +61,7 @@ final class PauseProber implements AutoCloseable {
     @Override
     public String toString() {
         List<Duration> sorted = pauses.stream().sorted().toList();
-        return "write pause over %d cutovers: p50 %d ms, p99 %d ms, max %d ms"
+        return "write pause over %s cutovers: p50 %s ms, p99 %s ms, max %s ms"
                 .formatted(
                         sorted.size(),
                         percentile(sorted, 50).toMillis(),

@@ -141,6 +141,29 @@ class PreflightTest {
         assertThat(found()).containsExactly(found);
     }
 
+    /** Pinned sessions do not help: the workers are PostgreSQL's, and the move would write another value. */
+    @Test
+    void whatTheWorkersOfReplicationWouldReadOtherwise() throws SQLException {
+        shards.execute("db1", "ALTER TABLE shard_0001.account ADD COLUMN price money");
+        String database = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I %s', current_database()); END $$";
+        try {
+            shards.execute("db2", database.formatted("SET array_nulls = off"));
+            shards.execute("db1", database.formatted("SET xmloption = document")); // there is no XML
+            assertThat(found())
+                    .contains(
+                            "failed worker-settings: array_nulls is off on db2, where a NULL in an array would become a text");
+            shards.execute("db2", database.formatted("SET lc_monetary = 'C.UTF-8'"));
+            shards.execute("db2", database.formatted("RESET array_nulls"));
+            assertThat(found()).anyMatch(line -> line.startsWith("failed worker-settings: lc_monetary is C on db1"));
+        } finally {
+            for (String setting : List.of("array_nulls", "lc_monetary")) {
+                shards.execute("db2", database.formatted("RESET " + setting));
+            }
+            shards.execute("db1", database.formatted("RESET xmloption"));
+            shards.execute("db1", "ALTER TABLE shard_0001.account DROP COLUMN price");
+        }
+    }
+
     /** On 16 and later a subscription applies rows as the owner of their table. */
     @Test
     void rowLevelSecurityThatIsForcedOnAPlainOwner() throws SQLException {

@@ -231,7 +231,7 @@ class ShardCopyTest {
         int half = sizes.size() / 2;
         assertThat(sum(sent)).isGreaterThan(5 * size);
         assertThat(sum(sizes.subList(0, half)))
-                .as("of %d, when half is sent", size)
+                .as("of %s, when half is sent", size)
                 .isBetween(size * 4 / 10, size * 6 / 10);
         assertThat(sum(sizes)).isEqualTo(size);
     }

@@ -27,7 +27,7 @@ class SplitTableTest {
             List<Long> keys = new ArrayList<>(LongStream.range(0, KEYS).boxed().toList());
             Collections.shuffle(keys, new Random(seed));
 
-            assertThat(SplitTable.isInOrder(keys)).as("seed %d", seed).isFalse();
+            assertThat(SplitTable.isInOrder(keys)).as("seed %s", seed).isFalse();
         }
     }
 
@@ -44,7 +44,7 @@ class SplitTableTest {
                 keys.add(table.get(table.size() / KEYS * i));
             }
 
-            assertThat(SplitTable.isInOrder(keys)).as("seed %d", seed).isTrue();
+            assertThat(SplitTable.isInOrder(keys)).as("seed %s", seed).isTrue();
         }
     }
 

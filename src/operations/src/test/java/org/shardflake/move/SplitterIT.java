@@ -15,6 +15,7 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -172,7 +173,9 @@ class SplitterIT {
     private static void underLoad(boolean outages, Work work) throws Exception {
         for (int shard = 0; shard < SHARDS; shard++) {
             shards.execute(
-                    "db1", "TRUNCATE shard_%1$04d.account, shard_%1$04d.entry, shard_%1$04d.tag".formatted(shard));
+                    "db1",
+                    String.format(
+                            Locale.ROOT, "TRUNCATE shard_%1$04d.account, shard_%1$04d.entry, shard_%1$04d.tag", shard));
         }
         try (ShardRouter router = shards.router().build()) {
             ShardSet all = ShardSet.range(0, SHARDS - 1);
@@ -422,7 +425,7 @@ class SplitterIT {
                 catchThrowableOfType(MoveRefusedException.class, () -> half.split(SplitListener.NONE, false));
         long id = half.mover().moves().get(0).id();
         assertThat(refused).hasMessageContaining("has lost the replication slot");
-        assertThat(refused.hint().orElse("")).contains("move cancel %d --uncompared".formatted(id));
+        assertThat(refused.hint().orElse("")).contains("move cancel %s --uncompared".formatted(id));
 
         assertThatThrownBy(() -> half.mover().cancel(id, Mover.End.BACK)).isInstanceOf(CopiesDifferException.class);
         half.mover().cancel(id, Mover.End.BACK_UNCOMPARED);

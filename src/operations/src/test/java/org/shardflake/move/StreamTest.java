@@ -114,7 +114,7 @@ class StreamTest {
             Sql.execute(connection, "ALTER TABLE written ADD PRIMARY KEY (id)");
             // The more there are, the more time lies between the two, above all for new connections.
             for (int i = 0; i < 200; i++) {
-                Sql.execute(connection, "CREATE PUBLICATION other_%d FOR TABLE written".formatted(i));
+                Sql.execute(connection, "CREATE PUBLICATION other_%s FOR TABLE written".formatted(i));
             }
             List<Future<Integer>> writers = IntStream.rangeClosed(1, 4)
                     .mapToObj(id -> threads.submit(() -> write(database, id, ends)))

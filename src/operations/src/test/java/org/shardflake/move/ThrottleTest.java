@@ -88,7 +88,7 @@ class ThrottleTest {
     }
 
     private static void insert(Connection target, int id) throws SQLException {
-        Sql.execute(target, "INSERT INTO t VALUES (%d)".formatted(id));
+        Sql.execute(target, "INSERT INTO t VALUES (%s)".formatted(id));
     }
 
     /** Far enough apart for each to look. */

@@ -130,7 +130,7 @@ class AutoRebalanceIT {
                 .filter(decision -> decision.choice() == Choice.MOVE)
                 .flatMapToInt(decision -> decision.move().orElseThrow().shards().stream())
                 .forEach(shard -> assertThat(moved.add(shard))
-                        .as("shard %d moves once: %s", shard, phase)
+                        .as("shard %s moves once: %s", shard, phase)
                         .isTrue());
     }
 }

@@ -98,7 +98,7 @@ class AutoRebalanceTest {
             // Without it there is no delay.
             shards.execute("db2", "ALTER SYSTEM SET fsync = " + (millis == 0 ? "off" : "on"));
             shards.execute("db2", "ALTER SYSTEM SET commit_siblings = 0");
-            shards.execute("db2", "ALTER SYSTEM SET commit_delay = %d".formatted(1000 * millis));
+            shards.execute("db2", "ALTER SYSTEM SET commit_delay = %s".formatted(1000 * millis));
             shards.execute("db2", "SELECT pg_reload_conf()");
             shards.await("db2", "SELECT setting::bigint FROM pg_settings WHERE name = 'commit_delay'", 1000L * millis);
         });
@@ -190,7 +190,7 @@ class AutoRebalanceTest {
             assertThatThrownBy(engine::run)
                     .isInstanceOfSatisfying(
                             ShardflakeException.class, e -> assertThat(e.kind()).isEqualTo(Kind.PRECONDITION))
-                    .hasMessage("move %d of shards 3 from db1 to db2 is under way, and not of this run"
+                    .hasMessage("move %s of shards 3 from db1 to db2 is under way, and not of this run"
                             .formatted(other.id()));
         }
         assertThat(choices()).containsExactly(Choice.STOP);

@@ -11,6 +11,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
@@ -48,7 +49,7 @@ class RatePlannerTest {
     }
 
     private static String name(int server) {
-        return "db%02d".formatted(server);
+        return String.format(Locale.ROOT, "db%02d", server);
     }
 
     private static int[] randomPlacement(Random random, int servers, int shards) {
@@ -122,7 +123,7 @@ class RatePlannerTest {
             RebalancePlan plan = plan(servers, placement, rates, sizes(random, shards), BY_RATE);
 
             assertThat(most(loads(servers, apply(plan, placement), rates)))
-                    .as("seed %d: %s at %s", seed, Arrays.toString(rates), Arrays.toString(placement))
+                    .as("seed %s: %s at %s", seed, Arrays.toString(rates), Arrays.toString(placement))
                     .isLessThanOrEqualTo(1.25 * best(servers, rates));
         }
     }
@@ -138,7 +139,7 @@ class RatePlannerTest {
             double bound = Math.max(Arrays.stream(rates).sum() / servers, most(rates));
 
             assertThat(most(loads(servers, apply(plan, placement), rates)))
-                    .as("seed %d: %s", seed, plan.servers())
+                    .as("seed %s: %s", seed, plan.servers())
                     .isLessThanOrEqualTo(1.25 * bound);
         }
     }

@@ -65,7 +65,7 @@ class RebalancePlannerTest {
         for (int i = 1; i <= servers; i++) {
             String label = weightLabels.get("db" + i);
             Map<String, String> labels = label == null ? Map.of() : Map.of("weight", label);
-            all.add(new Server("db" + i, "postgresql://app@db%d/app".formatted(i), labels));
+            all.add(new Server("db" + i, "postgresql://app@db%s/app".formatted(i), labels));
         }
         ShardMap map = ShardMap.of(
                 17,
@@ -296,7 +296,7 @@ class RebalancePlannerTest {
             assertThat(settings.drained()).doesNotContain(move.to());
             assertThat(settings.excluded()).doesNotContain(move.to());
             move.shards().stream().forEach(shard -> {
-                assertThat(moved.add(shard)).as("shard %d moves once", shard).isTrue();
+                assertThat(moved.add(shard)).as("shard %s moves once", shard).isTrue();
                 assertThat(settings.pinned().contains(shard)).isFalse();
                 assertThat(input.map().server(shard).name()).isEqualTo(move.from());
             });

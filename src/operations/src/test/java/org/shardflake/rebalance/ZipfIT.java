@@ -85,7 +85,7 @@ class ZipfIT {
             for (RebalancePlan.Move move : plan.moves()) {
                 move.shards().stream()
                         .forEach(shard -> assertThat(moved.add(shard))
-                                .as("shard %d moves once", shard)
+                                .as("shard %s moves once", shard)
                                 .isTrue());
             }
             new PlanRun(plan, shards.catalog())

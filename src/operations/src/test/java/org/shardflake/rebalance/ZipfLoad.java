@@ -11,6 +11,7 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
@@ -104,7 +105,8 @@ final class ZipfLoad implements AutoCloseable {
         for (int shard = 0; shard < count; shard++) {
             try (Connection connection =
                     shards.database(map.server(shard).name()).connect()) {
-                rows += Sql.number(connection, "SELECT count(*) FROM shard_%04d.account".formatted(shard));
+                rows += Sql.number(
+                        connection, String.format(Locale.ROOT, "SELECT count(*) FROM shard_%04d.account", shard));
             }
         }
         return rows;

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -136,7 +137,7 @@ class ReferenceCrashIT {
                         tx -> Sql.execute(
                                 tx.connection(),
                                 tx.sql(
-                                        "DELETE FROM ${shard.schema}.customer WHERE id IN (SELECT id FROM ${shard.schema}.customer ORDER BY id LIMIT 1); INSERT INTO ${shard.schema}.customer (uid, country) VALUES (%d, '%s')"
+                                        "DELETE FROM ${shard.schema}.customer WHERE id IN (SELECT id FROM ${shard.schema}.customer ORDER BY id LIMIT 1); INSERT INTO ${shard.schema}.customer (uid, country) VALUES (%s, '%s')"
                                                 .formatted(uid, country))));
                 referring.increment();
             } catch (SQLException | ShardflakeException e) {
@@ -159,7 +160,7 @@ class ReferenceCrashIT {
     private static void addCountries(ShardRouter router) throws InterruptedException {
         for (int i = 0; i < COUNTRIES; i++) {
             String sql =
-                    "INSERT INTO reference.country VALUES ('Q%1$d', 'Land %1$d') ON CONFLICT (code) DO UPDATE SET name = excluded.name"
+                    "INSERT INTO reference.country VALUES ('Q%1$s', 'Land %1$s') ON CONFLICT (code) DO UPDATE SET name = excluded.name"
                             .formatted(i);
             try {
                 router.reference().<Boolean, SQLException>write(connection -> {
@@ -271,9 +272,11 @@ class ReferenceCrashIT {
         for (int shard = 0; shard < SHARDS; shard++) {
             assertThat(fixture.list(
                             map.server(shard).name(),
-                            "SELECT country FROM shard_%04d.customer WHERE country NOT IN (SELECT code FROM reference.country)"
-                                    .formatted(shard)))
-                    .as("orphans in shard %d", shard)
+                            String.format(
+                                    Locale.ROOT,
+                                    "SELECT country FROM shard_%04d.customer WHERE country NOT IN (SELECT code FROM reference.country)",
+                                    shard)))
+                    .as("orphans in shard %s", shard)
                     .isEmpty();
         }
         System.out.printf(
@@ -293,7 +296,7 @@ class ReferenceCrashIT {
         }
         micros.sort(null);
         System.out.printf(
-                "lag until the last of %d servers had it, of %d writes: p50 %,d us, p99 %,d us, max %,d us%n",
+                "lag until the last of %s servers had it, of %s writes: p50 %,d us, p99 %,d us, max %,d us%n",
                 SERVERS - 1, LAGS, micros.get(LAGS / 2), micros.get(LAGS * 99 / 100), micros.get(LAGS - 1));
     }
 }

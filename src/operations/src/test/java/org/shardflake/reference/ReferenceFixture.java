@@ -186,7 +186,7 @@ final class ReferenceFixture {
         try (ReferenceServer its = ReferenceServer.connect(
                 server, ServerUrl.parse(postgres.database(position(server)).uri()))) {
             if (!its.reaches(version, Duration.ofSeconds(30))) {
-                throw new AssertionError("%s did not get version %d".formatted(server, version));
+                throw new AssertionError("%s did not get version %s".formatted(server, version));
             }
         }
     }

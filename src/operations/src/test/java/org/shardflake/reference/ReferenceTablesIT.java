@@ -13,6 +13,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
@@ -512,7 +513,7 @@ class ReferenceTablesIT {
         assertThatExceptionOfType(ShardflakeException.class)
                 .isThrownBy(() -> adopt("colour"))
                 .withMessage(
-                        "colour does not have the same rows in all shards: 1 of %d differ from the rest: shard_0005 on %s"
+                        "colour does not have the same rows in all shards: 1 of %s differ from the rest: shard_0005 on %s"
                                 .formatted(ReferenceFixture.SHARDS, fixture.serverOf(5)));
         fixture.execute(fixture.serverOf(5), "UPDATE shard_0005.colour SET name = 'red' WHERE id = 1");
 
@@ -532,7 +533,8 @@ class ReferenceTablesIT {
 
         for (int shard = 0; shard < ReferenceFixture.SHARDS; shard++) {
             fixture.execute(
-                    fixture.serverOf(shard), "INSERT INTO shard_%04d.colour (name) VALUES ('green')".formatted(shard));
+                    fixture.serverOf(shard),
+                    String.format(Locale.ROOT, "INSERT INTO shard_%04d.colour (name) VALUES ('green')", shard));
         }
         assertThat(fixture.deployShards(shards + adopt("colour").changeSet()).failures())
                 .isEmpty();

@@ -156,12 +156,12 @@ class RestorePointsTest {
         Move move = follow();
         shards.executeInCatalog("UPDATE shardflake_catalog.move_shard SET phase = 'cutting over' WHERE shard = 2");
 
-        refuses(Kind.PRECONDITION, "x").withMessageContaining("move %d is cutting over shard 2".formatted(move.id()));
+        refuses(Kind.PRECONDITION, "x").withMessageContaining("move %s is cutting over shard 2".formatted(move.id()));
         assertThat(points.list()).isEmpty();
         shards.executeInCatalog("UPDATE shardflake_catalog.move_shard SET phase = 'copied' WHERE shard = 2");
         assertThat(make("x").isComplete()).isTrue();
         assertThat(warnings)
-                .contains("move %d is under way; its replication is not restored, so it will have to be cancelled then"
+                .contains("move %s is under way; its replication is not restored, so it will have to be cancelled then"
                         .formatted(move.id()));
     }
 
@@ -172,7 +172,7 @@ class RestorePointsTest {
         Move move = follow();
         shards.executeInCatalog("UPDATE shardflake_catalog.move SET phase = '%s'".formatted(phase));
 
-        refuses(Kind.PRECONDITION, "x").withMessageContaining("move %d is %s".formatted(move.id(), phase));
+        refuses(Kind.PRECONDITION, "x").withMessageContaining("move %s is %s".formatted(move.id(), phase));
         assertThat(points.list()).isEmpty();
     }
 

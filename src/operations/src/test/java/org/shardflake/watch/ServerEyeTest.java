@@ -131,7 +131,7 @@ class ServerEyeTest {
     @Test
     void sequencesAreReadPortionByPortion() throws SQLException {
         String ahead =
-                "SELECT setval('shard_000%d.account_id_seq', shardflake.now_ticks() + 3600::bigint * 1000 * 1024)";
+                "SELECT setval('shard_000%s.account_id_seq', shardflake.now_ticks() + 3600::bigint * 1000 * 1024)";
         for (int shard = 0; shard < 4; shard++) {
             shards.execute("db1", ahead.formatted(shard));
         }

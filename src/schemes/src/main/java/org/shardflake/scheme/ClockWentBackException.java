@@ -16,7 +16,7 @@ public final class ClockWentBackException extends ShardflakeException {
     private final long millisBehind;
 
     ClockWentBackException(String scheme, long millisBehind) {
-        super("the clock went back; %s makes no ids for the next %d ms".formatted(scheme, millisBehind));
+        super("the clock went back; %s makes no ids for the next %s ms".formatted(scheme, millisBehind));
         this.millisBehind = millisBehind;
     }
 

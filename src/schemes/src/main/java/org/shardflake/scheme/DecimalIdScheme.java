@@ -88,7 +88,7 @@ final class DecimalIdScheme extends NumericScheme {
         if (worker.launch() > MAX_PART) {
             worker.close();
             throw new IllegalArgumentException(
-                    "generator %d was launched %d times, and ids have room for %d; take another"
+                    "generator %s was launched %s times, and ids have room for %s; take another"
                             .formatted(worker.id(), worker.launch() - 1, MAX_PART));
         }
         return new Generator(worker);
@@ -107,7 +107,7 @@ final class DecimalIdScheme extends NumericScheme {
         public synchronized long nextLong() {
             worker.check();
             if (counter == MAX_COUNTER) {
-                throw new IllegalStateException("counter %d is the last; make a new generator".formatted(counter));
+                throw new IllegalStateException("counter %s is the last; make a new generator".formatted(counter));
             }
             return encode(++counter, worker.id(), worker.launch());
         }

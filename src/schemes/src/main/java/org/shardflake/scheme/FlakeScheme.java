@@ -67,11 +67,11 @@ final class FlakeScheme implements Scheme {
 
     private byte[] ofBase62(String id) {
         if (id.isEmpty() || id.length() > 22) {
-            throw HexId.malformed(name(), id, "it has %d characters".formatted(id.length()), EXPECTED);
+            throw HexId.malformed(name(), id, "it has %s characters".formatted(id.length()), EXPECTED);
         }
         BigInteger value = Base62.parse(id, place -> {
             throw HexId.malformed(
-                    name(), id, "character %d is neither letter nor digit".formatted(place + 1), EXPECTED);
+                    name(), id, "character %s is neither letter nor digit".formatted(place + 1), EXPECTED);
         });
         if (value.bitLength() > 128) {
             throw HexId.malformed(name(), id, "it has more than 128 bits", EXPECTED);
@@ -109,7 +109,7 @@ final class FlakeScheme implements Scheme {
                 .findFirst()
                 .map(address -> Long.parseLong(HexFormat.of().formatHex(address), 16))
                 .orElseThrow(() -> new IllegalArgumentException(
-                        "scheme flake needs a worker 0..%d: no network interface has a hardware address"
+                        "scheme flake needs a worker 0..%s: no network interface has a hardware address"
                                 .formatted(MAX_WORKER)));
     }
 

@@ -17,7 +17,7 @@ public record Guess(Scheme scheme, int plausibility, String reason, ExplainedId 
     /** Refuses a plausibility out of range. */
     public Guess {
         if (plausibility < 1 || plausibility > 100) {
-            throw new IllegalArgumentException("plausibility %d is out of range 1..100".formatted(plausibility));
+            throw new IllegalArgumentException("plausibility %s is out of range 1..100".formatted(plausibility));
         }
     }
 }

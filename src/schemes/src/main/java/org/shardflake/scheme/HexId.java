@@ -20,18 +20,18 @@ final class HexId {
      */
     static byte[] parse(String scheme, String text, int bytes) {
         if (text.length() != 2 * bytes) {
-            throw malformed(scheme, text, "it has %d characters".formatted(text.length()), bytes);
+            throw malformed(scheme, text, "it has %s characters".formatted(text.length()), bytes);
         }
         for (int i = 0; i < text.length(); i++) {
             if (!HexFormat.isHexDigit(text.charAt(i))) {
-                throw malformed(scheme, text, "character %d is not a hexadecimal digit".formatted(i + 1), bytes);
+                throw malformed(scheme, text, "character %s is not a hexadecimal digit".formatted(i + 1), bytes);
             }
         }
         return HexFormat.of().parseHex(text);
     }
 
     private static MalformedIdException malformed(String scheme, String text, String reason, int bytes) {
-        return malformed(scheme, text, reason, "ids of %s are %d hexadecimal digits".formatted(scheme, 2 * bytes));
+        return malformed(scheme, text, reason, "ids of %s are %s hexadecimal digits".formatted(scheme, 2 * bytes));
     }
 
     static MalformedIdException malformed(String scheme, String text, String reason, String expected) {

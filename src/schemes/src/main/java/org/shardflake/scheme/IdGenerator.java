@@ -31,7 +31,7 @@ public interface IdGenerator extends AutoCloseable {
      */
     default List<String> batch(int count) throws SQLException {
         if (count < 0) {
-            throw new IllegalArgumentException("count %d is negative".formatted(count));
+            throw new IllegalArgumentException("count %s is negative".formatted(count));
         }
         List<String> ids = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {

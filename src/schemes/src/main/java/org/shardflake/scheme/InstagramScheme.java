@@ -123,7 +123,7 @@ final class InstagramScheme extends NumericScheme {
                 BEGIN
                     SELECT nextval('%1$s_seq') %% 1024 INTO v_sequence;
                     SELECT floor(extract(epoch FROM clock_timestamp()) * 1000) INTO v_ms;
-                    RETURN ((v_ms - %2$d) << 23) | (%3$d << 10) | v_sequence;
+                    RETURN ((v_ms - %2$s) << 23) | (%3$s << 10) | v_sequence;
                 END
                 $$
                 """.formatted(name, layout.epochMillis(), shard);

@@ -17,7 +17,7 @@ public final class LeaseLostException extends ShardflakeException {
     private final long worker;
 
     LeaseLostException(String scheme, long worker, String reason) {
-        super("worker %d of %s is no longer ours: %s; make a new generator".formatted(worker, scheme, reason));
+        super("worker %s of %s is no longer ours: %s; make a new generator".formatted(worker, scheme, reason));
         this.scheme = scheme;
         this.worker = worker;
     }

@@ -18,9 +18,9 @@ public final class NoFreeWorkerException extends ShardflakeException {
     NoFreeWorkerException(String scheme, long first, long last) {
         super(
                 first == last
-                        ? "worker %d of %s is claimed; wait until its claim ends, or take another"
+                        ? "worker %s of %s is claimed; wait until its claim ends, or take another"
                                 .formatted(first, scheme)
-                        : "all workers %d..%d of %s are claimed; wait until a claim ends, or end one: see shardflake_scheme.lease"
+                        : "all workers %s..%s of %s are claimed; wait until a claim ends, or end one: see shardflake_scheme.lease"
                                 .formatted(first, last, scheme));
         this.scheme = scheme;
     }

@@ -90,12 +90,12 @@ final class ShardflakeScheme extends NumericScheme {
             DeployedLayout.read(connection);
         }
         return new StatementGenerator(
-                settings.dataSource(name()), "1", new String[0], "SELECT shardflake.next_id(%d)".formatted(shard));
+                settings.dataSource(name()), "1", new String[0], "SELECT shardflake.next_id(%s)".formatted(shard));
     }
 
     static int checkShard(int shard) {
         if (shard < 0 || shard > IdLayout.MAX_SHARD) {
-            throw new IllegalArgumentException("shard %d is out of range 0..%d".formatted(shard, IdLayout.MAX_SHARD));
+            throw new IllegalArgumentException("shard %s is out of range 0..%s".formatted(shard, IdLayout.MAX_SHARD));
         }
         return shard;
     }

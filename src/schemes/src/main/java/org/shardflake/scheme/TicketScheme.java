@@ -57,7 +57,7 @@ final class TicketScheme extends NumericScheme {
     @Override
     public LongIdGenerator generator(GeneratorSettings settings) {
         if (settings.dataSources().size() != 2) {
-            throw new IllegalArgumentException("scheme tickets needs two servers, not %d"
+            throw new IllegalArgumentException("scheme tickets needs two servers, not %s"
                     .formatted(settings.dataSources().size()));
         }
         return new TicketGenerator(

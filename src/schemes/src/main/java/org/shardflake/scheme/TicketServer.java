@@ -78,7 +78,7 @@ final class TicketServer implements AutoCloseable {
             row.next();
             if (row.getLong(1) != offset) {
                 throw new IllegalArgumentException(
-                        "ticket server %d counts from %d, as the other does; name two, in the order of their first use"
+                        "ticket server %s counts from %s, as the other does; name two, in the order of their first use"
                                 .formatted(offset, row.getLong(1)));
             }
         }

@@ -89,7 +89,7 @@ final class UniqueIdScheme implements Scheme {
     public IdGenerator generator(GeneratorSettings settings) throws SQLException {
         if (settings.cluster() < 0 || settings.cluster() > MAX_CLUSTER) {
             throw new IllegalArgumentException(
-                    "cluster %d is out of range 0..%d".formatted(settings.cluster(), MAX_CLUSTER));
+                    "cluster %s is out of range 0..%s".formatted(settings.cluster(), MAX_CLUSTER));
         }
         // A generator's number is unique within its cluster.
         String claimed = settings.cluster() == 0 ? name() : name() + " cluster " + settings.cluster();

@@ -18,13 +18,13 @@ final class UuidText {
      * @throws MalformedIdException if it is not a UUID, or not of this version and RFC 9562's variant
      */
     static UUID parse(String scheme, String text, int version) {
-        String expected = "ids of %s are UUIDs of version %d".formatted(scheme, version);
+        String expected = "ids of %s are UUIDs of version %s".formatted(scheme, version);
         UUID uuid = of(scheme, text, expected);
         if (uuid.variant() != 2) {
             throw HexId.malformed(scheme, text, "it is not of the variant of RFC 9562", expected);
         }
         if (uuid.version() != version) {
-            throw HexId.malformed(scheme, text, "it is of version %d".formatted(uuid.version()), expected);
+            throw HexId.malformed(scheme, text, "it is of version %s".formatted(uuid.version()), expected);
         }
         return uuid;
     }
@@ -35,7 +35,7 @@ final class UuidText {
             // UUID.fromString accepts groups of any length.
             for (int place : new int[] {8, 13, 18, 23}) {
                 if (text.charAt(place) != '-') {
-                    throw HexId.malformed(scheme, text, "character %d is not a hyphen".formatted(place + 1), expected);
+                    throw HexId.malformed(scheme, text, "character %s is not a hyphen".formatted(place + 1), expected);
                 }
             }
             digits = text.substring(0, 8)
@@ -44,7 +44,7 @@ final class UuidText {
                     + text.substring(19, 23)
                     + text.substring(24);
         } else if (text.length() != 32) {
-            throw HexId.malformed(scheme, text, "it has %d characters".formatted(text.length()), expected);
+            throw HexId.malformed(scheme, text, "it has %s characters".formatted(text.length()), expected);
         }
         if (!digits.chars().allMatch(HexFormat::isHexDigit)) {
             throw HexId.malformed(scheme, text, "it has other characters than hexadecimal digits", expected);

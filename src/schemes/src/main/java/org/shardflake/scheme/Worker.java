@@ -36,14 +36,14 @@ sealed interface Worker extends AutoCloseable permits Worker.Given, WorkerLease 
         }
         if (settings.dataSources().isEmpty()) {
             throw new IllegalArgumentException(
-                    "scheme %s needs a worker %d..%d, or a server to claim one from".formatted(scheme, first, last));
+                    "scheme %s needs a worker %s..%s, or a server to claim one from".formatted(scheme, first, last));
         }
         return WorkerLease.claim(scheme, settings, first, last);
     }
 
     static long checkRange(long worker, long first, long last) {
         if (worker < first || worker > last) {
-            throw new IllegalArgumentException("worker %d is out of range %d..%d".formatted(worker, first, last));
+            throw new IllegalArgumentException("worker %s is out of range %s..%s".formatted(worker, first, last));
         }
         return worker;
     }

@@ -67,7 +67,7 @@ class SchemeDecodeTest {
         String id = Long.toString(TraceIdScheme.encode(seconds, 65_535, 4095, 1));
 
         assertThat(fields(new TraceIdScheme(new StepClock(seconds * 1000)).decode(id)))
-                .isEqualTo("time=2026-11-21T10:00:00Z, seconds=%d, node=65535, chunk=4095, counter=1"
+                .isEqualTo("time=2026-11-21T10:00:00Z, seconds=%s, node=65535, chunk=4095, counter=1"
                         .formatted(seconds & 33_554_431));
         assertThat(new TraceIdScheme(new StepClock(seconds * 1000 - 1))
                         .decode(id)

@@ -78,7 +78,7 @@ class SchemeGeneratorTest {
         assertThat(generator(scheme, last).next()).isNotEmpty();
         assertThatThrownBy(() -> generator(scheme, last + 1))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("worker %d is out of range 0..%d".formatted(last + 1, last));
+                .hasMessage("worker %s is out of range 0..%s".formatted(last + 1, last));
     }
 
     @ParameterizedTest

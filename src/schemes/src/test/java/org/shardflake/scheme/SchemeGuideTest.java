@@ -42,7 +42,7 @@ class SchemeGuideTest {
     }
 
     private static String row(SchemeDescription scheme) {
-        return "| [`%1$s`](#%1$s) | %2$d | %3$s | %4$s | %5$s | %6$s | %7$s | %8$s |"
+        return "| [`%1$s`](#%1$s) | %2$s | %3$s | %4$s | %5$s | %6$s | %7$s | %8$s |"
                 .formatted(
                         scheme.name(),
                         scheme.bits(),

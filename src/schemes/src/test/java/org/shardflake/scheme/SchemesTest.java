@@ -60,7 +60,7 @@ class SchemesTest {
     @Test
     void ranksByPlausibilityWithTheReason() {
         assertThat(Schemes.rank("1541815603606036480", NOW))
-                .extracting(guess -> "%d %s: %s"
+                .extracting(guess -> "%s %s: %s"
                         .formatted(guess.plausibility(), guess.scheme().name(), guess.reason()))
                 .containsExactly(
                         "75 snowflake: its time 2022-06-28T16:07:40Z is likely, and its sequence is 0, as most are",

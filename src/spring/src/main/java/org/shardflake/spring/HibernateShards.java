@@ -57,7 +57,7 @@ final class HibernateShards implements MultiTenantConnectionProvider<String>, Cu
         }
         if (!tenant.equals(Sharding.schema(attempt.shard()))) {
             throw new SQLException(
-                    "the session of Hibernate is of %s, but this thread is on shard %d: open a session for each shard"
+                    "the session of Hibernate is of %s, but this thread is on shard %s: open a session for each shard"
                             .formatted(tenant, attempt.shard()),
                     "08003");
         }

@@ -60,7 +60,7 @@ final class ShardJpaTransactionManager extends JpaTransactionManager {
                     .getTenantIdentifierValue();
             if (!Sharding.schema(attempt.shard()).equals(tenant)) {
                 throw new IllegalTransactionStateException(
-                        "this thread has a session of Hibernate that is of %s, and a transaction of shard %d cannot use it. Set spring.jpa.open-in-view=false"
+                        "this thread has a session of Hibernate that is of %s, and a transaction of shard %s cannot use it. Set spring.jpa.open-in-view=false"
                                 .formatted(tenant, attempt.shard()));
             }
         }

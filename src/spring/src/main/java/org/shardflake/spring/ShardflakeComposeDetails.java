@@ -36,7 +36,7 @@ final class ShardflakeComposeDetails extends DockerComposeConnectionDetailsFacto
             Map<String, @Nullable String> environment = service.env();
             username = value(environment, "POSTGRES_USER", "postgres");
             password = environment.get("POSTGRES_PASSWORD");
-            catalog = "postgresql://%s:%d/%s"
+            catalog = "postgresql://%s:%s/%s"
                     .formatted(service.host(), service.ports().get(PORT), value(environment, "POSTGRES_DB", username));
         }
 

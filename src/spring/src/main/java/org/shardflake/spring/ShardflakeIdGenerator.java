@@ -96,7 +96,7 @@ public class ShardflakeIdGenerator implements BeforeExecutionGenerator, Annotati
                     .formatted(member.getDeclaringClass().getSimpleName(), member.getName(), type.getName()));
         }
         if (annotation.block() < 1 || annotation.block() > MOST) {
-            throw new MappingException("@ShardflakeId(block = %d) on %s.%s, allowed: 1..%d"
+            throw new MappingException("@ShardflakeId(block = %s) on %s.%s, allowed: 1..%s"
                     .formatted(annotation.block(), member.getDeclaringClass().getSimpleName(), member.getName(), MOST));
         }
         size = annotation.block();

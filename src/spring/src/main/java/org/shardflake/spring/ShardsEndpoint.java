@@ -85,7 +85,7 @@ final class ShardsEndpoint {
     private static int shard(String key) {
         long shard = number(key);
         if (shard < 0 || shard > IdLayout.MAX_SHARD) {
-            throw new IllegalArgumentException("shard %d is out of range 0..%d".formatted(shard, IdLayout.MAX_SHARD));
+            throw new IllegalArgumentException("shard %s is out of range 0..%s".formatted(shard, IdLayout.MAX_SHARD));
         }
         return (int) shard;
     }

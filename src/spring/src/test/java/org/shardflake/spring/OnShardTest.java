@@ -297,11 +297,11 @@ class OnShardTest {
     }
 
     private static void fence(int shard) {
-        sql(shard, "SELECT shardflake.fence_shard(%d)".formatted(shard));
+        sql(shard, "SELECT shardflake.fence_shard(%s)".formatted(shard));
     }
 
     private static void unfence(int shard) {
-        sql(shard, "SELECT shardflake.unfence_shard(%d)".formatted(shard));
+        sql(shard, "SELECT shardflake.unfence_shard(%s)".formatted(shard));
     }
 
     private static void sql(int shard, String sql) {
@@ -353,7 +353,7 @@ class OnShardTest {
     /** Ends the session of the current transaction. */
     private static void kill() {
         long session = jdbc.sql("SELECT pg_backend_pid()").query(Long.class).single();
-        sql(2, "SELECT pg_terminate_backend(%d, 5000)".formatted(session));
+        sql(2, "SELECT pg_terminate_backend(%s, 5000)".formatted(session));
     }
 
     @Test

@@ -88,7 +88,7 @@ class StartCostTest {
             differences.add(starterTimes.get(round) - plainTimes.get(round));
         }
         System.out.printf(
-                "one HikariCP data source %s, starter %s, starter later by %s (median, least..most of %d starts, ms)%n",
+                "one HikariCP data source %s, starter %s, starter later by %s (median, least..most of %s starts, ms)%n",
                 shown(plainTimes), shown(starterTimes), shown(differences), ROUNDS);
     }
 
@@ -109,6 +109,6 @@ class StartCostTest {
     private static String shown(List<Long> times) {
         List<Long> sorted = new ArrayList<>(times);
         Collections.sort(sorted);
-        return "%d (%d..%d)".formatted(sorted.get(ROUNDS / 2), sorted.get(0), sorted.get(ROUNDS - 1));
+        return "%s (%s..%s)".formatted(sorted.get(ROUNDS / 2), sorted.get(0), sorted.get(ROUNDS - 1));
     }
 }

@@ -121,10 +121,10 @@ class WebTest {
     @Test
     void aRowWithAnIdGoesToTheBrowserWithAString() throws Exception {
         long id = IdLayout.DEFAULT.encode(IdLayout.DEFAULT.epochMillis() + 59_000_000_000L, 1, 5);
-        installation.inShard(1, "INSERT INTO ${shard.schema}.photo VALUES (%d, 1, 'sunrise')".formatted(id));
+        installation.inShard(1, "INSERT INTO ${shard.schema}.photo VALUES (%s, 1, 'sunrise')".formatted(id));
 
         assertThat(get("/photos/" + id).body())
-                .isEqualTo("[{\"id\":\"%d\",\"uid\":1,\"title\":\"sunrise\"}]".formatted(id));
+                .isEqualTo("[{\"id\":\"%s\",\"uid\":1,\"title\":\"sunrise\"}]".formatted(id));
         assertThat(get("/shard?id=" + id).body()).isEqualTo("1");
     }
 

@@ -70,7 +70,7 @@ public final class ShardflakeContainer extends GenericContainer<ShardflakeContai
 
     /** The URL of the catalog's database, for {@code shardflake.catalog}, once started. */
     public String catalog() {
-        return "postgresql://%s@%s:%d/postgres".formatted(USER, getHost(), getMappedPort(PORT));
+        return "postgresql://%s@%s:%s/postgres".formatted(USER, getHost(), getMappedPort(PORT));
     }
 
     /** For {@code shardflake.username}. */

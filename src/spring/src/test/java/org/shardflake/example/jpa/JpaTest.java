@@ -103,7 +103,7 @@ class JpaTest {
     @BeforeEach
     void empty() throws SQLException {
         for (int shard : List.of(2, 3)) {
-            sql(shard, "SELECT shardflake.unfence_shard(%d)".formatted(shard));
+            sql(shard, "SELECT shardflake.unfence_shard(%s)".formatted(shard));
             sql(
                     shard,
                     "DELETE FROM ${shard.schema}.photo; DELETE FROM ${shard.schema}.album; DELETE FROM ${shard.schema}.setting");

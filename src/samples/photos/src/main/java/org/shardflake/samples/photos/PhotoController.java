@@ -94,7 +94,7 @@ class PhotoController {
         String text = value.strip();
         if (text.isEmpty() || text.length() > 100) {
             throw new ResponseStatusException(
-                    HttpStatus.BAD_REQUEST, "%s has %d characters, allowed: 1..100".formatted(name, text.length()));
+                    HttpStatus.BAD_REQUEST, "%s has %s characters, allowed: 1..100".formatted(name, text.length()));
         }
         return text;
     }

@@ -110,7 +110,7 @@ class PhotosTest {
         String before = router.locate(ShardKey.id(photo.id())).server().name();
         String after = before.equals("db1") ? "db2" : "db1";
 
-        assertThat(send("POST", "/api/shards/%d/move".formatted(photo.shard())).body())
+        assertThat(send("POST", "/api/shards/%s/move".formatted(photo.shard())).body())
                 .contains(after);
 
         assertThat(photos.like(photo.id(), "bob")).contains(1L);

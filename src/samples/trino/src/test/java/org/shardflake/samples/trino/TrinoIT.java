@@ -131,9 +131,9 @@ class TrinoIT {
         for (int shard = server * SHARDS / 2; shard < (server + 1) * SHARDS / 2; shard++) {
             sql.append("""
                     INSERT INTO %1$s.account (uid, name, "Mood", tags, facts)
-                    SELECT uid, 'account ' || uid, 'good', '{a,b}', '{"a": 1}' FROM (VALUES (%2$d), (%2$d + %3$d)) AS u (uid);
+                    SELECT uid, 'account ' || uid, 'good', '{a,b}', '{"a": 1}' FROM (VALUES (%2$s), (%2$s + %3$s)) AS u (uid);
                     INSERT INTO %1$s.photo (uid, shard, likes, taken, price, cost)
-                    SELECT %2$d, 's', n, timestamptz '2026-01-01' + n * interval '1 hour', n, n + 0.125 FROM generate_series(1, %2$d %% 20) AS n;
+                    SELECT %2$s, 's', n, timestamptz '2026-01-01' + n * interval '1 hour', n, n + 0.125 FROM generate_series(1, %2$s %% 20) AS n;
                     """.formatted(Sharding.schema(shard), shard, SHARDS));
         }
         try (Connection connection = postgres.database(server).connect()) {
@@ -242,7 +242,7 @@ class TrinoIT {
             int photos = uid % 20;
             int likes = photos * (photos + 1) / 2;
             if (photos > 0) {
-                expected.add("account %d %d %d %d.00".formatted(uid, photos, likes, likes));
+                expected.add("account %s %s %s %s.00".formatted(uid, photos, likes, likes));
             }
         }
         assertThat(
