@@ -28,6 +28,19 @@ BEGIN
                   HINT = 'Pass the name of a bigint column as the second argument, or change the type of this one.';
     END IF;
 
+    -- As complete_tables leaves a table: a changeset that says so itself later is right, too.
+    SELECT q.seqrelid INTO v_sequence
+      FROM pg_attribute a
+      JOIN pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum
+      JOIN pg_depend d ON d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass
+      JOIN pg_sequence q ON q.seqrelid = d.refobjid AND q.seqmax = 1125899906842623
+      JOIN pg_depend o ON o.classid = 'pg_class'::regclass AND o.objid = q.seqrelid AND o.refclassid = 'pg_class'::regclass
+       AND o.refobjid = a.attrelid AND o.refobjsubid = a.attnum AND o.deptype = 'a'
+     WHERE a.attrelid = table_name AND a.attname = column_name;
+    IF FOUND THEN
+        RETURN v_sequence;
+    END IF;
+
     v_name := left(v_table.relname, 58 - length(column_name)) || '_' || column_name || '_seq';
     -- Cut to fit, it can be the name of another table's. A name for these two alone then, the same in every shard.
     IF octet_length(v_name) > 63 OR length(v_name) < length(v_table.relname) + length(column_name) + 5 THEN
@@ -49,7 +62,7 @@ END
 $$;
 
 COMMENT ON FUNCTION shardflake.add_id_sequence(regclass, name) IS
-'Gives a table of a shard its own sequence, owned by the column, and the DEFAULT that makes its ids: next_id(sequence), and the check that keeps ids of other shards out. Returns the sequence. Errors: 22023 for a table outside a shard, 42804 for a column that is not bigint, 42P07 when the sequence is there already';
+'Gives a table of a shard its own sequence, owned by the column, and the DEFAULT that makes its ids: next_id(sequence), and the check that keeps ids of other shards out. Returns the sequence. Errors: 22023 for a table outside a shard, 42804 for a column that is not bigint, 42P07 when something else has the name of the sequence. A column that has both already keeps them';
 
 REVOKE EXECUTE ON FUNCTION shardflake.add_id_sequence(regclass, name) FROM PUBLIC;
 

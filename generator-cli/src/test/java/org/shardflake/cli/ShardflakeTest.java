@@ -16,8 +16,8 @@ class ShardflakeTest {
     @Test
     void showsHelp() {
         assertThat(Cli.launch("id", "range", "--help")).isEqualTo(new Result(0, """
-                                Usage: shardflake id range [-h] [--no-color] [--stacktrace] [--wide] [--epoch=TIME] --from=TIME
-                                                           [-o=FORMAT] --to=TIME
+                                Usage: shardflake id range [-h] [--no-color] [--stacktrace] [--wide] [--catalog=URL] [--epoch=TIME]
+                                                           --from=TIME [-o=FORMAT] --to=TIME
                                 Shows the smallest and the largest id of a time range, in any shard.
                                 Both ends are included, each with its whole millisecond, as BETWEEN and the SQL functions
                                 shardflake.min_id and shardflake.max_id have it. An end outside the times that ids hold stands for
@@ -25,7 +25,9 @@ class ShardflakeTest {
                                       --from=TIME       First millisecond, as UTC milliseconds or ISO-8601.
                                       --to=TIME         Last millisecond, as UTC milliseconds or ISO-8601.
                                       --epoch=TIME      What the time in ids counts from, as UTC milliseconds or ISO-8601 (default:
+                                                          epoch in shardflake.yaml, or that of the catalog, or without one
                                                           2025-01-01T00:00:00Z).
+                                      --catalog=URL     The catalog that knows the epoch.
                                   -o, --output=FORMAT   table, json or yaml (default: table).
                                       --wide            All columns of tables, also on a terminal that is too narrow for them.
                                   -h, --help            Show this help and exit.
@@ -34,6 +36,7 @@ class ShardflakeTest {
 
                                 Exit codes:
                                   0   ok
+                                  1   the catalog cannot be asked for the epoch
                                   2   the command line is wrong, or a time out of range
 
                                 Example: shardflake id range --from 2026-01-01T00:00:00Z --to 2026-01-31T23:59:59.999Z

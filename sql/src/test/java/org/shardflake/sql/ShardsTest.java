@@ -99,8 +99,16 @@ class ShardsTest {
 
         // The first 63 letters are all that a name has.
         assertThat(second).isNotEqualTo(first).matches("shard_0007\\.a_tabl_[0-9a-f]{32}_seq");
-        assertSqlState("add_id_sequence('shard_0007." + stem + "abc')", "42P07");
-        assertSqlState("add_id_sequence('shard_0007." + stem + "xyz')", "42P07");
+        // Once more changes nothing.
+        assertThat(queryString(connection, "SELECT shardflake.add_id_sequence('shard_0007." + stem + "abc')"))
+                .isEqualTo(first);
+        assertThat(queryString(connection, "SELECT shardflake.add_id_sequence('shard_0007." + stem + "xyz')"))
+                .isEqualTo(second);
+        execute(
+                connection,
+                "CREATE TABLE shard_0007.taken (id bigint PRIMARY KEY)",
+                "CREATE SEQUENCE shard_0007.taken_id_seq");
+        assertSqlState("add_id_sequence('shard_0007.taken')", "42P07");
     }
 
     @Test

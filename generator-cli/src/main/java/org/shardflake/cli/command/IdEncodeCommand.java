@@ -22,7 +22,11 @@ import picocli.CommandLine.Spec;
         description = "Computes the id of a time, a shard and a sequence number, without a server.",
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
-        exitCodeList = {"0:ok", "2:the command line is wrong, or a field out of range"},
+        exitCodeList = {
+            "0:ok",
+            "1:the catalog cannot be asked for the epoch",
+            "2:the command line is wrong, or a field out of range"
+        },
         footer = {"", "Example: shardflake id encode --time 2026-01-31T12:00:00Z --shard 7 --sequence 0"})
 final class IdEncodeCommand implements Runnable {
 

@@ -28,7 +28,11 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
-        exitCodeList = {"0:ok", "2:the command line is wrong, or a time out of range"},
+        exitCodeList = {
+            "0:ok",
+            "1:the catalog cannot be asked for the epoch",
+            "2:the command line is wrong, or a time out of range"
+        },
         footer = {"", "Example: shardflake id range --from 2026-01-01T00:00:00Z --to 2026-01-31T23:59:59.999Z"})
 final class IdRangeCommand implements Runnable {
 

@@ -357,14 +357,12 @@ final class ShardRun {
         }
         if (!changeSet.isMade()) {
             statements.flush();
-            boolean inTransaction = !connection.getAutoCommit();
-            try {
+            boolean autoCommit = connection.getAutoCommit();
+            try (Sql.Ending ending = () -> connection.setAutoCommit(autoCommit)) {
                 later.get().makeOnce(connection, schema);
             } catch (DeployException e) { // of the changelog, and so of all shards
                 throw new DeployRefusedException(
                         "changeset %s: %s".formatted(changeSet.key(), String.valueOf(e.getMessage())));
-            } finally {
-                connection.setAutoCommit(!inTransaction);
             }
         }
         statements.add(DeployedSql.recordSql(changeSet));

@@ -138,6 +138,10 @@ public final class AccountShards {
 
     /** The same with another changelog. */
     void deploy(int shards, Path directory, Path changelog) throws SQLException, InterruptedException {
+        deploy(shards, changelog, DeploySettings.defaults(directory));
+    }
+
+    void deploy(int shards, Path changelog, DeploySettings settings) throws SQLException, InterruptedException {
         try (Connection connection = catalogUrl().connect("a test")) {
             CatalogSchema.deploy(connection);
         }
@@ -149,8 +153,7 @@ public final class AccountShards {
         }
         ShardMap map = catalog.load();
         DeployTarget all = new DeployTarget("db1", url("db1"), map.shards(map.server("db1")));
-        try (SchemaDeployer deployer =
-                SchemaDeployer.prepare(changelog, List.of(all), IdLayout.DEFAULT, DeploySettings.defaults(directory))) {
+        try (SchemaDeployer deployer = SchemaDeployer.prepare(changelog, List.of(all), IdLayout.DEFAULT, settings)) {
             deployer.deploy(done -> {});
         }
     }

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.deploy.DeploySettings;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -84,7 +85,10 @@ class OwnersCodeTest {
         for (String server : List.of("db1", "db2")) {
             shards.execute(server, TRAPS);
         }
-        shards.deploy(2, directory, Files.writeString(directory.resolve("ledger.sql"), CHANGELOG));
+        shards.deploy(
+                2,
+                Files.writeString(directory.resolve("ledger.sql"), CHANGELOG),
+                DeploySettings.defaults(directory).withPublic(true));
         for (int shard = 0; shard < 2; shard++) {
             shards.execute(
                     "db1",
