@@ -137,7 +137,10 @@ class StandbyCommandsTest {
 
     @Test
     void everyCommandGoesToThePrimaryOfAnUrlThatListsAStandbyFirst() throws Exception {
-        succeed(launch("init", "--dry-run", "--shards=8", "--server=db1=" + both(0), "--catalog=" + both(1)));
+        Result init = launch("init", "--dry-run", "--shards=8", "--server=db1=" + both(0), "--catalog=" + both(1));
+        assertThat(init.exitCode()).as(init.toString()).isEqualTo(4);
+        assertThat(init.err())
+                .startsWith("error: there are servers of other installations among these"); // so it was asked
         succeed(launch("id", "next", "--server=" + both(0), "--shard=1", "--table=note"));
         succeed(launch("server", "change", "db1", "--label=zone=a"));
         succeed(launch("map", "import", "--dry-run", exported().toString()));

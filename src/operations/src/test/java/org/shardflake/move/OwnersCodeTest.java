@@ -44,6 +44,9 @@ class OwnersCodeTest {
             END $$;
             CREATE FUNCTION code.note(what text) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog AS $$
             BEGIN
+                IF to_regclass('code.armed') IS NULL THEN -- while it is deployed, when a write outside the shard is refused
+                    RETURN true;
+                END IF;
                 INSERT INTO code.seen SELECT what, current_user, rolsuper FROM pg_roles WHERE rolname = current_user;
                 PERFORM code.gain('SELECT 1'), code.gain('RESET ROLE'), code.gain('SET ROLE postgres'), code.gain('RESET SESSION AUTHORIZATION');
                 PERFORM set_config('search_path', 'code, pg_catalog', false);
@@ -97,7 +100,7 @@ class OwnersCodeTest {
         }
         // They were a superuser's tables when they were deployed.
         for (String server : List.of("db1", "db2")) {
-            shards.execute(server, "ALTER ROLE code_owner NOSUPERUSER; TRUNCATE code.seen");
+            shards.execute(server, "ALTER ROLE code_owner NOSUPERUSER; CREATE TABLE code.armed ()");
         }
         shards.as("code_owner", "code").executeAsUser("db1", """
                 INSERT INTO shard_0001.ledger (id, uid, amount, pair, text, at)

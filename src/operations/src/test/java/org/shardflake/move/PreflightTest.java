@@ -152,7 +152,7 @@ class PreflightTest {
             assertThat(found())
                     .contains(
                             "failed worker-settings: array_nulls is off on db2, where a NULL in an array would become a text");
-            shards.execute("db2", database.formatted("SET lc_monetary = POSIX"));
+            shards.execute("db2", database.formatted("SET lc_monetary = \"POSIX\""));
             shards.execute("db2", database.formatted("RESET array_nulls"));
             assertThat(found()).anyMatch(line -> line.startsWith("failed worker-settings: lc_monetary is C on db1"));
         } finally {
