@@ -20,7 +20,7 @@ final class Psql {
     public static void main(String[] args) throws SQLException {
         ServerUrl url = ServerUrl.parse(args[0], System.getenv());
         boolean plain = args[1].equals("-Atc");
-        try (Connection connection = url.connect("psql");
+        try (Connection connection = url.dataSource().getConnection();
                 Statement statement = connection.createStatement()) {
             boolean isResult = statement.execute(args[2]);
             while (isResult || statement.getUpdateCount() >= 0) {
