@@ -71,7 +71,7 @@ final class Arguments {
         }
         Map<String, String> environment = new HashMap<>(decoded);
         for (byte[] field : raw) {
-            // Names are ASCII; Latin-1 keeps the bytes of a value apart until it is decoded.
+            // Only the name, which is ASCII: the value is decoded strictly below.
             String name = new String(field, UTF_8).replaceFirst("(?s)=.*", "");
             boolean isOurs = name.startsWith("SHARDFLAKE_") || name.startsWith("PG");
             if (isOurs && decoded.containsKey(name) && isDoubtful(decoded.get(name))) {
@@ -87,7 +87,7 @@ final class Arguments {
         return text != null && text.chars().anyMatch(c -> c == '?' || c > 126);
     }
 
-    /** What the kernel has between NUL bytes; null where there is no such file. */
+    /** The fields of a file of the kernel, which NUL bytes end; null where there is no such file. */
     private static @Nullable List<byte[]> fields(Path file) {
         byte[] all;
         try {

@@ -71,16 +71,16 @@ public record InstallationIdentity(UUID id, int shardCount) {
             change.execute();
             catalog.commit();
         } catch (SQLException e) {
-            rollBack(catalog, e);
+            rollBack(catalog, autoCommit, e);
             throw e;
         }
         catalog.setAutoCommit(autoCommit);
     }
 
-    private static void rollBack(Connection catalog, SQLException failure) {
+    private static void rollBack(Connection catalog, boolean autoCommit, SQLException failure) {
         try {
             catalog.rollback();
-            catalog.setAutoCommit(true);
+            catalog.setAutoCommit(autoCommit);
         } catch (SQLException e) {
             failure.addSuppressed(e);
         }
