@@ -146,7 +146,7 @@ class InitTest {
     @Tag("full")
     void goesOnWhereItStopped() throws SQLException {
         init();
-        installation.execute(0, "DROP SCHEMA shardflake_catalog CASCADE");
+        installation.execute(0, "DROP SCHEMA shardflake_catalog CASCADE; DELETE FROM shardflake.installation");
         installation.execute(1, "DROP SCHEMA shardflake CASCADE");
 
         assertThat(init().exitCode()).isZero();
