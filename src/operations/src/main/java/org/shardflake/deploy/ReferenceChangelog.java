@@ -96,6 +96,9 @@ public final class ReferenceChangelog implements AutoCloseable {
                                                     "which all shards of a server share",
                                                     "which replication leaves alone")
                                             .replace(
+                                                    ", which all shards of a server would share, and the last one fill: leave it out; every shard has its own schema",
+                                                    ", and reference tables have their own schema: leave it out")
+                                            .replace(
                                                     ", and every shard would be given it: leave the schema out, or write ${shard.schema}",
                                                     ", and reference tables do not depend on shards: leave it out")));
                 });
