@@ -607,6 +607,7 @@ public final class Mover {
             session.lease().problem("");
             Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(suspects.keySet()), filters);
             if (!differences.isEmpty()) {
+                tellOfLostRows(session, behind);
                 throw new CopiesDifferException(
                         "copies of shards %s differ, so the source's are not removed"
                                 .formatted(ShardSet.of(differences.keySet())),
