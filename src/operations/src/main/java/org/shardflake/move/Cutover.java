@@ -134,16 +134,8 @@ final class Cutover implements AutoCloseable {
                     "shard %s was not cut over: its copy on %s was found to differ. Mend it, and run move verify; or cancel the move"
                             .formatted(shard.shard(), session.target().name()));
         }
+        requireSlot(shard.shard());
         Stream carrying = session.carrying(shard);
-        if (!carrying.hasSlot()) {
-            throw new MoveRefusedException(
-                    "shard %s was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written. End the move with move cancel --keep-moved, and begin again for the other shards"
-                            .formatted(
-                                    shard.shard(),
-                                    carrying.publisher().name(),
-                                    carrying.name(),
-                                    carrying.subscriber().name()));
-        }
         refuseInbound(shard, carrying.publisher());
         refuseInbound(shard, carrying.subscriber());
         try {
@@ -153,6 +145,20 @@ final class Cutover implements AutoCloseable {
                     "shard %s was not cut over, since there would be no way back: %s"
                             .formatted(shard.shard(), e.getMessage()),
                     e);
+        }
+    }
+
+    /** Without it the copy gets nothing more, so neither a comparison nor a cutover has anything to wait for. */
+    void requireSlot(int number) throws SQLException {
+        Stream carrying = session.carrying(session.move().shard(number));
+        if (!carrying.hasSlot()) {
+            throw new MoveRefusedException(
+                    "shard %s was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written. End the move with move cancel --keep-moved, and begin again for the other shards"
+                            .formatted(
+                                    number,
+                                    carrying.publisher().name(),
+                                    carrying.name(),
+                                    carrying.subscriber().name()));
         }
     }
 

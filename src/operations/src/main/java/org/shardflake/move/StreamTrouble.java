@@ -74,12 +74,6 @@ record StreamTrouble(String what, Outlook outlook) {
         if (subscriptions.isEmpty()) {
             return lasting("there is no subscription %s on %s any more".formatted(stream, subscriber.name()));
         }
-        Subscription subscription = subscriptions.get(0);
-        if (!subscription.enabled()) {
-            return lasting(
-                    "the subscription %1$s is disabled on %2$s; look why, and ALTER SUBSCRIPTION %1$s ENABLE there"
-                            .formatted(stream, subscriber.name()));
-        }
         List<Slot> slots =
                 Sql.list(publisher.connection(), SLOT, row -> new Slot(row.getBoolean(1), row.getBoolean(2)), stream);
         if (slots.isEmpty() || slots.get(0).lost()) {
@@ -91,6 +85,12 @@ record StreamTrouble(String what, Outlook outlook) {
                                             publisher.name(), stream, standby ? " (and what answers is a standby)" : "")
                             : "%s has given up the replication slot %s, which had fallen behind; cancel the move, and begin again"
                                     .formatted(publisher.name(), stream));
+        }
+        Subscription subscription = subscriptions.get(0);
+        if (!subscription.enabled()) {
+            return lasting(
+                    "the subscription %1$s is disabled on %2$s; look why, and ALTER SUBSCRIPTION %1$s ENABLE there"
+                            .formatted(stream, subscriber.name()));
         }
         if (Replication.isAhead(subscriber.connection(), publisher.connection(), stream)) {
             return lasting(
