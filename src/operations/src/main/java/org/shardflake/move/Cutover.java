@@ -134,23 +134,16 @@ final class Cutover implements AutoCloseable {
                     "shard %s was not cut over: its copy on %s was found to differ. Mend it, and run move verify; or cancel the move"
                             .formatted(shard.shard(), session.target().name()));
         }
-        requireSlot(shard.shard());
-        Stream carrying = session.carrying(shard);
-        refuseInbound(shard, carrying.publisher());
-        refuseInbound(shard, carrying.subscriber());
-        try {
-            session.back(shard).await(settings.patience(), listener);
-        } catch (MoveException e) {
-            throw new MoveException(
-                    "shard %s was not cut over, since there would be no way back: %s"
-                            .formatted(shard.shard(), e.getMessage()),
-                    e);
-        }
+        requireSlots(shard.shard());
+        refuseInbound(shard, session.carrying(shard).publisher());
+        refuseInbound(shard, session.carrying(shard).subscriber());
+        awaitBack(shard);
     }
 
-    /** Without it the copy gets nothing more, so neither a comparison nor a cutover has anything to wait for. */
-    void requireSlot(int number) throws SQLException {
-        Stream carrying = session.carrying(session.move().shard(number));
+    /** Without them neither a comparison nor a cutover has anything to wait for. */
+    void requireSlots(int number) throws SQLException {
+        MoveShard shard = session.move().shard(number);
+        Stream carrying = session.carrying(shard);
         if (!carrying.hasSlot()) {
             throw new MoveRefusedException(
                     "shard %s was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written. End the move with move cancel --keep-moved, and begin again for the other shards"
@@ -159,6 +152,20 @@ final class Cutover implements AutoCloseable {
                                     carrying.publisher().name(),
                                     carrying.name(),
                                     carrying.subscriber().name()));
+        }
+        if (!session.back(shard).hasSlot()) {
+            awaitBack(shard); // which says why it cannot
+        }
+    }
+
+    private void awaitBack(MoveShard shard) throws SQLException {
+        try {
+            session.back(shard).await(settings.patience(), listener);
+        } catch (MoveException e) {
+            throw new MoveException(
+                    "shard %s was not cut over, since there would be no way back: %s"
+                            .formatted(shard.shard(), e.getMessage()),
+                    e);
         }
     }
 

@@ -364,7 +364,7 @@ public final class Mover {
                 if (session.move().shard(number).phase() == wanted) {
                     continue;
                 }
-                cutover.requireSlot(number);
+                cutover.requireSlots(number);
                 ComparedCopies.Following following = compareBefore(session, number, comparison, comparisons);
                 // The source does not follow while the shard before this one is compared.
                 if (!awaitComparisons(session, comparisons, goingBack).isEmpty()) {
