@@ -56,7 +56,9 @@ BEGIN
     RAISE EXCEPTION 'reference table %.% is written on server %', quote_ident(TG_TABLE_SCHEMA), quote_ident(TG_TABLE_NAME), TG_ARGV[1]
         USING ERRCODE = 'SF012',
               DETAIL = 'This server has a copy, which replication keeps.',
-              HINT = format('Write on %s, as router.reference().write(...) does.', TG_ARGV[1]);
+              HINT = CASE WHEN pg_trigger_depth() > 1
+                          THEN format('A trigger has written here. Its table may be on any server, so take the write out of the trigger''s function, and write on %s, as router.reference().write(...) does.', TG_ARGV[1])
+                          ELSE format('Write on %s, as router.reference().write(...) does.', TG_ARGV[1]) END;
 END
 $$;
 

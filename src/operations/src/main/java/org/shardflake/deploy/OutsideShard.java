@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.shardflake.jdbc.Sql;
 
 /** What a transaction has changed outside the schemas of shards, read from PostgreSQL's catalog: also by SQL that was put together as it ran. */
@@ -45,10 +46,46 @@ final class OutsideShard {
              ORDER BY 1 LIMIT 10
             """;
 
+    /** Views of a shard through which reference tables are written, also those on top of others. */
+    private static final String VIEWS = """
+            WITH RECURSIVE over (oid) AS (
+                SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relnamespace = to_regnamespace('reference')
+                 UNION
+                SELECT r.ev_class FROM over o
+                  JOIN pg_catalog.pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = o.oid AND d.classid = 'pg_rewrite'::regclass
+                  JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid)
+            SELECT c.relname FROM over o JOIN pg_catalog.pg_class c ON c.oid = o.oid
+             WHERE c.relnamespace = to_regnamespace(?) AND c.relkind = 'v' AND pg_catalog.pg_relation_is_updatable(c.oid, true) & 28 <> 0
+            """;
+
+    private static final String FUNCTIONS = """
+            SELECT p.proname, p.prosrc FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_language l ON l.oid = p.prolang
+             WHERE p.pronamespace = to_regnamespace(?) AND l.lanname IN ('sql', 'plpgsql') ORDER BY p.proname
+            """;
+
     private OutsideShard() {}
 
+    /** Functions that write to reference tables through a view: a shard's server is seldom the one on which these are written. */
+    private static Optional<String> writingFunction(Connection connection, String schema) throws SQLException {
+        Set<String> views = Set.copyOf(Sql.list(connection, VIEWS, row -> row.getString(1), schema));
+        if (views.isEmpty()) {
+            return Optional.empty();
+        }
+        for (String[] function :
+                Sql.list(connection, FUNCTIONS, row -> new String[] {row.getString(1), row.getString(2)}, schema)) {
+            Optional<String> view = StraySql.writesTo(function[1], views);
+            if (view.isPresent()) {
+                return Optional.of("has a function %s that %s"
+                        .formatted(
+                                function[0],
+                                StraySql.writesReference("a table of schema reference through view " + view.get())));
+            }
+        }
+        return Optional.empty();
+    }
+
     /** What was made or written, as the predicate of a sentence about the changeset; none if nothing was. */
-    static Optional<String> find(Connection connection, boolean allowPublic) throws SQLException {
+    static Optional<String> find(Connection connection, String schema, boolean allowPublic) throws SQLException {
         List<String> made = Sql.list(connection, MADE, row -> row.getString(1), allowPublic);
         if (!made.isEmpty()) {
             return Optional.of(
@@ -56,12 +93,13 @@ final class OutsideShard {
                             .formatted(String.join(", ", made)));
         }
         List<String> written = Sql.list(connection, WRITTEN, row -> row.getString(1), allowPublic);
-        return written.stream().anyMatch(table -> table.startsWith(ReferenceChangelog.SCHEMA + "."))
-                ? Optional.of(StraySql.writesReference(String.join(", ", written)))
-                : written.isEmpty()
-                        ? Optional.empty()
-                        : Optional.of(
-                                "writes to %s, outside the shard's schema, and every shard would do so: leave the schema out, and the shard's own is meant"
-                                        .formatted(String.join(", ", written)));
+        if (written.stream().anyMatch(table -> table.startsWith(ReferenceChangelog.SCHEMA + "."))) {
+            return Optional.of(StraySql.writesReference(String.join(", ", written)));
+        }
+        return written.isEmpty()
+                ? writingFunction(connection, schema)
+                : Optional.of(
+                        "writes to %s, outside the shard's schema, and every shard would do so: leave the schema out, and the shard's own is meant"
+                                .formatted(String.join(", ", written)));
     }
 }

@@ -35,6 +35,12 @@ final class ShardHistory {
     static final String SCHEMA = "shardflake_deploy";
     static final String TABLE = SCHEMA + ".databasechangelog";
 
+    /**
+     * Before the file name of a line that stands for an earlier run of a changeset which has run again since: what was made between the two
+     * may depend on the first, so that a shard's next server has to run it, too.
+     */
+    static final String EARLIER = "~";
+
     private static final String READ = "SELECT left(filename, 10), substr(filename, 12), id, author, md5sum FROM "
             + TABLE + " WHERE filename ~ '^shard_[0-9]{4}/'";
 
@@ -148,7 +154,18 @@ final class ShardHistory {
      * @param how {@code EXECUTED}, {@code RERAN} or {@code MARK_RAN}
      */
     static String recordSql(int shard, ShardChangeSet changeSet, String how, int order, String deployment) {
-        return recordSql(Sharding.schema(shard), changeSet, how, order, deployment);
+        String schema = Sharding.schema(shard);
+        return (how.equals("EXECUTED") ? "" : keepSql(schema, changeSet) + ";\n")
+                + recordSql(schema, changeSet, how, order, deployment);
+    }
+
+    /** Keeps the line of a changeset that runs again, unless one is kept of the same text. */
+    private static String keepSql(String schema, ShardChangeSet changeSet) {
+        String its = "id = %s AND author = %s"
+                .formatted(SqlText.literal(changeSet.id()), SqlText.literal(changeSet.author()));
+        String file = file(schema, changeSet);
+        return "UPDATE %1$s h SET filename = %2$s WHERE %3$s AND filename = %4$s AND exectype <> 'MARK_RAN' AND md5sum IS NOT NULL AND NOT EXISTS (SELECT FROM %1$s e WHERE e.%3$s AND e.filename = %2$s AND e.md5sum = h.md5sum)"
+                .formatted(TABLE, SqlText.literal(EARLIER + file), its, SqlText.literal(file));
     }
 
     static String recordSql(String schema, ShardChangeSet changeSet, String how, int order, String deployment) {
@@ -170,7 +187,13 @@ final class ShardHistory {
 
     /** SQL that removes the line of a changeset undone on a shard. */
     static String forgetSql(int shard, ShardChangeSet changeSet) {
-        return forgetSql(Sharding.schema(shard), changeSet);
+        String schema = Sharding.schema(shard);
+        return forgetSql(schema, changeSet)
+                + " OR id = %s AND author = %s AND filename = %s"
+                        .formatted(
+                                SqlText.literal(changeSet.id()),
+                                SqlText.literal(changeSet.author()),
+                                SqlText.literal(EARLIER + file(schema, changeSet)));
     }
 
     private static String forgetSql(String schema, ShardChangeSet changeSet) {

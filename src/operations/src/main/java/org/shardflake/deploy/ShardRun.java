@@ -322,8 +322,17 @@ final class ShardRun {
                         }
                     }
                     make(statements, schema, changeSet);
+                    Set<String> local = changeSet.lasts()
+                            ? ChangedSettings.of(changeSet.sql()).local()
+                            : Set.of();
+                    for (String sql : ChangedSettings.keep(local)) {
+                        statements.add(sql);
+                    }
                     for (String sql : changeSet.sql()) {
                         statements.add(ShardChangeSet.forShard(sql, schema));
+                    }
+                    for (String sql : ChangedSettings.restore(local, true)) {
+                        statements.add(sql);
                     }
                     isComplete = false;
                 }
@@ -547,10 +556,11 @@ final class ShardRun {
                 tables.forEach(table -> keyless.putIfAbsent(table, changeSet));
             }
             if (isFirst && stepwise) {
-                OutsideShard.find(connection, settings.allowPublic()).ifPresent(outside -> {
-                    throw new DeployRefusedException(
-                            "changeset %s %s. No shard was changed".formatted(changeSet, outside));
-                });
+                OutsideShard.find(connection, Sharding.schema(shard), settings.allowPublic())
+                        .ifPresent(outside -> {
+                            throw new DeployRefusedException(
+                                    "changeset %s %s. No shard was changed".formatted(changeSet, outside));
+                        });
             }
         }
 
@@ -559,7 +569,8 @@ final class ShardRun {
                 end();
             } else {
                 flush();
-                Optional<String> outside = OutsideShard.find(connection, settings.allowPublic());
+                Optional<String> outside =
+                        OutsideShard.find(connection, Sharding.schema(shard), settings.allowPublic());
                 if (outside.isPresent()) { // Found again, and named, when its statements run one by one.
                     throw new SQLException(outside.get());
                 }

@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -29,15 +30,20 @@ import org.shardflake.jdbc.Sql;
 public final class ShardSchemaCopy {
 
     private static final String HISTORY = """
-            SELECT h.id || ' of ' || substr(h.filename, 12), h.exectype = 'MARK_RAN', c.sql, substr(h.filename, 12)
-              FROM (SELECT DISTINCT ON (filename, id, author) * FROM %s WHERE starts_with(filename, ?)
-                     ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC) h
-              LEFT JOIN %s c ON (c.filename, c.id, c.author, c.md5sum) = (substr(h.filename, 12), h.id, h.author, h.md5sum)
+            SELECT h.id || ' of ' || h.path, h.exectype = 'MARK_RAN', c.sql, h.path, h.deployment_id, h.earlier
+              FROM ((SELECT DISTINCT ON (filename, id, author) *, substr(filename, 12) AS path, false AS earlier FROM %1$s WHERE starts_with(filename, ?)
+                     ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC)
+                     UNION ALL
+                    SELECT *, substr(filename, 13), true FROM %1$s WHERE starts_with(filename, '%3$s' || ?)) h
+              LEFT JOIN %2$s c ON (c.filename, c.id, c.author, c.md5sum) = (h.path, h.id, h.author, h.md5sum)
              ORDER BY h.orderexecuted, h.dateexecuted
-            """.formatted(ShardHistory.TABLE, DeployedSql.TABLE);
+            """.formatted(ShardHistory.TABLE, DeployedSql.TABLE, ShardHistory.EARLIER);
 
     /** Has checks done that would wait for the end of the changeset's own transaction, and be in the way of the next one. */
     private static final String COMMITTED = "SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED";
+
+    /** The first version in which a new type's added values can be used in its own transaction. */
+    private static final int ENUMS_IN_ONE_TRANSACTION = 17;
 
     private static final String COLUMNS =
             "id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, tag, liquibase, contexts, labels, deployment_id";
@@ -226,12 +232,15 @@ public final class ShardSchemaCopy {
         List<String> statements = new ArrayList<>();
         boolean isKnown = false;
         boolean isWritten = false;
+        String deployment = "";
+        Set<String> kept = new LinkedHashSet<>(); // settings that hold until the end of a deployment
         try (PreparedStatement history = source.prepareStatement(HISTORY)) {
             history.setString(1, Sharding.schema(shard) + "/");
+            history.setString(2, Sharding.schema(shard) + "/");
             try (ResultSet row = history.executeQuery()) {
                 while (row.next()) {
                     Array sql = row.getArray(3);
-                    if (row.getBoolean(2)) {
+                    if (row.getBoolean(2) || (sql == null && row.getBoolean(6))) {
                         continue;
                     }
                     if (sql == null) {
@@ -243,14 +252,26 @@ public final class ShardSchemaCopy {
                     if (isWritten) {
                         statements.add(COMMITTED);
                     }
+                    if (!deployment.equals(String.valueOf(row.getString(5)))) {
+                        deployment = String.valueOf(row.getString(5));
+                        statements.addAll(ChangedSettings.restore(kept, false));
+                        kept.clear();
+                    }
                     if (isKnown) {
                         ShardChangeSet.completion(its, "all").ifPresent(statements::add);
                     }
                     isWritten = !its.stream().allMatch(SqlEffects::isPlain);
                     statements.add(SearchPath.of(ShardChangeSet.TEMPLATE_SCHEMA, row.getString(4)));
+                    ChangedSettings changed = ChangedSettings.of(its);
+                    Set<String> session = new LinkedHashSet<>(changed.session());
+                    session.removeAll(kept);
+                    kept.addAll(session);
+                    statements.addAll(ChangedSettings.keep(session));
+                    statements.addAll(ChangedSettings.keep(changed.local()));
                     for (String statement : its) {
                         SqlEffects.inTransaction(statement).ifPresent(statements::add);
                     }
+                    statements.addAll(ChangedSettings.restore(changed.local(), true));
                     isKnown = true;
                 }
             }
@@ -258,7 +279,10 @@ public final class ShardSchemaCopy {
         if (!isKnown) {
             throw unknown(shard);
         }
-        return statements;
+        statements.addAll(ChangedSettings.restore(kept, false));
+        return target.getMetaData().getDatabaseMajorVersion() < ENUMS_IN_ONE_TRANSACTION
+                ? EnumValues.fromTheStart(statements)
+                : statements;
     }
 
     /** Takes away the checks that the source's shard does not have. */
@@ -282,8 +306,8 @@ public final class ShardSchemaCopy {
 
     private void copyHistory(int shard) throws SQLException {
         copyRows(
-                "SELECT DISTINCT ON (filename, id, author) %s FROM %s WHERE starts_with(filename, '%s/') ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC"
-                        .formatted(COLUMNS, ShardHistory.TABLE, Sharding.schema(shard)),
+                "SELECT DISTINCT ON (filename, id, author, CASE WHEN starts_with(filename, '%3$s') THEN md5sum END) %1$s FROM %2$s WHERE starts_with(filename, '%4$s/') OR starts_with(filename, '%3$s%4$s/') ORDER BY filename, id, author, CASE WHEN starts_with(filename, '%3$s') THEN md5sum END, dateexecuted DESC, orderexecuted DESC"
+                        .formatted(COLUMNS, ShardHistory.TABLE, ShardHistory.EARLIER, Sharding.schema(shard)),
                 "INSERT INTO %s (%s)".formatted(ShardHistory.TABLE, COLUMNS),
                 "");
     }
@@ -339,8 +363,8 @@ public final class ShardSchemaCopy {
 
     /** SQL that makes a server forget the history of a shard; the caller uses it to drop the shard's schema. */
     public static String forgetSql(int shard) {
-        return "DELETE FROM %s WHERE starts_with(filename, '%s/')"
-                .formatted(ShardHistory.TABLE, Sharding.schema(shard));
+        return "DELETE FROM %1$s WHERE starts_with(filename, '%2$s/') OR starts_with(filename, '%3$s%2$s/')"
+                .formatted(ShardHistory.TABLE, Sharding.schema(shard), ShardHistory.EARLIER);
     }
 
     /** Whether a server has a history that {@link #forgetSql} could take a shard from. */

@@ -88,7 +88,7 @@ final class SqlTokens {
         if (Character.isWhitespace(c)) {
             at++;
         } else if (c == '\'') {
-            add(Kind.STRING, Parser.parseSingleQuotes(sql, at, !followsE()), 1);
+            add(Kind.STRING, endOfString(), 1);
         } else if (c == '"') {
             add(Kind.NAME, Parser.parseDoubleQuotes(sql, at), 1);
         } else if (c == '-' && Parser.parseLineComment(sql, at) > at) {
@@ -107,6 +107,16 @@ final class SqlTokens {
         } else {
             add(Kind.SYMBOL, at, 0);
         }
+    }
+
+    /** The last character of the string that begins here; a doubled quote does not end it. */
+    private int endOfString() {
+        boolean isStandard = !followsE();
+        int last = Parser.parseSingleQuotes(sql, at, isStandard);
+        while (last + 1 < sql.length && sql[last + 1] == '\'') {
+            last = Parser.parseSingleQuotes(sql, last + 1, isStandard);
+        }
+        return last;
     }
 
     /** Whether the string that begins here is an escape string: {@code E'...'}. */

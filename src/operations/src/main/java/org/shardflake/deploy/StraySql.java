@@ -39,6 +39,10 @@ final class StraySql {
     private static final Pattern SHARD = Pattern.compile("shard_[0-9]{4}");
     private static final Pattern QUALIFIED =
             Pattern.compile("\"?(public|shard_[0-9]{4})\"?\\..+", Pattern.CASE_INSENSITIVE);
+    private static final Pattern WRITES = Pattern.compile(
+            "\\b(insert\\s+into|update|delete\\s+from|truncate|merge\\s+into|copy)\\b", Pattern.CASE_INSENSITIVE);
+    private static final Pattern NAMES_REFERENCE =
+            Pattern.compile("(^|[^\\w.])\"?reference\"?\\s*(\\.|$)", Pattern.CASE_INSENSITIVE);
     private static final Set<String> TRANSACTION_CONTROL =
             Set.of("begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release");
     private static final Set<String> TAKE_NAMES =
@@ -113,9 +117,7 @@ final class StraySql {
         List<Token> tokens = SqlTokens.of(sql);
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            boolean begins =
-                    i == 0 || BEFORE_STATEMENTS.contains(tokens.get(i - 1).text());
-            boolean command = begins
+            boolean command = beginsStatement(tokens, i)
                     && Set.of("set", "reset", "listen", "prepare", "declare", "discard", "load")
                             .contains(token.text());
             boolean named = token.isIdentifier()
@@ -130,6 +132,11 @@ final class StraySql {
             }
         }
         return false;
+    }
+
+    /** Whether a statement begins here, also one inside a body in PL/pgSQL. */
+    static boolean beginsStatement(List<Token> tokens, int i) {
+        return i == 0 || BEFORE_STATEMENTS.contains(tokens.get(i - 1).text());
     }
 
     private @Nullable Stray find() {
@@ -162,6 +169,9 @@ final class StraySql {
 
     private @Nullable Stray check(int i, boolean isFirst) {
         Token token = tokens.get(i);
+        if (place != Place.STATEMENT && !ofReference && token.is("execute") && writesReference(i)) {
+            return stray(i, writesReference("schema " + ReferenceChangelog.SCHEMA));
+        }
         if (token.isString()) {
             return checkString(i);
         }
@@ -331,6 +341,33 @@ final class StraySql {
         return followsSchema(i) && isStray(token.text()) ? names(i, token.text()) : null;
     }
 
+    /** Whether SQL that is put together here, out of parts, may write to a reference table. */
+    private boolean writesReference(int execute) {
+        boolean writes = false;
+        boolean names = false;
+        for (int i = execute + 1; i < tokens.size() && !is(i, ";"); i++) {
+            if (tokens.get(i).isString()) {
+                writes |= WRITES.matcher(tokens.get(i).text()).find();
+                names |= NAMES_REFERENCE.matcher(tokens.get(i).text()).find();
+            }
+        }
+        return writes && names;
+    }
+
+    /** The first of some relations to which code writes. */
+    static Optional<String> writesTo(String code, Set<String> relations) {
+        StraySql sql = new StraySql(SqlTokens.of(code), Place.FUNCTION, true, false);
+        for (int i = 0; i < sql.tokens.size(); i++) {
+            int before = sql.is(i - 1, ".") ? i - 2 : i;
+            if (sql.tokens.get(i).isIdentifier()
+                    && relations.contains(sql.tokens.get(i).text())
+                    && sql.isWritten(before)) {
+                return Optional.of(sql.tokens.get(i).text());
+            }
+        }
+        return Optional.empty();
+    }
+
     /** What is wrong with a changeset that writes to reference tables. */
     static String writesReference(String table) {
         return "writes to %s, and shards only read reference tables: change rows with shardflake reference, and tables with shardflake reference deploy"
@@ -400,7 +437,7 @@ final class StraySql {
     }
 
     /** The body of a function or a DO block, or what PL/pgSQL executes. */
-    private static boolean isCode(List<Token> tokens, int i) {
+    static boolean isCode(List<Token> tokens, int i) {
         if (i == 0) {
             return false;
         }
