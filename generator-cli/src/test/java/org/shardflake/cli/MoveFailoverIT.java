@@ -285,7 +285,7 @@ class MoveFailoverIT {
                 .isZero();
 
         // What doctor says to do.
-        doctorFinds("(?s)db2 +move-broken .*End the move with shardflake move cancel 1 --keep-moved");
+        doctorFinds("(?s)db2 +move-broken .*end the move with shardflake move cancel 1 --keep-moved");
         notes.succeed("move", "cancel", "1", "--keep-moved", "--yes");
         execute(db1, "INSERT INTO shard_0001.note VALUES (1001, 'after the failover')");
 

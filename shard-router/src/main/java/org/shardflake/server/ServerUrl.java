@@ -57,6 +57,8 @@ public final class ServerUrl {
     private final @Nullable Runnable onStandby;
     /** The search_path of sessions that data sources open with settings of our own; null to leave them as they are. */
     private final @Nullable String pinnedPath;
+    /** What operators call the server, such as its name in the shard map; null if nobody has said. */
+    private final @Nullable String name;
     /** Whether sessions were found to be our own, or those of a pooler that shares them; null as long as nobody knows. */
     private volatile @Nullable Boolean isShared;
     /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
@@ -65,8 +67,13 @@ public final class ServerUrl {
     private volatile boolean isTimed;
 
     private ServerUrl(
-            String url, Map<String, String> environment, @Nullable Runnable onStandby, @Nullable String pinnedPath) {
+            String url,
+            Map<String, String> environment,
+            @Nullable Runnable onStandby,
+            @Nullable String pinnedPath,
+            @Nullable String name) {
         this.url = url;
+        this.name = name;
         this.environment = Map.copyOf(environment);
         this.onStandby = onStandby;
         this.pinnedPath = pinnedPath;
@@ -89,7 +96,7 @@ public final class ServerUrl {
      */
     public static ServerUrl parse(String url, Map<String, String> environment) {
         DRIVER_LOG.setLevel(Level.OFF);
-        return new ServerUrl(url, environment, null, null);
+        return new ServerUrl(url, environment, null, null, null);
     }
 
     /**
@@ -98,7 +105,21 @@ public final class ServerUrl {
      * @param told runs whenever it did, since the data read may be old
      */
     public ServerUrl toRead(Runnable told) {
-        return new ServerUrl(url, environment, told, pinnedPath);
+        return new ServerUrl(url, environment, told, pinnedPath, name);
+    }
+
+    /**
+     * This URL with the name that messages about its sessions have: a {@link SessionFailedException} says where they led.
+     *
+     * @param name what operators call the server, such as its name in the shard map
+     */
+    public ServerUrl named(String name) {
+        return new ServerUrl(url, environment, onStandby, pinnedPath, name);
+    }
+
+    /** The name, if it has one, and the hosts. */
+    private String label() {
+        return name == null ? hosts() : "%s (%s)".formatted(name, hosts());
     }
 
     /**
@@ -171,7 +192,11 @@ public final class ServerUrl {
             throws SQLException {
         PGSimpleDataSource named = limited(applicationName);
         way.accept(named);
-        return whileTimed(() -> connect(named, path, onStandby, takesShared));
+        try {
+            return whileTimed(() -> connect(named, path, onStandby, takesShared));
+        } catch (SQLException e) {
+            throw name == null ? e : SessionFailedException.connecting(label(), e);
+        }
     }
 
     private Connection connect(PGSimpleDataSource named, String path, @Nullable Runnable onStandby, boolean takesShared)
@@ -188,6 +213,7 @@ public final class ServerUrl {
             // The limit for the login would now apply to statements.
             connection.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
             tellOrigin(connection);
+            SessionFailedException.opened(connection, label());
             return connection;
         } catch (SQLException | RuntimeException e) {
             connection.close();
@@ -245,7 +271,7 @@ public final class ServerUrl {
      * @param searchPath the schemas in which it finds names, as written in SQL
      */
     public ServerUrl pinned(String searchPath) {
-        return new ServerUrl(url, environment, onStandby, searchPath);
+        return new ServerUrl(url, environment, onStandby, searchPath, name);
     }
 
     /**
@@ -339,6 +365,7 @@ public final class ServerUrl {
             Connection connection = open(from, path, login);
             try {
                 pin(connection, () -> open(from, path, login), path, true);
+                SessionFailedException.opened(connection, label());
                 return connection;
             } catch (SQLException | RuntimeException e) {
                 connection.close();

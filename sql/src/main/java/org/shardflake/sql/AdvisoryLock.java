@@ -10,6 +10,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,9 @@ import org.jspecify.annotations.Nullable;
 public record AdvisoryLock(String name, @Nullable Integer number) {
 
     private static final Duration INTERVAL = Duration.ofMillis(50);
+
+    /** After so long a wait has a voice. */
+    private static final Duration VOICE = Duration.ofSeconds(1);
 
     /** A lock with one key is listed as two halves, and one with two keys as unsigned numbers. */
     private static final String HOLDERS = """
@@ -55,8 +59,28 @@ public record AdvisoryLock(String name, @Nullable Integer number) {
      * @return empty, or who has had the lock for that long, for a message
      */
     public Optional<String> take(Connection connection, Duration patience) throws SQLException {
+        return take(connection, patience, holders -> {});
+    }
+
+    /**
+     * Takes the lock like {@link #take(Connection, Duration)}.
+     *
+     * @param listener is told who has the lock, once it has been awaited for a second, and again when that changes
+     */
+    public Optional<String> take(Connection connection, Duration patience, Consumer<String> listener)
+            throws SQLException {
         long end = System.nanoTime() + patience.toNanos();
+        long voice = System.nanoTime() + VOICE.toNanos();
+        String told = "";
         while (!call(connection, "pg_try_advisory_lock")) {
+            if (System.nanoTime() - voice > 0) {
+                voice = System.nanoTime() + VOICE.toNanos();
+                String holders = holders(connection);
+                if (!holders.equals(told)) {
+                    told = holders;
+                    listener.accept(holders);
+                }
+            }
             if (System.nanoTime() - end > 0) {
                 return Optional.of(holders(connection));
             }

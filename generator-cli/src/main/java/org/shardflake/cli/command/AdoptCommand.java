@@ -109,7 +109,7 @@ final class AdoptCommand implements Callable<Integer> {
         ShardMap map = catalog.catalog().load();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
         try (Adopter adopter = Adopter.open(
-                settings(), catalog.parse(from), catalog.url(), map, server -> catalog.parse(server.url()), progress)) {
+                settings(), catalog.parse(from), catalog.url(), map, server -> catalog.urlOf(server), progress)) {
             if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {

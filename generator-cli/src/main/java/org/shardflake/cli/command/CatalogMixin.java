@@ -7,6 +7,7 @@ package org.shardflake.cli.command;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cli.config.Setting;
@@ -104,11 +105,11 @@ class CatalogMixin {
 
     /** The catalog with the servers of its map, with credentials from the environment. */
     Installation installation() {
-        return new Installation(url(), server -> parse(server.url()));
+        return new Installation(url(), this::urlOf);
     }
 
     LookupTables lookups() {
-        return new LookupTables(url(), server -> parse(server.url()));
+        return new LookupTables(url(), this::urlOf);
     }
 
     /** Says on stderr what is going on. */
@@ -136,6 +137,11 @@ class CatalogMixin {
     /** A URL, with missing parts taken from the environment. */
     ServerUrl parse(String text) {
         return ServerAccess.parse(text, invocation().environment());
+    }
+
+    /** The URL of a server of the shard map, with missing parts taken from the environment, for sessions whose failures name it. */
+    ServerUrl urlOf(Server server) {
+        return parse(server.url()).named(server.name());
     }
 
     private Invocation invocation() {

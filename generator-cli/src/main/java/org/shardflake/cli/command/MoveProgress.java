@@ -194,6 +194,12 @@ final class MoveProgress implements MoveListener {
     }
 
     @Override
+    public synchronized void waits(String what) {
+        endCopying();
+        err.printf("%swaiting: %s%n", which(), what);
+    }
+
+    @Override
     public synchronized void interrupted(String problem) {
         endCopying();
         if (!problem.equals(interruption)) { // It is tried again twice a second.

@@ -92,7 +92,7 @@ final class PlacedCopies {
     }
 
     private void ask(Server server) {
-        try (Connection connection = ServerAccess.connect(catalog.parse(server.url()))) {
+        try (Connection connection = ServerAccess.connect(catalog.urlOf(server))) {
             present.put(
                     server.name(),
                     ShardSet.of(Sql.list(

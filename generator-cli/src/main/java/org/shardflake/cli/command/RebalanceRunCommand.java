@@ -102,11 +102,7 @@ final class RebalanceRunCommand implements Callable<Integer> {
         AutoSettings settings = options.settings(watch, slower, budget);
         whole(); // Refuses settings that no move can have before it measures.
         try (AutoRebalance engine = new AutoRebalance(
-                moves.url(),
-                server -> moves.parse(server.url()),
-                settings,
-                requests -> whole().run(requests),
-                this::print)) {
+                moves.url(), server -> moves.urlOf(server), settings, requests -> whole().run(requests), this::print)) {
             run(engine);
         }
         return ExitCodes.OK;

@@ -10,6 +10,6 @@ import org.shardflake.restore.RestorePoints;
 final class RestorePointMixin extends CatalogMixin {
 
     RestorePoints points() {
-        return new RestorePoints(url(), server -> parse(server.url()));
+        return new RestorePoints(url(), this::urlOf);
     }
 }

@@ -25,7 +25,7 @@ final class SqlRouter {
                     // The server's own URL, as all commands, not that for applications. Users' SQL finds what is in
                     // public.
                     PGSimpleDataSource source =
-                            catalog.parse(server.url()).pinned("public").dataSource();
+                            catalog.urlOf(server).pinned("public").dataSource();
                     if (source.getServerNames().length > 1) {
                         source.setTargetServerType("primary");
                     }

@@ -38,7 +38,7 @@ final class TargetsMixin {
         for (Server server : map.servers()) {
             ShardSet its = map.shards(server).and(wanted);
             if (!its.isEmpty() && (servers.isEmpty() || servers.contains(server.name()))) {
-                targets.add(new DeployTarget(server.name(), catalog.parse(server.url()), its));
+                targets.add(new DeployTarget(server.name(), catalog.urlOf(server), its));
             }
         }
         if (targets.isEmpty()) {

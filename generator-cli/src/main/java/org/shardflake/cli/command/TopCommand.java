@@ -122,7 +122,7 @@ final class TopCommand implements Callable<Integer> {
     }
 
     private ServerUrl url(Server server) {
-        return catalog.parse(server.url());
+        return catalog.urlOf(server);
     }
 
     private static void require(LoadSample sample) {

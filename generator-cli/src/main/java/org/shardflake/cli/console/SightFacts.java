@@ -172,7 +172,7 @@ final class SightFacts {
         switch (move.phase()) {
             case PREPARING, COPYING, CATCHING_UP -> {
                 add(commands, "go on, if nobody does", move.nextCommand());
-                add(commands, "give it up", "move cancel %s".formatted(move.id()));
+                add(commands, "give it up", move.cancelCommand());
             }
             case FOLLOWING -> {
                 if (allSwitched) {

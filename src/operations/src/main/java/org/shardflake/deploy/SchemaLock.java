@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.shardflake.sql.AdvisoryLock;
 
 /** The lock under which the schema of a server's shards changes. It is released when its session ends, if not before. */
@@ -28,7 +29,20 @@ public final class SchemaLock implements AutoCloseable {
      * @throws DeployRefusedException if others have held it for that long
      */
     public static SchemaLock take(Connection connection, String server, Duration patience) throws SQLException {
-        Optional<String> holder = LOCK.take(connection, patience);
+        return take(connection, server, patience, holder -> {});
+    }
+
+    /**
+     * The same for a wait with a voice.
+     *
+     * @param listener is told who holds the lock, once it has been awaited for a second
+     */
+    public static SchemaLock take(Connection connection, String server, Duration patience, Consumer<String> listener)
+            throws SQLException {
+        Optional<String> holder = LOCK.take(
+                connection,
+                patience,
+                others -> listener.accept("%s waits for the schema lock, which %s holds".formatted(server, others)));
         if (holder.isPresent()) {
             throw new DeployRefusedException(
                     "another schema deployment works on server %s: %s holds its lock. Wait for it to end"

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
@@ -33,6 +34,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.RestoredCatalog;
 import org.shardflake.move.RestoredCatalog.Counted;
 import org.shardflake.move.Splitter;
+import org.shardflake.move.WorkerSettings;
 import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
@@ -90,6 +92,7 @@ public final class Doctor {
             Knowledge knowledge = ask(findings);
             addOwnership(knowledge, findings);
             findings.addAll(ServerFindings.of(knowledge, access));
+            addWorkerSettings(knowledge, findings);
             findings.addAll(ApplicationUrlFindings.of(knowledge, applicationUrls));
             findings.addAll(HostFindings.of(urls));
             findings.addAll(InboundFindings.of(knowledge, access));
@@ -100,6 +103,26 @@ public final class Doctor {
             addCatalogVersion(findings);
             return findings;
         });
+    }
+
+    private void addWorkerSettings(Knowledge knowledge, List<Finding> findings) {
+        ShardSet all = ShardSet.range(0, knowledge.map().sharding().shardCount() - 1);
+        List<WorkerSettings> servers = new ArrayList<>();
+        for (String server : knowledge.facts().keySet()) {
+            ServerUrl url = Objects.requireNonNull(urls.get(server));
+            try {
+                access.onServer(server, connection -> servers.add(WorkerSettings.read(server, url, connection, all)));
+            } catch (SQLException e) {
+                findings.add(unreadable(server, e));
+            }
+        }
+        WorkerSettings.problems(servers)
+                .forEach(problem -> findings.add(Finding.of(
+                        WARNING,
+                        problem.server(),
+                        "worker-settings",
+                        problem.found(),
+                        "before a move: " + WorkerSettings.REMEDY)));
     }
 
     /** Rows of other shards. Reads all tables without a check known to hold, so it takes time. */
@@ -347,7 +370,7 @@ public final class Doctor {
                 try {
                     facts.put(answer.getKey(), answer.getValue().get());
                 } catch (ExecutionException e) {
-                    findings.add(unreadable(answer.getKey(), e));
+                    findings.add(unreadable(answer.getKey(), e.getCause() == null ? e : e.getCause()));
                 }
             }
             return facts;
@@ -377,8 +400,7 @@ public final class Doctor {
         }
     }
 
-    private static Finding unreadable(String server, ExecutionException e) {
-        Throwable cause = e.getCause() == null ? e : e.getCause();
+    private static Finding unreadable(String server, Throwable cause) {
         if (cause instanceof StandbyException) {
             return Finding.of(
                     PROBLEM,

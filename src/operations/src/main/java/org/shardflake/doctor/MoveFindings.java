@@ -203,13 +203,8 @@ final class MoveFindings {
                                             .collect(Collectors.joining(", ")),
                                     move.id()),
                     ShardFindings.PERSON
-                            + "the copies of shards %s on %s may have rows that %s has lost. End the move with shardflake move cancel %s%s, which compares before it removes one"
-                                    .formatted(
-                                            move.shardSet(),
-                                            other,
-                                            server,
-                                            move.id(),
-                                            move.shardSet(ShardPhase.SWITCHED).isEmpty() ? "" : " --keep-moved")));
+                            + "the copies of shards %s on %s may have rows that %s has lost, so they are compared before any are removed: %s"
+                                    .formatted(move.shardSet(), other, server, move.wayOut())));
         }
     }
 
@@ -317,11 +312,6 @@ final class MoveFindings {
     }
 
     private static Finding finding(String server, String found) {
-        return Finding.of(
-                PROBLEM,
-                server,
-                "move-stream",
-                found,
-                "see shardflake move status; a slot that is lost means to cancel the move and to begin again");
+        return Finding.of(PROBLEM, server, "move-stream", found, "see shardflake move status");
     }
 }

@@ -6,6 +6,7 @@ package org.shardflake.jdbc;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.function.Consumer;
 import org.shardflake.ShardflakeException;
 
 /**
@@ -15,6 +16,9 @@ import org.shardflake.ShardflakeException;
  * @param atMost how long to keep checking
  */
 public record Poll(Duration every, Duration atMost) {
+
+    /** After so long a wait has a voice. */
+    private static final Duration VOICE = Duration.ofSeconds(1);
 
     /** The condition. */
     @FunctionalInterface
@@ -41,6 +45,34 @@ public record Poll(Duration every, Duration atMost) {
             pause();
         }
         return true;
+    }
+
+    /** What a wait is for, in words. */
+    @FunctionalInterface
+    public interface Reason {
+        String get() throws SQLException;
+    }
+
+    /**
+     * Returns whether the condition came to hold in time. Once it has not for a second, tells why, and again when that changes.
+     *
+     * @throws ShardflakeException if the thread is interrupted; its flag is set again
+     */
+    public boolean until(Condition condition, Reason reason, Consumer<String> listener) throws SQLException {
+        String[] told = {""};
+        long[] next = {System.nanoTime() + VOICE.toNanos()};
+        return until(() -> {
+            boolean holds = condition.holds();
+            if (!holds && System.nanoTime() - next[0] > 0) {
+                next[0] = System.nanoTime() + VOICE.toNanos();
+                String now = reason.get();
+                if (!now.equals(told[0])) {
+                    told[0] = now;
+                    listener.accept(now);
+                }
+            }
+            return holds;
+        });
     }
 
     private void pause() {

@@ -18,13 +18,15 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.server.NoAnswerException;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.SessionFailedException;
 import org.shardflake.server.SqlText;
 
 /** Shorthand for common uses of statements. */
 public final class Sql {
 
     /** The server is shutting down, starting up, disconnected from us, or has no connection left. */
-    private static final Set<String> OUTAGES = Set.of("57P01", "57P02", "57P03", "57P05", "55006", "25006", "53300");
+    private static final Set<String> OUTAGES =
+            Set.of("57P01", "57P02", "57P03", "57P05", "25P03", "25P04", "55006", "25006", "53300");
 
     /** A lock that could not be obtained, a cancelled statement, a deadlock. */
     private static final Set<String> NOT_IN_TIME = Set.of("55P03", "57014", "40P01");
@@ -92,22 +94,34 @@ public final class Sql {
 
     /** Begins a transaction of a connection in auto-commit mode that is rolled back when this is closed. */
     public static Ending rollingBack(Connection connection) throws SQLException {
-        connection.setAutoCommit(false);
+        try {
+            connection.setAutoCommit(false);
+        } catch (SQLException e) {
+            throw named(connection, e);
+        }
         return () -> {
-            connection.rollback();
-            connection.setAutoCommit(true);
+            try {
+                connection.rollback();
+                connection.setAutoCommit(true);
+            } catch (SQLException e) {
+                throw named(connection, e);
+            }
         };
     }
 
     /** Runs work in a transaction of a connection in auto-commit mode, and restores that mode. */
     public static <T> T inTransaction(Connection connection, Work<T> work) throws SQLException {
-        connection.setAutoCommit(false);
         try {
+            connection.setAutoCommit(false);
             T result = work.run();
             connection.commit();
             connection.setAutoCommit(true);
             return result;
-        } catch (SQLException | RuntimeException e) {
+        } catch (SQLException e) {
+            SQLException named = named(connection, e);
+            rollBack(connection, named);
+            throw named;
+        } catch (RuntimeException e) {
             rollBack(connection, e);
             throw e;
         }
@@ -159,12 +173,16 @@ public final class Sql {
         try (Statement statement = connection.createStatement()) {
             statement.setEscapeProcessing(false);
             statement.execute(sql);
+        } catch (SQLException e) {
+            throw named(connection, e);
         }
     }
 
     public static int update(Connection connection, String sql, @Nullable Object... parameters) throws SQLException {
         try (PreparedStatement statement = prepare(connection, sql, parameters)) {
             return statement.executeUpdate();
+        } catch (SQLException e) {
+            throw named(connection, e);
         }
     }
 
@@ -172,6 +190,8 @@ public final class Sql {
     public static void call(Connection connection, String sql, Object... parameters) throws SQLException {
         try (PreparedStatement statement = prepare(connection, sql, parameters)) {
             statement.execute();
+        } catch (SQLException e) {
+            throw named(connection, e);
         }
     }
 
@@ -184,6 +204,8 @@ public final class Sql {
             while (row.next()) {
                 rows.add(reader.read(row));
             }
+        } catch (SQLException e) {
+            throw named(connection, e);
         }
         return rows;
     }
@@ -230,6 +252,16 @@ public final class Sql {
         return SqlText.literal(text);
     }
 
+    /** A failure of this connection with its server's name, if it is the session that failed. For SQL that is run in other ways. */
+    public static SQLException named(Connection connection, SQLException e) {
+        return SessionFailedException.of(connection, e);
+    }
+
+    /** Whether the server lacks room: of its disk, its memory, or what a setting allows. Others may free some. */
+    public static boolean isShortage(SQLException e) {
+        return String.valueOf(e.getSQLState()).startsWith("53");
+    }
+
     /** Whether others held a lock for too long, or the statement took too long: nothing was done. */
     public static boolean isInTheWay(SQLException e) {
         return NOT_IN_TIME.contains(String.valueOf(e.getSQLState()));
@@ -258,6 +290,9 @@ public final class Sql {
 
     /** Why a server could not be asked, and where it should be, or what it said. */
     public static String why(ServerUrl url, Throwable failure) {
+        if (failure instanceof SessionFailedException session) {
+            return message(session);
+        }
         if (failure instanceof SQLException sql) {
             boolean isUnreachable = String.valueOf(sql.getSQLState()).startsWith("08");
             return isUnreachable ? "%s: %s".formatted(url.hosts(), ServerUrl.whyUnreachable(sql)) : message(sql);

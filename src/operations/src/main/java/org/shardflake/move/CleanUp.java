@@ -127,10 +127,12 @@ final class CleanUp {
         if (side.present(its).isEmpty()) {
             return;
         }
-        if (!dropClosed(side, shard.shard(), settings.patience(), () -> requireSealed(shard, side, its))) {
-            throw new MoveException(
-                    "the copy of shard %s on %s is left, since sessions there hold its tables; end them, and run the same command again"
-                            .formatted(shard.shard(), side.name()));
+        Poll poll = Poll.everyMillis(200, settings.patience());
+        Poll.Reason reason = () -> "the copy of shard %s on %s is left, since sessions there hold its tables: %s"
+                .formatted(shard.shard(), side.name(), side.holders(shard.shard()));
+        if (!poll.until(
+                () -> tryToDrop(side, shard.shard(), () -> requireSealed(shard, side, its)), reason, listener::waits)) {
+            throw new MoveException(reason.get() + ". End them, and run the same command again");
         }
         listener.reached(MoveStep.SHARD_DROPPED);
     }

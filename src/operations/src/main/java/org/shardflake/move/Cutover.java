@@ -111,7 +111,7 @@ final class Cutover implements AutoCloseable {
         long end = System.nanoTime() + settings.patience().toNanos();
         String problem = "";
         for (int attempt = 1; System.nanoTime() - end < 0; attempt++) {
-            end += limits.awaitPause();
+            end += limits.awaitPause(listener);
             problem = awaitQuiet(shard, end).orElse(problem);
             Optional<String> failure = new Attempt(shard, tables, following).run(attempt);
             if (failure.isEmpty()) {
@@ -131,8 +131,10 @@ final class Cutover implements AutoCloseable {
     private void checkReady(MoveShard shard) throws SQLException {
         if (shard.verified() == Verified.DIFFERENT && session.carrying(shard) == session.forward()) {
             throw new MoveRefusedException(
-                    "shard %s was not cut over: its copy on %s was found to differ. Mend it, and run move verify; or cancel the move"
-                            .formatted(shard.shard(), session.target().name()));
+                    "shard %s was not cut over: its copy on %s was found to differ"
+                            .formatted(shard.shard(), session.target().name()),
+                    "repair it, and run shardflake move verify %1$s; or give it up: shardflake %2$s"
+                            .formatted(session.taken().id(), session.move().cancelCommand()));
         }
         requireSlots(shard.shard());
         refuseInbound(shard, session.carrying(shard).publisher());
@@ -146,12 +148,13 @@ final class Cutover implements AutoCloseable {
         Stream carrying = session.carrying(shard);
         if (!carrying.hasSlot()) {
             throw new MoveRefusedException(
-                    "shard %s was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written. End the move with move cancel --keep-moved, and begin again for the other shards"
+                    "shard %s was not cut over: %s has lost the replication slot %s, as in a failover, so %s does not get what is written"
                             .formatted(
                                     number,
                                     carrying.publisher().name(),
                                     carrying.name(),
-                                    carrying.subscriber().name()));
+                                    carrying.subscriber().name()),
+                    session.move().wayOut());
         }
         if (!session.back(shard).hasSlot()) {
             awaitBack(shard); // which says why it cannot
@@ -162,10 +165,9 @@ final class Cutover implements AutoCloseable {
         try {
             session.back(shard).await(settings.patience(), listener);
         } catch (MoveException e) {
-            throw new MoveException(
-                    "shard %s was not cut over, since there would be no way back: %s"
-                            .formatted(shard.shard(), e.getMessage()),
-                    e);
+            String message = "shard %s was not cut over, since there would be no way back: %s"
+                    .formatted(shard.shard(), e.getMessage());
+            throw e instanceof StreamLostException ? new StreamLostException(message) : new MoveException(message, e);
         }
     }
 
@@ -183,11 +185,23 @@ final class Cutover implements AutoCloseable {
         Stream carrying = session.carrying(shard);
         Duration close = settings.pause().dividedBy(4);
         String problem = null;
+        String told = "";
+        long voice = System.nanoTime() + 1_000_000_000L;
         StreamWatch watch = new StreamWatch(carrying, settings.patience(), listener);
         while (System.nanoTime() - end < 0) {
             long oldest = Sql.number(carrying.publisher().control(), OLDEST_WRITER, shard.shard());
             if (oldest > LONG_TRANSACTION.toMillis()) {
                 problem = "a transaction has been writing to it for %s ms".formatted(oldest);
+                if (System.nanoTime() - voice > 0) {
+                    voice = System.nanoTime() + 1_000_000_000L;
+                    String writers = carrying.publisher().writers(shard.shard());
+                    problem += ": " + writers;
+                    if (!told.equals(writers)) {
+                        told = writers;
+                        listener.waits("shard %s is cut over when transactions that write to it on %s end: %s"
+                                .formatted(shard.shard(), carrying.publisher().name(), writers));
+                    }
+                }
                 Pause.millis(50);
             } else if (carrying.measureLag(Duration.ofSeconds(5)).compareTo(close) > 0) {
                 watch.look();
@@ -235,7 +249,8 @@ final class Cutover implements AutoCloseable {
             try (Comparison comparison = comparisons.prepare(session, shard, tables, following)) {
                 warmUp();
                 Optional<String> failure;
-                try (MoveLimits.Turn turn = limits.awaitTurn();
+                try (MoveLimits.Turn turn = limits.awaitTurn(listener);
+                        LockWatch.Endless untilEnd = session.locks().endless();
                         ExitDelay untilOpen = new ExitDelay()) {
                     failure = inTurn(count, comparison);
                 }
@@ -308,7 +323,8 @@ final class Cutover implements AutoCloseable {
             } catch (SQLException e) {
                 startIds(e);
                 if (Sql.isInTheWay(e)) {
-                    return Optional.of("transactions that have written to it did not end in time");
+                    return Optional.of("transactions that have written to it did not end in time: "
+                            + carrying.publisher().writers(shard.shard()));
                 }
                 throw e;
             }
@@ -355,6 +371,8 @@ final class Cutover implements AutoCloseable {
                     }
                     isRows = statement.getMoreResults();
                 }
+            } catch (SQLException e) {
+                throw Sql.named(from, e);
             }
             leasesEnd = System.nanoTime() + LEASES.toNanos();
         }

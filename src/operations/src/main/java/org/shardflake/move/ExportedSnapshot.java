@@ -44,6 +44,8 @@ final class ExportedSnapshot implements AutoCloseable {
                         "CREATE_REPLICATION_SLOT %s LOGICAL pgoutput %s".formatted(slot, options))) {
             made.next();
             return made.getString("snapshot_name");
+        } catch (SQLException e) {
+            throw Sql.named(connection, e);
         }
     }
 

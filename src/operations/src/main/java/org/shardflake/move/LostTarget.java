@@ -29,7 +29,7 @@ final class LostTarget {
     }
 
     static void cancel(MoveCatalog catalog, long id, Function<String, MoveServer> servers) throws SQLException {
-        try (MoveLease lease = catalog.takeUp(id, OptionalLong.empty())) {
+        try (MoveLease lease = catalog.takeUp(id, OptionalLong.empty(), MoveListener.NONE, session -> {})) {
             Move move = lease.move();
             requireLost(servers.apply(move.target()));
             try (MoveSide source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim())) {

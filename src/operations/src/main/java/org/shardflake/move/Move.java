@@ -55,6 +55,26 @@ public record Move(
                         "move %s has no shard %s; it has %s".formatted(id, number, shardSet())));
     }
 
+    /** The command that gives it up where its shards are now, without "shardflake": those on the target stay there. */
+    public String cancelCommand() {
+        return "move cancel %s%s".formatted(id, shardSet(ShardPhase.SWITCHED).isEmpty() ? "" : " --keep-moved");
+    }
+
+    /** What to do about a move that cannot go on, as when its replication has lost something. */
+    public String wayOut() {
+        ShardSet left = ShardSet.of(shards.stream()
+                .filter(shard -> shard.phase() != ShardPhase.SWITCHED)
+                .map(MoveShard::shard)
+                .toList());
+        String end = "end the move with shardflake " + cancelCommand();
+        if (left.isEmpty()) {
+            return "%s: all of its shards are on %s, and stay there".formatted(end, target);
+        }
+        return left.equals(shardSet())
+                ? end + ", and begin again"
+                : "%s, which leaves those on %s there, and begin again for shards %s".formatted(end, target, left);
+    }
+
     /** The command that goes on with it, if nobody does, without "shardflake". */
     public String nextCommand() {
         return switch (phase) {

@@ -14,6 +14,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.IntConsumer;
+import org.postgresql.PGConnection;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -49,7 +51,11 @@ final class MoveCatalog {
     private final ServerUrl url;
 
     MoveCatalog(ServerUrl url) {
-        this.url = url;
+        this.url = url.named("the catalog");
+    }
+
+    ServerUrl url() {
+        return url;
     }
 
     Connection connect() throws SQLException {
@@ -189,12 +195,14 @@ final class MoveCatalog {
     /**
      * Takes over a move exclusively: an earlier holder can change nothing more in the catalog.
      *
+     * @param session is told the process of the session that has the lease
      * @throws MoveRefusedException if somebody is working on it
      */
-    MoveLease takeUp(long id, OptionalLong mine) throws SQLException {
+    MoveLease takeUp(long id, OptionalLong mine, MoveListener listener, IntConsumer session) throws SQLException {
         Connection connection = connect();
         try {
-            return MoveLease.take(connection, id, mine);
+            session.accept(connection.unwrap(PGConnection.class).getBackendPID());
+            return MoveLease.take(connection, id, mine, listener);
         } catch (SQLException | RuntimeException e) {
             Sql.close(connection);
             throw e;

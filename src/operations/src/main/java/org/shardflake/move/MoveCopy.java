@@ -86,7 +86,7 @@ final class MoveCopy {
                 others.add(whole);
             }
         }
-        Throttle throttle = new Throttle(limits, settings.maxLag(), target.control());
+        Throttle throttle = new Throttle(limits, settings.maxLag(), settings.patience(), target.control(), listener);
         List<Copier> copiers = new ArrayList<>();
         ExecutorService threads = Executors.newFixedThreadPool(settings.jobs());
         try {

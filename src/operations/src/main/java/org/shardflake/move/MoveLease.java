@@ -57,11 +57,15 @@ final class MoveLease implements AutoCloseable {
      * @param mine the claim of this process, if it had the lease before; nobody else may have had it since
      * @throws MoveRefusedException if somebody holds it, or has held it since
      */
-    static MoveLease take(Connection connection, long move, OptionalLong mine) throws SQLException {
+    static MoveLease take(Connection connection, long move, OptionalLong mine, MoveListener listener)
+            throws SQLException {
         MoveCatalog.find(connection, move);
         Sql.execute(connection, NOTICE);
-        Optional<String> holder =
-                new AdvisoryLock("shardflake.move", Math.toIntExact(move)).take(connection, LOCK_PATIENCE);
+        Optional<String> holder = new AdvisoryLock("shardflake.move", Math.toIntExact(move))
+                .take(
+                        connection,
+                        LOCK_PATIENCE,
+                        others -> listener.waits("move %s: %s works on it".formatted(move, others)));
         if (holder.isPresent()) {
             throw new MoveRefusedException(
                     "another shardflake works on move %s: in the catalog, %s holds its lock"

@@ -60,8 +60,12 @@ final class MoveLimits {
     }
 
     /** Waits until one more write pause is allowed, and returns for how many nanoseconds. */
-    long awaitPause() {
+    long awaitPause(MoveListener listener) {
         long wait = pausesPerMinute > 0 ? Math.max(reservePause(), 0) : 0;
+        if (wait > NANOS_A_SECOND) {
+            listener.waits("the next cutover is in %s s: at most %s write pauses a minute are allowed"
+                    .formatted(wait / NANOS_A_SECOND, pausesPerMinute));
+        }
         if (wait > 0) {
             Pause.millis(wait / 1_000_000 + 1);
         }
@@ -79,9 +83,9 @@ final class MoveLimits {
      * Waits for the turn to cut a shard over, which ends when it is closed: cutovers at the same time would only make each other's
      * pause longer, on the servers and at the one row of the catalog that all of them change. To be used by one thread.
      */
-    Turn awaitTurn() {
+    Turn awaitTurn(MoveListener listener) {
         try {
-            boolean mine = tryTurn();
+            boolean mine = tryTurn(listener);
             long early = nextCutover - System.nanoTime();
             if (early > 0) {
                 TimeUnit.NANOSECONDS.sleep(early);
@@ -97,7 +101,12 @@ final class MoveLimits {
     }
 
     /** False if one other has had the turn all the time. */
-    private boolean tryTurn() throws InterruptedException {
+    private boolean tryTurn(MoveListener listener) throws InterruptedException {
+        if (cutover.tryLock(1, TimeUnit.SECONDS)) {
+            turns.incrementAndGet();
+            return true;
+        }
+        listener.waits("another move of this run is cutting a shard over");
         long others;
         do {
             others = turns.get();
@@ -113,13 +122,16 @@ final class MoveLimits {
      * Waits until no other move of this process makes schemas on either server, or tries to, so that only other processes try anybody's patience.
      * To be closed by the same thread.
      */
-    Schemas awaitSchemas(String source, String target) {
+    Schemas awaitSchemas(String source, String target, MoveListener listener) {
         // Always in the same order, so that moves in opposite directions do not wait for each other.
         Schemas taken = new Schemas();
         for (String server : new TreeSet<>(List.of(source, target))) {
             ReentrantLock lock = schemas.computeIfAbsent(server, name -> new ReentrantLock());
             try {
-                lock.lockInterruptibly();
+                if (!lock.tryLock(1, TimeUnit.SECONDS)) {
+                    listener.waits("another move of this run makes schemas on %s".formatted(server));
+                    lock.lockInterruptibly();
+                }
                 taken.locks.add(lock);
             } catch (InterruptedException e) {
                 taken.close();

@@ -45,6 +45,13 @@ public interface MoveListener {
     /** A server cannot follow the other one, for this reason; it retries by itself. */
     default void streamFails(String problem) {}
 
+    /**
+     * The work has been waiting for something for a second, and goes on waiting while patience lasts.
+     *
+     * @param what the wait, what it is for, and who holds it; told again when that changes
+     */
+    default void waits(String what) {}
+
     /** A server or the catalog failed; the work resumes after a moment. */
     default void interrupted(String problem) {}
 }

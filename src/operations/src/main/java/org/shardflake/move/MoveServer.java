@@ -16,6 +16,11 @@ import org.shardflake.server.ServerUrl;
  */
 public record MoveServer(String name, ServerUrl url) {
 
+    /** Messages about sessions of the server have its name. */
+    public MoveServer {
+        url = url.named(name);
+    }
+
     Connection connect(String application) throws SQLException {
         return url.connect(application);
     }

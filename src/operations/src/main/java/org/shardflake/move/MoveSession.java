@@ -32,6 +32,7 @@ final class MoveSession implements AutoCloseable {
     }
 
     private final Claims claims;
+    private final LockWatch locks;
     private final MoveLease lease;
     private final Move move;
     private final MoveSide source;
@@ -39,8 +40,9 @@ final class MoveSession implements AutoCloseable {
     private final Stream forward;
     private final Stream reverse;
 
-    private MoveSession(MoveLease lease, Move move, MoveSide source, MoveSide target, Claims claims) {
+    private MoveSession(MoveLease lease, Move move, MoveSide source, MoveSide target, Claims claims, LockWatch locks) {
         this.claims = claims;
+        this.locks = locks;
         this.lease = lease;
         this.move = move;
         this.source = source;
@@ -50,9 +52,15 @@ final class MoveSession implements AutoCloseable {
     }
 
     /** Takes over a move: from then on nobody else can change anything for it, on the servers or in the catalog. */
-    static MoveSession takeUp(MoveCatalog catalog, long id, Claims claims, Function<String, MoveServer> servers)
+    static MoveSession takeUp(
+            MoveCatalog catalog,
+            long id,
+            Claims claims,
+            Function<String, MoveServer> servers,
+            MoveListener listener,
+            LockWatch locks)
             throws SQLException {
-        MoveLease lease = catalog.takeUp(id, claims.last());
+        MoveLease lease = catalog.takeUp(id, claims.last(), listener, locks::lease);
         claims.took(lease.claim());
         MoveSide source = null;
         MoveSide target = null;
@@ -60,7 +68,7 @@ final class MoveSession implements AutoCloseable {
             Move move = lease.move();
             source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim());
             target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim());
-            MoveSession session = new MoveSession(lease, move, source, target, claims);
+            MoveSession session = new MoveSession(lease, move, source, target, claims, locks);
             session.requireApart();
             session.forward.logInAnew();
             session.reverse.logInAnew();
@@ -90,6 +98,10 @@ final class MoveSession implements AutoCloseable {
 
     MoveLease lease() {
         return lease;
+    }
+
+    LockWatch locks() {
+        return locks;
     }
 
     /** The move as of its takeover: its names never change, but its phase does. */

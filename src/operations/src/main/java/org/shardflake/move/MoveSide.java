@@ -222,13 +222,22 @@ final class MoveSide implements AutoCloseable {
 
     /** The holders of locks stronger than a reader's on a shard's tables, for a message. */
     String writers(int shard) throws SQLException {
+        return holders(shard, "AND l.mode NOT IN ('AccessShareLock', 'RowShareLock')");
+    }
+
+    /** The holders of any lock on a shard's tables, for a message. */
+    String holders(int shard) throws SQLException {
+        return holders(shard, "");
+    }
+
+    private String holders(int shard, String which) throws SQLException {
         return Sql.text(control, """
                 SELECT COALESCE(string_agg(DISTINCT CASE WHEN l.pid IS NULL THEN 'a prepared transaction'
-                           ELSE format('pid %s of %s', l.pid, COALESCE(a.usename::text, a.backend_type)) END, ', '), 'they have just ended')
+                           ELSE format('pid %s of %s%s', l.pid, COALESCE(a.usename::text, a.backend_type), ' (' || NULLIF(a.application_name, '') || ')') END, ', '), 'they have just ended')
                   FROM pg_locks l LEFT JOIN pg_stat_activity a USING (pid)
                  WHERE l.locktype = 'relation' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid()
-                   AND l.mode NOT IN ('AccessShareLock', 'RowShareLock') AND l.relation IN (SELECT shardflake.relations(?))
-                """, shard);
+                   AND l.relation IN (SELECT shardflake.relations(?))
+                """ + which, shard);
     }
 
     @Override

@@ -7,8 +7,10 @@ package org.shardflake.move;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
@@ -50,8 +52,27 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
                 move,
                 bytes,
                 StreamStatus.read(
-                        name + "_forward", source, target, following || move.phase() == MovePhase.CATCHING_UP),
-                StreamStatus.read(name + "_reverse", target, source, following && !sealed));
+                        name + "_forward",
+                        source,
+                        target,
+                        following || move.phase() == MovePhase.CATCHING_UP,
+                        move.wayOut()),
+                StreamStatus.read(name + "_reverse", target, source, following && !sealed, move.wayOut()));
+    }
+
+    /** What the streams of a following move have lost, as far as their publishers answer. */
+    static List<String> losses(Move move, Function<String, MoveServer> servers) throws SQLException {
+        if (move.phase() != MovePhase.FOLLOWING) {
+            return List.of();
+        }
+        List<String> losses = new ArrayList<>();
+        for (String publisher : List.of(move.source(), move.target())) {
+            String stream =
+                    "shardflake_%s_%s".formatted(move.tag(), publisher.equals(move.source()) ? "forward" : "reverse");
+            StreamStatus.loss(stream, servers.apply(publisher))
+                    .ifPresent(loss -> losses.add(StreamStatus.told(loss, move.wayOut())));
+        }
+        return losses;
     }
 
     public long totalBytes() {

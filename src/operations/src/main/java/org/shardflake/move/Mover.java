@@ -13,8 +13,10 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.ShardCatalog;
@@ -33,6 +35,10 @@ import org.shardflake.server.ServerUrl;
 public final class Mover {
 
     private static final long RETRY_MILLIS = 500;
+
+    /** A copy that finds a disk full again has written until then. */
+    private static final long ROOM_MILLIS = 5_000;
+
     private static final int LAST_COMPARISONS = 3;
 
     private static final String KEPT_BACK =
@@ -150,8 +156,26 @@ public final class Mover {
 
     /** Checks whether these shards can be moved. Changes nothing. */
     public PreflightReport check(String source, String target, ShardSet shards) {
-        PreflightReport report = Preflight.run(servers.apply(source), servers.apply(target), shards);
+        PreflightReport report = preflight(servers.apply(source), servers.apply(target), shards);
         return Sql.translating(() -> catalog.adoptions().map(report::with).orElse(report));
+    }
+
+    private PreflightReport preflight(MoveServer source, MoveServer target, ShardSet shards) {
+        String application = "%s %06x"
+                .formatted(Preflight.APPLICATION, ThreadLocalRandom.current().nextInt(1 << 24));
+        try (LockWatch locks = LockWatch.begin(
+                () -> List.of(
+                        new LockWatch.Place(source.name(), source.url(), application, false),
+                        new LockWatch.Place(target.name(), target.url(), application, false)),
+                settings.patience(),
+                listener)) {
+            try {
+                return Preflight.run(source, target, shards, application);
+            } catch (ServerRefusalException e) {
+                locks.throwInstead(e);
+                throw e;
+            }
+        }
     }
 
     /**
@@ -162,7 +186,7 @@ public final class Mover {
     public PreflightReport requirePassing(String source, String target, ShardSet shards) {
         PreflightReport report;
         // A check takes a sender and tries a schema, so that checks at the same time would fail each other.
-        try (MoveLimits.Schemas alone = limits.awaitSchemas(source, target)) {
+        try (MoveLimits.Schemas alone = limits.awaitSchemas(source, target, listener)) {
             report = check(source, target, shards);
         }
         List<PreflightCheck> failed = report.with(PreflightCheck.Outcome.FAILED);
@@ -217,7 +241,20 @@ public final class Mover {
         return work(id, session -> {
             requireFollowing(session.move());
             letFollow(session);
-            return verify(session, shards);
+            Map<Integer, List<TableDifference>> all = new TreeMap<>();
+            Set<Integer> following = new TreeSet<>();
+            for (int shard : shards.stream().toArray()) {
+                if (session.carrying(session.move().shard(shard)).canFollow()) {
+                    following.add(shard);
+                }
+            }
+            ShardSet lost = shards.stream()
+                    .filter(shard -> !following.contains(shard))
+                    .boxed()
+                    .collect(Collectors.collectingAndThen(Collectors.toList(), ShardSet::of));
+            all.putAll(NewerCopies.list(session, lost, listener));
+            all.putAll(verify(session, ShardSet.of(following)));
+            return all;
         });
     }
 
@@ -428,11 +465,12 @@ public final class Mover {
         Map<Integer, List<TableDifference>> all = new TreeMap<>(awaitComparisons(session, comparisons, false));
         all.put(number, differences);
         throw new CopiesDifferException(
-                "the copy of shard %1$s on %2$s differs, so it was not cut over: %3$s has the shard, with all its rows, and takes its writes. Look at the differences, which move verify shows again; move cancel removes the copies"
+                "the copy of shard %1$s on %2$s differs, so it was not cut over: %3$s has the shard, with all its rows, and takes its writes. Look at the differences, which move verify shows again; %4$s removes the copies"
                         .formatted(
                                 number,
                                 session.target().name(),
-                                session.source().name()),
+                                session.source().name(),
+                                session.move().cancelCommand()),
                 all);
     }
 
@@ -573,8 +611,8 @@ public final class Mover {
         ShardSet left = move.shardSet(ShardPhase.COPIED);
         if (!left.isEmpty()) {
             throw new MoveRefusedException(
-                    "move %s is not complete: shards %s are still on %s. Cut them over first, or cancel the move"
-                            .formatted(move.id(), left, move.source()));
+                    "move %s is not complete: shards %s are still on %s".formatted(move.id(), left, move.source()),
+                    "cut them over first, or give them up: shardflake " + move.cancelCommand());
         }
     }
 
@@ -845,11 +883,28 @@ public final class Mover {
     }
 
     private <T> T workUntilDone(long id, Work<T> work) throws SQLException {
+        try (LockWatch locks = LockWatch.begin(() -> places(id), settings.patience(), listener)) {
+            return workUntilDone(id, work, locks);
+        }
+    }
+
+    private List<LockWatch.Place> places(long id) throws SQLException {
+        Move move = catalog.find(id);
+        MoveServer source = servers.apply(move.source());
+        MoveServer target = servers.apply(move.target());
+        return List.of(
+                new LockWatch.Place(source.name(), source.url(), move.tag(), false),
+                new LockWatch.Place(target.name(), target.url(), move.tag(), false),
+                new LockWatch.Place("the catalog", catalog.url(), move.tag(), true));
+    }
+
+    private <T> T workUntilDone(long id, Work<T> work, LockWatch locks) throws SQLException {
         Patience patience = new Patience(settings.patience());
         MoveSession.Claims claims = new MoveSession.Claims();
         String stood = "";
+        String told = "";
         while (true) {
-            try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
+            try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers, listener, locks)) {
                 new Settlement(session, settings.patience(), listener).run();
                 String stands = session.move().progress() + ", steps " + claims.stepsDone();
                 if (!stands.equals(stood)) {
@@ -859,24 +914,48 @@ public final class Mover {
                 return work.run(session);
             } catch (MoveRefusedException e) {
                 throw e;
+            } catch (StreamLostException e) {
+                settle(id, claims, e, Optional.empty(), locks);
+                MoveException lost = new MoveException(
+                        e.kind(),
+                        String.valueOf(e.getMessage()),
+                        catalog.find(id).wayOut());
+                lost.addSuppressed(e);
+                throw lost;
             } catch (SQLException | RuntimeException e) {
                 Optional<SQLException> outage = outage(e);
                 if (outage.isEmpty() || patience.isOver()) {
-                    settle(id, claims, e, outage);
+                    settle(id, claims, e, outage.filter(Sql::isOutage), locks);
+                    locks.throwInstead(e);
                     throw e;
                 }
                 listener.interrupted(Sql.message(outage.get()));
-                Pause.millis(RETRY_MILLIS);
+                told = tellOfLoss(id, told);
+                Pause.millis(Sql.isShortage(outage.get()) ? ROOM_MILLIS : RETRY_MILLIS);
             }
         }
     }
 
+    /** While one server does not answer the other may have lost what a move needs, and nothing that is awaited brings it back. */
+    private String tellOfLoss(long id, String told) {
+        try {
+            String lost = String.join("; ", MoveStatus.losses(catalog.find(id), servers));
+            if (!lost.isEmpty() && !lost.equals(told)) {
+                listener.streamFails(lost);
+            }
+            return lost;
+        } catch (SQLException | RuntimeException e) {
+            return told; // The catalog or a server fails, which was told.
+        }
+    }
+
     /** After a failure that a retry would meet again: leaves no shard closed. */
-    private void settle(long id, MoveSession.Claims claims, Exception failure, Optional<SQLException> outage) {
+    private void settle(
+            long id, MoveSession.Claims claims, Exception failure, Optional<SQLException> outage, LockWatch locks) {
         if (outage.isPresent() || Thread.currentThread().isInterrupted()) {
             return;
         }
-        try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers)) {
+        try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers, listener, locks)) {
             new Settlement(session, atMost(settings.patience(), AFTER_FAILURE), listener).run();
             if (!(failure instanceof ExitDelay.EndingException)) {
                 session.lease().problem(String.valueOf(failure.getMessage()));
@@ -892,7 +971,7 @@ public final class Mover {
 
     private static Optional<SQLException> outage(Throwable failure) {
         for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            if (cause instanceof SQLException sql && Sql.isOutage(sql)) {
+            if (cause instanceof SQLException sql && (Sql.isOutage(sql) || Sql.isShortage(sql))) {
                 return Optional.of(sql);
             }
         }

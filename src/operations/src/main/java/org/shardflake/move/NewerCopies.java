@@ -45,19 +45,20 @@ final class NewerCopies {
                 carried.stream().filter(shard -> !unfinished.contains(shard)).toList());
         Map<Integer, List<TableDifference>> newer = find(stream, shards, listener);
         if (!newer.isEmpty()) {
-            boolean anyMoved = !session.move().shardSet(ShardPhase.SWITCHED).isEmpty();
             throw new CopiesDifferException(
-                    "%1$s has %5$s, and the copies of shards %2$s on %3$s have rows that it lacks or has with other values; nothing was removed. Write those rows to %1$s by hand; then, or if they are just older, run move cancel %4$s--uncompared"
+                    "%1$s has %5$s, and the copies of shards %2$s on %3$s have %6$s that it lacks or has with other values; nothing was removed. shardflake move verify %7$s -o json lists them. Write those rows to %1$s by hand; then, or if they are just older, run shardflake %4$s --uncompared"
                             .formatted(
                                     stream.publisher().name(),
                                     ShardSet.of(newer.keySet()),
                                     stream.subscriber().name(),
-                                    anyMoved ? "--keep-moved " : "",
+                                    session.move().cancelCommand(),
                                     stream.hasSlot()
                                             ? "the slot of move %s from another primary, after a failover"
                                                     .formatted(session.taken().id())
                                             : "lost the slot of move %s, as after a restore or a failover"
-                                                    .formatted(session.taken().id())),
+                                                    .formatted(session.taken().id()),
+                                    TableDifference.count(newer.values()),
+                                    session.taken().id()),
                     newer);
         }
     }
@@ -83,6 +84,20 @@ final class NewerCopies {
                                     newer.keySet().stream().map(String::valueOf).collect(Collectors.joining(","))),
                     newer);
         }
+    }
+
+    /** All that copies have and their shards lack or have with other values, of shards whose copies can no longer follow. */
+    static Map<Integer, List<TableDifference>> list(MoveSession session, ShardSet shards, MoveListener listener)
+            throws SQLException {
+        Map<Integer, List<TableDifference>> all = new TreeMap<>();
+        for (Stream stream : List.of(session.forward(), session.reverse())) {
+            List<Integer> its = session.move().shards().stream()
+                    .filter(shard -> shards.contains(shard.shard()) && session.carrying(shard) == stream)
+                    .map(MoveShard::shard)
+                    .toList();
+            all.putAll(find(stream, ShardSet.of(its), listener));
+        }
+        return all;
     }
 
     private static Map<Integer, List<TableDifference>> find(Stream stream, ShardSet shards, MoveListener listener)

@@ -9,11 +9,10 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.LargeObjects;
@@ -23,6 +22,7 @@ import org.shardflake.grants.Grants;
 import org.shardflake.grants.RowSecurity;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
+import org.shardflake.server.SessionFailedException;
 import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.sql.InstallationIdentity;
 
@@ -64,8 +64,6 @@ public final class Preflight {
                   FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE n.nspname = ANY (?))
             """;
 
-    private static final String[] READING = {"array_nulls", "xmloption", "lc_monetary"};
-
     private final MoveServer source;
     private final MoveServer target;
     private final ShardSet shards;
@@ -86,10 +84,15 @@ public final class Preflight {
 
     /** Runs all possible checks. */
     public static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards) {
+        return run(source, target, shards, APPLICATION);
+    }
+
+    /** @param application what its sessions are called, so that another can watch them */
+    static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards, String application) {
         return Sql.translating(() -> Sql.with(
-                source.connect(APPLICATION),
+                source.connect(application),
                 from -> Sql.with(
-                        target.connect(APPLICATION), to -> new Preflight(source, target, shards, from, to).run())));
+                        target.connect(application), to -> new Preflight(source, target, shards, from, to).run())));
     }
 
     /** Those checks that also concern shards that a standby of the source takes over. */
@@ -108,40 +111,17 @@ public final class Preflight {
         return checks.checks;
     }
 
-    /** Workers of subscriptions have what the role and the database set, and by it they read values that come as text. */
     private void checkWorkers() throws SQLException {
-        Map<String, String> ofSource = source.url().ownSettings(READING);
-        Map<String, String> ofTarget = target.url().ownSettings(READING);
-        List<String> problems = new ArrayList<>();
-        for (Map.Entry<MoveServer, Map<String, String>> side :
-                Map.of(source, ofSource, target, ofTarget).entrySet()) {
-            String name = side.getKey().name();
-            if ("off".equals(side.getValue().get("array_nulls"))) {
-                problems.add("array_nulls is off on %s, where a NULL in an array would become a text".formatted(name));
-            }
-            if ("document".equals(side.getValue().get("xmloption")) && hasColumnOf("xml")) {
-                problems.add("xmloption is document on %s, which would refuse other XML".formatted(name));
-            }
-        }
-        if (!Objects.equals(ofSource.get("lc_monetary"), ofTarget.get("lc_monetary")) && hasColumnOf("money")) {
-            problems.add("lc_monetary is %s on %s and %s on %s, and amounts of money would change"
-                    .formatted(ofSource.get("lc_monetary"), source.name(), ofTarget.get("lc_monetary"), target.name()));
-        }
+        List<WorkerSettings.Problem> problems = WorkerSettings.problems(List.of(
+                WorkerSettings.read(source.name(), source.url(), from, shards),
+                WorkerSettings.read(target.name(), target.url(), to, shards)));
         add(
                 "worker-settings",
                 problems.isEmpty() ? Outcome.OK : Outcome.FAILED,
-                problems.isEmpty() ? "replication reads values as they are" : String.join("; ", problems),
                 problems.isEmpty()
-                        ? ""
-                        : "take it back where it was set, since replication has it too: ALTER ROLE ... RESET, ALTER DATABASE ... RESET, or postgresql.conf");
-    }
-
-    private boolean hasColumnOf(String type) throws SQLException {
-        return Sql.isTrue(from, TABLES + """
-                SELECT EXISTS (SELECT FROM t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
-                  JOIN pg_type y ON y.oid = a.atttypid
-                 WHERE '%s'::regtype IN (y.oid, y.typelem, y.typbasetype))
-                """.formatted(type), shards);
+                        ? "replication reads values as they are"
+                        : problems.stream().map(Object::toString).collect(Collectors.joining("; ")),
+                problems.isEmpty() ? "" : WorkerSettings.REMEDY);
     }
 
     /** While the target is a standby, on which nothing can be created. */
@@ -775,6 +755,8 @@ public final class Preflight {
                     publisher.url().conninfo() + parameters,
                     "");
             add(name, Outcome.OK, "%s connects to %s".formatted(subscribing.name(), publisher.name()), "");
+        } catch (SessionFailedException e) {
+            throw e; // No other check could ask it either.
         } catch (SQLException e) {
             add(
                     name,

@@ -35,8 +35,6 @@ final class Preparation {
     private static final String EPOCHS =
             "SELECT concat_ws(' ', (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())";
 
-    private static final Duration REFERENCE_PATIENCE = Duration.ofSeconds(30);
-
     private final MoveSession session;
     private final MoveSettings settings;
     private final MoveLimits limits;
@@ -94,7 +92,7 @@ final class Preparation {
         // Always in the same order, so that moves in opposite directions do not wait for each other.
         boolean sourceFirst = session.source().name().compareTo(session.target().name()) < 0;
         try (MoveLimits.Schemas inTurn = limits.awaitSchemas(
-                        session.source().name(), session.target().name());
+                        session.source().name(), session.target().name(), listener);
                 SchemaLock first = lock(sourceFirst ? session.source() : session.target());
                 SchemaLock second = lock(sourceFirst ? session.target() : session.source())) {
             ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
@@ -105,7 +103,7 @@ final class Preparation {
     }
 
     private SchemaLock lock(MoveSide side) throws SQLException {
-        return SchemaLock.take(side.control(), side.name(), settings.patience());
+        return SchemaLock.take(side.control(), side.name(), settings.patience(), listener::waits);
     }
 
     /** Skipped if the target has the source's version, which the shards already use; Liquibase takes half a second to find that out. */
@@ -293,7 +291,12 @@ final class Preparation {
             return;
         }
         long needed = ReferenceVersion.of(from);
-        boolean arrived = Poll.everyMillis(20, REFERENCE_PATIENCE).until(() -> ReferenceVersion.of(to) >= needed);
+        boolean arrived = Poll.everyMillis(20, settings.patience())
+                .until(
+                        () -> ReferenceVersion.of(to) >= needed,
+                        () -> "%s waits for what was written to reference tables: it has version %s of %s"
+                                .formatted(session.target().name(), ReferenceVersion.of(to), needed),
+                        listener::waits);
         if (!arrived) {
             throw new MoveException(
                     "%s does not get what is written to reference tables; shardflake reference status says why"

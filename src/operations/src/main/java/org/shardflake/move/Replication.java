@@ -104,12 +104,16 @@ public final class Replication {
         }
         Sql.execute(connection, SECRET);
         byte[] line = SqlText.copied(conninfo).concat("\n").getBytes(UTF_8);
-        CopyIn copy = connection
-                .unwrap(PGConnection.class)
-                .getCopyAPI()
-                .copyIn("COPY pg_temp.shardflake_conninfo FROM STDIN");
-        copy.writeToCopy(line, 0, line.length);
-        copy.endCopy();
+        try {
+            CopyIn copy = connection
+                    .unwrap(PGConnection.class)
+                    .getCopyAPI()
+                    .copyIn("COPY pg_temp.shardflake_conninfo FROM STDIN");
+            copy.writeToCopy(line, 0, line.length);
+            copy.endCopy();
+        } catch (SQLException e) {
+            throw Sql.named(connection, e);
+        }
         Sql.execute(connection, WITH_SECRET.formatted(statement));
     }
 
@@ -177,12 +181,16 @@ public final class Replication {
      * look.
      */
     public static boolean isAhead(Connection subscriber, Connection publisher, String name) throws SQLException {
-        if (!Sql.isTrue(subscriber, MAY_SEE_ORIGINS)) {
+        if (!maySeeOrigins(subscriber)) {
             return false;
         }
         List<Long> got = Sql.list(subscriber, GOT, row -> row.getLong(1), name);
         return !got.isEmpty()
                 && got.get(0) > Sql.number(publisher, "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint");
+    }
+
+    static boolean maySeeOrigins(Connection connection) throws SQLException {
+        return Sql.isTrue(connection, MAY_SEE_ORIGINS);
     }
 
     /** Whether slots can be kept in step on standbys. */

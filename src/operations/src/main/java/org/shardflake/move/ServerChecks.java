@@ -98,7 +98,7 @@ public final class ServerChecks {
                         keepsAll ? "slots keep what they need" : "the server may give up a slot that falls behind",
                         keepsAll
                                 ? ""
-                                : "set max_slot_wal_keep_size = -1 and idle_replication_slot_timeout = 0, or watch the lag: a slot that is lost means to cancel and begin again"));
+                                : "set max_slot_wal_keep_size = -1 and idle_replication_slot_timeout = 0, or watch the lag: a move that has lost its slot has to be ended, and to begin again"));
     }
 
     /** Each is asked for by itself. */

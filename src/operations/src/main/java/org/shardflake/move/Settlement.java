@@ -127,10 +127,11 @@ final class Settlement {
     private void follow(ShardSet shards) throws SQLException {
         MoveSide source = session.source();
         for (int shard : Seal.sealed(source.control(), shards).stream().toArray()) {
-            if (!Poll.everyMillis(200, patience).until(() -> takeOff(source, shard))) {
-                throw new MoveException(
-                        "the copy of shard %s on %s cannot follow again, since sessions there hold its tables; end them, and run the same command again"
-                                .formatted(shard, source.name()));
+            Poll.Reason reason =
+                    () -> "the copy of shard %s on %s cannot follow again, since sessions there hold its tables: %s"
+                            .formatted(shard, source.name(), source.holders(shard));
+            if (!Poll.everyMillis(200, patience).until(() -> takeOff(source, shard), reason, listener::waits)) {
+                throw new MoveException(reason.get() + ". End them, and run the same command again");
             }
         }
         // Not if it was stopped since a copy differed, until somebody has looked at that.
@@ -207,6 +208,10 @@ final class Settlement {
                                     back.subscriber().name(),
                                     back.publisher().name(),
                                     trouble.map(its -> ": " + its.what()).orElse(""));
+            if (trouble.filter(its -> its.outlook() == StreamTrouble.Outlook.ENDING)
+                    .isPresent()) {
+                throw new StreamLostException(closed);
+            }
             if (System.nanoTime() - end > 0
                     || trouble.filter(its -> its.outlook() == StreamTrouble.Outlook.LASTING)
                             .isPresent()) {

@@ -34,30 +34,53 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
      * left out, and that it does not is the problem.
      *
      * @param follows whether the subscriber should be following now
+     * @param wayOut what to do if the stream is lost
      */
-    static StreamStatus read(String name, MoveServer publisher, MoveServer subscriber, boolean follows)
+    static StreamStatus read(String name, MoveServer publisher, MoveServer subscriber, boolean follows, String wayOut)
             throws SQLException {
         try {
-            return Sql.with(publisher.connect(APPLICATION), from -> read(name, publisher, from, subscriber, follows));
+            return Sql.with(
+                    publisher.connect(APPLICATION), from -> read(name, publisher, from, subscriber, follows, wayOut));
         } catch (SQLException e) {
             return new StreamStatus(false, 0, 0, 0, silence(publisher, e));
         }
     }
 
     private static StreamStatus read(
-            String name, MoveServer publisher, Connection from, MoveServer subscriber, boolean follows)
+            String name, MoveServer publisher, Connection from, MoveServer subscriber, boolean follows, String wayOut)
             throws SQLException {
         StreamStatus slot = slot(name, from);
+        StreamTrouble.Side side = new StreamTrouble.Side(publisher.name(), from);
+        Optional<StreamTrouble> loss = follows ? StreamTrouble.lossOfSlot(name, side) : Optional.empty();
         try {
             return Sql.with(
                     subscriber.connect(APPLICATION),
                     to -> slot.with(
                             name,
-                            new StreamTrouble.Side(publisher.name(), from),
+                            side,
                             new StreamTrouble.Side(subscriber.name(), to),
-                            follows ? publisher.url().conninfo() : null));
+                            follows ? publisher.url().conninfo() : null,
+                            wayOut));
         } catch (SQLException e) {
-            return new StreamStatus(slot.running, slot.lagBytes, slot.lagMillis, 0, silence(subscriber, e));
+            String silence = silence(subscriber, e);
+            return new StreamStatus(
+                    slot.running,
+                    slot.lagBytes,
+                    slot.lagMillis,
+                    0,
+                    loss.map(its -> told(its, wayOut) + "; and " + silence).orElse(silence));
+        }
+    }
+
+    /** What a stream has lost; nothing is known of one whose publisher does not answer. */
+    static Optional<StreamTrouble> loss(String name, MoveServer publisher) throws SQLException {
+        try {
+            return Sql.with(
+                    publisher.connect(APPLICATION),
+                    from -> StreamTrouble.lossOfSlot(name, new StreamTrouble.Side(publisher.name(), from)));
+        } catch (SQLException e) {
+            silence(publisher, e);
+            return Optional.empty();
         }
     }
 
@@ -81,7 +104,11 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
 
     /** What the subscriber knows besides. */
     private StreamStatus with(
-            String name, StreamTrouble.Side publisher, StreamTrouble.Side subscriber, @Nullable String conninfo)
+            String name,
+            StreamTrouble.Side publisher,
+            StreamTrouble.Side subscriber,
+            @Nullable String conninfo,
+            String wayOut)
             throws SQLException {
         long errors = Sql.number(
                 subscriber.connection(),
@@ -98,6 +125,10 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
                 lagBytes,
                 lagMillis,
                 errors,
-                trouble.map(StreamTrouble::what).orElse(""));
+                trouble.map(its -> told(its, wayOut)).orElse(""));
+    }
+
+    static String told(StreamTrouble trouble, String wayOut) {
+        return trouble.what() + (trouble.outlook() == StreamTrouble.Outlook.ENDING ? "; " + wayOut : "");
     }
 }

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Optional;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SessionFailedException;
 
 /**
  * The reason why a subscriber does not follow, as far as both servers can tell. PostgreSQL writes a subscription's error only to its
@@ -19,6 +20,8 @@ record StreamTrouble(String what, Outlook outlook) {
 
     /** What can become of it. */
     enum Outlook {
+        /** What the move needs is gone: it has to be ended, see {@link Move#wayOut}. */
+        ENDING,
         /** Only people can mend it. */
         LASTING,
         /** The server, which retries by itself, can recover soon. */
@@ -36,12 +39,21 @@ record StreamTrouble(String what, Outlook outlook) {
 
     /** Trouble with a publisher's slot. */
     private static final String SLOT =
-            "SELECT active, COALESCE(wal_status = 'lost', false) FROM pg_replication_slots WHERE slot_name = ?";
+            "SELECT COALESCE(wal_status = 'lost', false) FROM pg_replication_slots WHERE slot_name = ?";
 
     private static final String NO_WORKER_LEFT = """
             SELECT NOT EXISTS (SELECT FROM pg_stat_subscription WHERE subname = ? AND pid IS NOT NULL)
                AND (SELECT count(*) FROM pg_stat_subscription WHERE pid IS NOT NULL) >= current_setting('max_logical_replication_workers')::integer
             """;
+
+    /** Before PostgreSQL 18 slots and origins have one limit. */
+    private static final String ORIGINS =
+            "COALESCE(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))";
+
+    private static final String NO_ORIGIN_LEFT = """
+            SELECT NOT EXISTS (SELECT FROM pg_replication_origin_status o JOIN pg_subscription s ON o.external_id = 'pg_' || s.oid WHERE s.subname = ?)
+               AND (SELECT count(*) FROM pg_replication_origin_status) >= %s::integer
+            """.formatted(ORIGINS);
 
     /** What a sender waits for, for hours if need be. Before PostgreSQL 17 it waits for nothing. */
     private static final String LACKING_STANDBYS = """
@@ -52,8 +64,6 @@ record StreamTrouble(String what, Outlook outlook) {
             """;
 
     private record Subscription(boolean enabled, long errors) {}
-
-    private record Slot(boolean active, boolean lost) {}
 
     /** A server and a connection to it without an open transaction. */
     record Side(String name, Connection connection) {}
@@ -74,17 +84,9 @@ record StreamTrouble(String what, Outlook outlook) {
         if (subscriptions.isEmpty()) {
             return lasting("there is no subscription %s on %s any more".formatted(stream, subscriber.name()));
         }
-        List<Slot> slots =
-                Sql.list(publisher.connection(), SLOT, row -> new Slot(row.getBoolean(1), row.getBoolean(2)), stream);
-        if (slots.isEmpty() || slots.get(0).lost()) {
-            boolean standby = Sql.isTrue(publisher.connection(), "SELECT pg_is_in_recovery()");
-            return lasting(
-                    slots.isEmpty()
-                            ? "%s has no replication slot %s, as after a failover%s; cancel the move, and begin again"
-                                    .formatted(
-                                            publisher.name(), stream, standby ? " (and what answers is a standby)" : "")
-                            : "%s has given up the replication slot %s, which had fallen behind; cancel the move, and begin again"
-                                    .formatted(publisher.name(), stream));
+        Optional<StreamTrouble> loss = lossOfSlot(stream, publisher);
+        if (loss.isPresent()) {
+            return loss;
         }
         Subscription subscription = subscriptions.get(0);
         if (!subscription.enabled()) {
@@ -93,14 +95,21 @@ record StreamTrouble(String what, Outlook outlook) {
                             .formatted(stream, subscriber.name()));
         }
         if (Replication.isAhead(subscriber.connection(), publisher.connection(), stream)) {
-            return lasting(
-                    "%1$s failed over to a standby that was behind, and %2$s has got more from it than it has now; cancel the move, and begin again"
-                            .formatted(publisher.name(), subscriber.name()));
+            return ending("%1$s failed over to a standby that was behind, and %2$s has got more from it than it has now"
+                    .formatted(publisher.name(), subscriber.name()));
         }
-        boolean isActive =
-                slots.get(0).active(); // If not, there may be a worker, which tries to connect again and again.
+        boolean isActive = Sql.isTrue(
+                publisher.connection(),
+                "SELECT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = ? AND active)",
+                stream); // If not, there may be a worker, which tries to connect again and again.
         if (!isActive) {
             Optional<String> why = connectionFailure(stream, subscriber, conninfo);
+            // Other moves and copies give senders back.
+            if (why.filter(reason -> reason.contains("max_wal_senders")).isPresent()) {
+                return waiting(
+                        "%s has no sender left for %s: %s; it follows when one ends, or raise max_wal_senders and restart"
+                                .formatted(publisher.name(), subscriber.name(), why.get()));
+            }
             if (why.isPresent()) {
                 return passing("%s cannot connect to %s: %s".formatted(subscriber.name(), publisher.name(), why.get()));
             }
@@ -117,7 +126,26 @@ record StreamTrouble(String what, Outlook outlook) {
                             publisher.name(),
                             errors == 1 ? "once so far" : errors + " times so far"));
         }
-        return isActive ? Optional.empty() : lackOfWorkers(stream, subscriber);
+        if (isActive) {
+            return Optional.empty();
+        }
+        Optional<StreamTrouble> lackOfWorkers = lackOfWorkers(stream, subscriber);
+        return lackOfWorkers.isPresent() ? lackOfWorkers : lackOfOrigins(stream, subscriber);
+    }
+
+    /** Whether the publisher no longer has the slot, or what it should keep. The subscriber is not asked, and may be down. */
+    static Optional<StreamTrouble> lossOfSlot(String stream, Side publisher) throws SQLException {
+        List<Boolean> areLost = Sql.list(publisher.connection(), SLOT, row -> row.getBoolean(1), stream);
+        if (areLost.equals(List.of(false))) {
+            return Optional.empty();
+        }
+        boolean standby = Sql.isTrue(publisher.connection(), "SELECT pg_is_in_recovery()");
+        return ending(
+                areLost.isEmpty()
+                        ? "%s has no replication slot %s, as after a failover%s"
+                                .formatted(publisher.name(), stream, standby ? " (and what answers is a standby)" : "")
+                        : "%s has given up the replication slot %s, which had fallen behind"
+                                .formatted(publisher.name(), stream));
     }
 
     /** What a publisher waits for before it sends anything. */
@@ -142,6 +170,29 @@ record StreamTrouble(String what, Outlook outlook) {
                                                 subscriber.connection(),
                                                 "SELECT current_setting('max_logical_replication_workers')")))
                 : Optional.empty();
+    }
+
+    /** What a worker ends for as soon as it begins, and begins again: the server only logs it. */
+    private static Optional<StreamTrouble> lackOfOrigins(String stream, Side subscriber) throws SQLException {
+        Connection connection = subscriber.connection();
+        if (!Replication.maySeeOrigins(connection) || !Sql.isTrue(connection, NO_ORIGIN_LEFT, stream)) {
+            return Optional.empty();
+        }
+        return waiting(
+                "%1$s has no replication origin left to follow %2$s: all %3$s that %4$s allows are in use by other moves and subscriptions; it follows when one of them ends, or raise it and restart"
+                        .formatted(
+                                subscriber.name(),
+                                stream,
+                                Sql.text(connection, "SELECT " + ORIGINS),
+                                Sql.isTrue(
+                                                connection,
+                                                "SELECT current_setting('max_active_replication_origins', true) IS NULL")
+                                        ? "max_replication_slots"
+                                        : "max_active_replication_origins"));
+    }
+
+    private static Optional<StreamTrouble> ending(String what) {
+        return Optional.of(new StreamTrouble(what, Outlook.ENDING));
     }
 
     private static Optional<StreamTrouble> lasting(String what) {
@@ -181,6 +232,8 @@ record StreamTrouble(String what, Outlook outlook) {
         try (Sql.Ending ending = Sql.rollingBack(subscriber)) {
             Replication.createSubscription(subscriber, "shardflake_trial", stream, conninfo, "");
             return Optional.empty();
+        } catch (SessionFailedException e) {
+            throw e; // Which says nothing of the publisher.
         } catch (SQLException e) {
             return Optional.of(Sql.message(e).replaceFirst("^could not connect to the publisher: ", ""));
         }

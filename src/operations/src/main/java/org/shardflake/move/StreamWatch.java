@@ -6,6 +6,7 @@ package org.shardflake.move;
 
 import java.sql.SQLException;
 import java.time.Duration;
+import org.shardflake.jdbc.Sql;
 
 /** Watches a stream during a wait, reports its problems, and ends the wait if they persist. For one thread. */
 final class StreamWatch {
@@ -21,6 +22,7 @@ final class StreamWatch {
     private long confirmed = -1;
     private long errors;
     private String told = "";
+    private boolean toldOfLag;
 
     /**
      * @param duration how long the stream may stand still without a problem
@@ -49,15 +51,19 @@ final class StreamWatch {
         StreamTrouble found = stream.trouble(errors).orElse(null);
         if (found == null) {
             trouble.restart();
+            tellOfLag();
         } else {
             if (!found.what().equals(told)) {
                 told = found.what();
                 listener.streamFails(told);
             }
             if (hasFailed(found)) {
-                throw new MoveException("%s does not follow %s: %s"
+                String message = "%s does not follow %s: %s"
                         .formatted(
-                                stream.subscriber().name(), stream.publisher().name(), told));
+                                stream.subscriber().name(), stream.publisher().name(), told);
+                throw found.outlook() == StreamTrouble.Outlook.ENDING
+                        ? new StreamLostException(message)
+                        : new MoveException(message);
             }
         }
         if (patience.isOver()) {
@@ -70,9 +76,24 @@ final class StreamWatch {
         }
     }
 
+    /** Once: how far it is then changes with every look. */
+    private void tellOfLag() throws SQLException {
+        if (!toldOfLag) {
+            toldOfLag = true;
+            listener.waits("%s follows %s, and has %s of its log to get"
+                    .formatted(
+                            stream.subscriber().name(),
+                            stream.publisher().name(),
+                            Sql.text(
+                                    stream.publisher().control(),
+                                    "SELECT pg_size_pretty(pg_current_wal_lsn() - '0/0' - ?::numeric)",
+                                    confirmed)));
+        }
+    }
+
     private boolean hasFailed(StreamTrouble found) {
         return switch (found.outlook()) {
-            case LASTING -> true;
+            case ENDING, LASTING -> true;
             case PASSING -> trouble.isOver();
             case WAITING -> {
                 trouble.restart();

@@ -113,9 +113,8 @@ final class TableCopy {
         String format = Sql.isTrue(target, ONLY_BUILT_IN_TYPES, table.name()) ? "binary" : "text";
         CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();
         CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
-        CopyOut out = from.copyOut("COPY %s TO STDOUT (FORMAT %s)".formatted(rows, format));
         forward(
-                out,
+                () -> from.copyOut("COPY %s TO STDOUT (FORMAT %s)".formatted(rows, format)),
                 new Pump(
                         () -> to.copyIn(
                                 "COPY %s FROM STDIN (FORMAT %s%s)".formatted(table.withColumns(), format, option)),
@@ -132,7 +131,7 @@ final class TableCopy {
         CopyManager to = target.unwrap(PGConnection.class).getCopyAPI();
         code.createStage(target);
         forward(
-                from.copyOut("COPY %s TO STDOUT".formatted(rows)),
+                () -> from.copyOut("COPY %s TO STDOUT".formatted(rows)),
                 new Pump(
                         () -> to.copyIn("COPY %s FROM STDIN".formatted(code.stage())),
                         STAGE,
@@ -142,16 +141,35 @@ final class TableCopy {
         code.dropStage(target);
     }
 
-    private static void forward(CopyOut out, Pump pump) throws SQLException {
+    private void forward(Reading reading, Pump pump) throws SQLException {
+        CopyOut out = named(source, reading::open);
         try {
             pump.forward(out);
             pump.end();
         } catch (SQLException | RuntimeException e) {
+            cancel(out, pump, e);
+            throw e;
+        }
+    }
+
+    /** A failure of one side leaves the other in the middle of its COPY. */
+    private static void cancel(CopyOut out, Pump pump, Exception failure) {
+        try {
             pump.cancel();
             if (out.isActive()) {
                 out.cancelCopy();
             }
-            throw e;
+        } catch (SQLException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    /** A failure says which of the two servers it was. */
+    private static <T> T named(Connection connection, Sql.Work<T> work) throws SQLException {
+        try {
+            return work.run();
+        } catch (SQLException e) {
+            throw Sql.named(connection, e);
         }
     }
 
@@ -203,6 +221,11 @@ final class TableCopy {
     }
 
     @FunctionalInterface
+    private interface Reading {
+        CopyOut open() throws SQLException;
+    }
+
+    @FunctionalInterface
     private interface Opening {
         CopyIn open() throws SQLException;
     }
@@ -242,13 +265,13 @@ final class TableCopy {
         }
 
         void forward(CopyOut out) throws SQLException {
-            in = opening.open();
-            for (byte[] row = out.readFromCopy(); row != null; row = out.readFromCopy()) {
+            in = named(target, opening::open);
+            for (byte[] row = read(out); row != null; row = read(out)) {
                 if (filled + row.length > buffer.length && filled > 0) {
                     flush();
                     if (sent >= most) {
                         end(0);
-                        in = opening.open();
+                        in = named(target, opening::open);
                     }
                 }
                 rows++;
@@ -262,6 +285,14 @@ final class TableCopy {
             flush();
         }
 
+        private byte @Nullable [] read(CopyOut out) throws SQLException {
+            try {
+                return out.readFromCopy();
+            } catch (SQLException e) {
+                throw Sql.named(source, e);
+            }
+        }
+
         private void flush() throws SQLException {
             if (filled > 0) {
                 send(buffer, filled);
@@ -271,7 +302,11 @@ final class TableCopy {
 
         /** Reports rows by their part of all rows: what is sent of values that TOAST compresses is larger than the table. */
         private void send(byte[] bytes, int length) throws SQLException {
-            Objects.requireNonNull(in).writeToCopy(bytes, 0, length);
+            try {
+                Objects.requireNonNull(in).writeToCopy(bytes, 0, length);
+            } catch (SQLException e) {
+                throw Sql.named(target, e);
+            }
             sent += length;
             long part = share.rows() > 0 ? share.size() * rows / share.rows() : length;
             long more = Math.min(part, share.size() - counted);
@@ -286,7 +321,7 @@ final class TableCopy {
         }
 
         private void end(long size) throws SQLException {
-            long copied = Objects.requireNonNull(in).endCopy();
+            long copied = named(target, Objects.requireNonNull(in)::endCopy);
             sent = 0;
             step.take();
             progress.copied(0, copied, size);

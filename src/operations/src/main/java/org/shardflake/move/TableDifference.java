@@ -155,6 +155,16 @@ public record TableDifference(
         return differences;
     }
 
+    /** How many rows differ, in words. */
+    static String count(Collection<List<TableDifference>> differences) {
+        List<TableDifference> all = differences.stream().flatMap(List::stream).toList();
+        long rows = all.stream()
+                .mapToLong(its -> Math.max(its.named(), its.atLeast))
+                .sum();
+        boolean areAll = all.stream().allMatch(its -> its.atLeast == 0);
+        return String.format(Locale.ROOT, "%s%,d row%s", areAll ? "" : "at least ", rows, rows == 1 ? "" : "s");
+    }
+
     private int named() {
         return missing.size() + extra.size() + different.size();
     }

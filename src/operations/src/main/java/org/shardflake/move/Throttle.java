@@ -12,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
 /** Limits the copy rate, and waits for lagging standbys of the target. Thread-safe. */
@@ -25,6 +26,12 @@ final class Throttle {
               WHERE state = 'streaming' AND application_name !~ '^shardflake_m[0-9]+_')
             """;
 
+    /** The standby of {@link #POSITIONS} that is behind. */
+    private static final String LAST = """
+            SELECT COALESCE((SELECT concat_ws(' ', application_name, 'at', client_addr) FROM pg_stat_replication
+              WHERE state = 'streaming' AND application_name !~ '^shardflake_m[0-9]+_' ORDER BY replay_lsn LIMIT 1), 'none is connected')
+            """;
+
     /** A position of the server's log, and when it was read. */
     private record Position(long nanoTime, long lsn) {}
 
@@ -32,14 +39,19 @@ final class Throttle {
 
     private final MoveLimits limits;
     private final Duration maxLag;
+    private final Duration patience;
+    private final MoveListener listener;
     private final Connection target;
     private final Deque<Position> written = new ArrayDeque<>();
     private long nextLook = System.nanoTime();
 
     /**
+     * @param patience how long to wait for standbys at once
      * @param target a connection that nobody else uses
      */
-    Throttle(MoveLimits limits, Duration maxLag, Connection target) {
+    Throttle(MoveLimits limits, Duration maxLag, Duration patience, Connection target, MoveListener listener) {
+        this.patience = patience;
+        this.listener = listener;
         this.target = target;
         this.limits = limits;
         this.maxLag = maxLag;
@@ -57,10 +69,17 @@ final class Throttle {
      */
     private synchronized void awaitStandbys() throws SQLException {
         if (isDue()) {
-            while (isBehind()) {
-                Pause.millis(500);
+            boolean caughtUp = Poll.everyMillis(500, patience).until(() -> !isBehind(), this::lag, listener::waits);
+            if (!caughtUp) {
+                throw new MoveException(
+                        lag() + ", for longer than patience allows; see why it does not apply what it gets");
             }
         }
+    }
+
+    private String lag() throws SQLException {
+        return "copying waits for a standby of the target to be at most %s s behind: %s"
+                .formatted(maxLag.toSeconds(), Sql.text(target, LAST));
     }
 
     /** Compares with earlier positions, since a stuck standby reports no lag. */

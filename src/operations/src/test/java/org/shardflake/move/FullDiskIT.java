@@ -6,6 +6,7 @@ package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
 
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -17,6 +18,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -119,10 +121,17 @@ class FullDiskIT {
                 "db1",
                 "INSERT INTO shard_0001.account (uid, note) SELECT 1, string_agg(md5(n::text || m), '') FROM generate_series(1, 20000) n, generate_series(1, 200) m GROUP BY n");
         disk = SmallDisk.of(cluster.server(1), "140m");
-        Mover mover = shards.mover(SETTINGS, MoveListener.NONE);
+        List<String> told = new CopyOnWriteArrayList<>();
+        Mover mover = shards.mover(SETTINGS, new MoveListener() {
+            @Override
+            public void interrupted(String problem) {
+                told.add(problem);
+            }
+        });
         Move move = mover.begin("db1", "db2", ShardSet.of(SHARD), "a test");
 
         assertThatThrownBy(() -> mover.carryOut(move, false)).isInstanceOf(ShardflakeException.class);
+        assertThat(told).isNotEmpty().first(STRING).startsWith("db2 (");
 
         List<Long> meanwhile = insertSome();
         disk.makeRoom();

@@ -23,7 +23,7 @@ class MoveLimitsTest {
         long start = System.nanoTime();
 
         for (int i = 0; i < 4; i++) {
-            limits.awaitPause();
+            limits.awaitPause(MoveListener.NONE);
         }
 
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThanOrEqualTo(Duration.ofMillis(300));
@@ -35,7 +35,7 @@ class MoveLimitsTest {
         Thread.currentThread().interrupt(); // Whoever waits fails.
         try {
             for (int i = 0; i < 100; i++) {
-                assertThat(limits.awaitPause()).isZero();
+                assertThat(limits.awaitPause(MoveListener.NONE)).isZero();
             }
             limits.awaitBytes(Long.MAX_VALUE);
         } finally {
@@ -48,9 +48,9 @@ class MoveLimitsTest {
         MoveLimits limits = new MoveLimits(0, 0);
         AtomicBoolean isOver = new AtomicBoolean();
         CompletableFuture<Boolean> second;
-        try (MoveLimits.Turn turn = limits.awaitTurn()) {
+        try (MoveLimits.Turn turn = limits.awaitTurn(MoveListener.NONE)) {
             second = CompletableFuture.supplyAsync(() -> {
-                try (MoveLimits.Turn another = limits.awaitTurn()) {
+                try (MoveLimits.Turn another = limits.awaitTurn(MoveListener.NONE)) {
                     return isOver.get();
                 }
             });
@@ -69,7 +69,7 @@ class MoveLimitsTest {
         CompletableFuture<?>[] all = IntStream.range(0, 4)
                 .mapToObj(n -> CompletableFuture.runAsync(
                         () -> {
-                            try (MoveLimits.Turn turn = limits.awaitTurn()) {
+                            try (MoveLimits.Turn turn = limits.awaitTurn(MoveListener.NONE)) {
                                 most.accumulateAndGet(now.incrementAndGet(), Math::max);
                                 Pause.millis(800);
                                 now.decrementAndGet();
@@ -86,8 +86,9 @@ class MoveLimitsTest {
     @Tag("full")
     void aTurnThatNeverEndsIsNotAwaited() throws Exception {
         MoveLimits limits = new MoveLimits(0, 0);
-        try (MoveLimits.Turn hanging = limits.awaitTurn()) {
-            CompletableFuture.runAsync(() -> limits.awaitTurn().close()).get(1, TimeUnit.MINUTES);
+        try (MoveLimits.Turn hanging = limits.awaitTurn(MoveListener.NONE)) {
+            CompletableFuture.runAsync(() -> limits.awaitTurn(MoveListener.NONE).close())
+                    .get(1, TimeUnit.MINUTES);
         }
     }
 
@@ -96,11 +97,12 @@ class MoveLimitsTest {
         MoveLimits limits = new MoveLimits(0, 0);
         AtomicBoolean isOver = new AtomicBoolean();
         CompletableFuture<Boolean> second;
-        try (MoveLimits.Schemas first = limits.awaitSchemas("db1", "db2")) {
-            CompletableFuture.runAsync(() -> limits.awaitSchemas("db3", "db4").close())
+        try (MoveLimits.Schemas first = limits.awaitSchemas("db1", "db2", MoveListener.NONE)) {
+            CompletableFuture.runAsync(() ->
+                            limits.awaitSchemas("db3", "db4", MoveListener.NONE).close())
                     .get(1, TimeUnit.MINUTES);
             second = CompletableFuture.supplyAsync(() -> {
-                try (MoveLimits.Schemas another = limits.awaitSchemas("db3", "db1")) {
+                try (MoveLimits.Schemas another = limits.awaitSchemas("db3", "db1", MoveListener.NONE)) {
                     return isOver.get();
                 }
             });

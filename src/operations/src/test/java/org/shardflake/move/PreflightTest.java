@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,6 +24,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.doctor.Doctor;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.server.ServerUrl;
@@ -143,7 +145,7 @@ class PreflightTest {
 
     /** Pinned sessions do not help: the workers are PostgreSQL's, and the move would write another value. */
     @Test
-    void whatTheWorkersOfReplicationWouldReadOtherwise() throws SQLException {
+    void whatTheWorkersOfReplicationWouldReadOtherwise() throws Exception {
         shards.execute("db1", "ALTER TABLE shard_0001.account ADD COLUMN price money");
         String database = "DO $$ BEGIN EXECUTE format('ALTER DATABASE %%I %s', current_database()); END $$";
         try {
@@ -152,6 +154,15 @@ class PreflightTest {
             assertThat(found())
                     .contains(
                             "failed worker-settings: array_nulls is off on db2, where a NULL in an array would become a text");
+            Doctor doctor = new Doctor(
+                    shards.catalogUrl(),
+                    Map.of("db1", shards.url("db1"), "db2", shards.url("db2")),
+                    shards.mover(MoveSettings.DEFAULT, MoveListener.NONE));
+            assertThat(doctor.examine())
+                    .filteredOn(finding -> finding.check().equals("worker-settings"))
+                    .singleElement()
+                    .satisfies(finding -> assertThat(finding.server() + ": " + finding.found())
+                            .startsWith("db2: array_nulls is off on db2"));
             shards.execute("db2", database.formatted("SET lc_monetary = \"POSIX\""));
             shards.execute("db2", database.formatted("RESET array_nulls"));
             assertThat(found()).anyMatch(line -> line.startsWith("failed worker-settings: lc_monetary is C on db1"));

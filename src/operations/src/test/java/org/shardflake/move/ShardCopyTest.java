@@ -126,7 +126,8 @@ class ShardCopyTest {
     }
 
     private static Throttle throttle(Connection control) {
-        return new Throttle(new MoveLimits(0, 0), Duration.ofSeconds(10), control);
+        return new Throttle(
+                new MoveLimits(0, 0), Duration.ofSeconds(10), Duration.ofMinutes(1), control, MoveListener.NONE);
     }
 
     /** Copies in parts of a page, as far as wanted, and returns which were to be copied. */

@@ -29,7 +29,12 @@ class ThrottleTest {
     @Test
     void bytesTakeTheTimeThatTheRateGivesThem() throws SQLException {
         try (Connection target = postgres.database(0).connect()) {
-            Throttle throttle = new Throttle(new MoveLimits(1_000_000, 0), Duration.ofSeconds(10), target);
+            Throttle throttle = new Throttle(
+                    new MoveLimits(1_000_000, 0),
+                    Duration.ofSeconds(10),
+                    Duration.ofMinutes(1),
+                    target,
+                    MoveListener.NONE);
             long start = System.nanoTime();
 
             for (int i = 0; i < 20; i++) {
@@ -43,7 +48,8 @@ class ThrottleTest {
     @Test
     void noRateIsNoLimit() throws SQLException {
         try (Connection target = postgres.database(0).connect()) {
-            Throttle throttle = new Throttle(new MoveLimits(0, 0), Duration.ofSeconds(10), target);
+            Throttle throttle = new Throttle(
+                    new MoveLimits(0, 0), Duration.ofSeconds(10), Duration.ofMinutes(1), target, MoveListener.NONE);
             Thread.currentThread().interrupt(); // Whoever waits fails.
             try {
                 throttle.copied(Long.MAX_VALUE);
@@ -68,7 +74,8 @@ class ThrottleTest {
                             .formatted(Sql.quote(
                                     ServerUrl.parse(postgres.database(0).uri()).conninfo())));
             try {
-                Throttle throttle = new Throttle(new MoveLimits(0, 0), Duration.ofMillis(500), target);
+                Throttle throttle = new Throttle(
+                        new MoveLimits(0, 0), Duration.ofMillis(500), Duration.ofMinutes(1), target, MoveListener.NONE);
                 insert(target, 1);
                 await().atMost(Duration.ofMinutes(2)).until(() -> Sql.number(standby, "SELECT count(*) FROM t") == 1);
                 throttle.copied(1);
