@@ -8,14 +8,17 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.catalog.LookupDefinition;
@@ -23,6 +26,7 @@ import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.install.Installation;
+import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardRouterBuilder;
@@ -32,6 +36,9 @@ import org.shardflake.server.ServerUrl;
 final class LookupFixture {
 
     static final int SHARDS = 6;
+
+    /** The shard's fence, no such table, no such schema. */
+    private static final Set<String> MOVED = Set.of("SF001", "42P01", "3F000");
 
     static final String ACCOUNT = """
             --liquibase formatted sql
@@ -113,25 +120,47 @@ final class LookupFixture {
                 .get(0);
     }
 
-    /** What a statement gives in all shards, with one round trip to each server; the shards' order is not kept. */
+    /**
+     * What a statement gives in all shards, with one round trip to each server; the shards' order is not kept. Goes on until no shard is
+     * moved in between.
+     */
     List<String> everywhere(String sql) throws SQLException {
-        ShardMap map = ShardCatalog.at(catalog()).load();
         List<String> rows = new ArrayList<>();
-        for (Server server : map.servers()) {
-            StringBuilder texts = new StringBuilder();
-            for (int shard : map.shards(server).stream().toArray()) {
-                texts.append(sql.replace("${shard.schema}", Sharding.schema(shard)))
-                        .append(';');
-            }
-            try (Connection connection = ServerUrl.parse(server.url()).connect("a test");
-                    var statement = connection.createStatement()) {
-                boolean isQuery = statement.execute(texts.toString());
-                for (int i = 0; i < map.shards(server).stream().count(); i++) {
-                    while (isQuery && statement.getResultSet().next()) {
-                        rows.add(statement.getResultSet().getString(1));
-                    }
-                    isQuery = statement.getMoreResults();
+        boolean wereThere = Poll.everyMillis(20, Duration.ofMinutes(1)).until(() -> {
+            rows.clear();
+            ShardMap before = ShardCatalog.at(catalog()).load();
+            try {
+                for (Server server : before.servers()) {
+                    rows.addAll(onServer(server, before.shards(server), sql));
                 }
+            } catch (SQLException e) {
+                if (MOVED.contains(e.getSQLState())) {
+                    return false;
+                }
+                throw e;
+            }
+            return ShardCatalog.at(catalog()).load().version() == before.version();
+        });
+        if (!wereThere) {
+            throw new IllegalStateException("shards are moved all the time");
+        }
+        return rows;
+    }
+
+    private static List<String> onServer(Server server, ShardSet shards, String sql) throws SQLException {
+        List<String> rows = new ArrayList<>();
+        StringBuilder texts = new StringBuilder();
+        for (int shard : shards.stream().toArray()) {
+            texts.append(sql.replace("${shard.schema}", Sharding.schema(shard))).append(';');
+        }
+        try (Connection connection = ServerUrl.parse(server.url()).connect("a test");
+                var statement = connection.createStatement()) {
+            boolean isQuery = statement.execute(texts.toString());
+            for (int i = 0; i < shards.size(); i++) {
+                while (isQuery && statement.getResultSet().next()) {
+                    rows.add(statement.getResultSet().getString(1));
+                }
+                isQuery = statement.getMoreResults();
             }
         }
         return rows;

@@ -76,10 +76,28 @@ final class LookupWorld implements AutoCloseable {
         }
     }
 
+    /**
+     * How often a session of {@link Kind#UNDONE} does each thing next, by what it did last. Without such habits a release that is undone,
+     * another's release and a third's claim follow each other in one history of thousands.
+     */
+    private static final int[][] HABITS = {
+        {0, 1, 0, 0, 1, 6}, // has claimed
+        {1, 0, 0, 0, 5, 3}, // has released
+        {}, // never changes
+        {}, // never writes but in the end
+        {5, 1, 0, 0, 0, 1}, // has rolled back
+    };
+
+    private static final int[] HOLDER_BEGINS = {1, 6, 0, 0, 0, 0};
+    private static final int[] OTHER_BEGINS = {6, 1, 0, 0, 0, 0};
+
     private static final int SESSIONS = 3;
     private static final int TURNS = 30;
-    /** A step that takes longer waits for another. */
-    private static final long WAITS_MILLIS = 12;
+    /** A step that takes longer than the fastest of its kind so many times waits for another. */
+    private static final int WAITS_TIMES = 3;
+
+    private static final long LEAST_WAIT_MILLIS = 12;
+    private static final long LONGEST_WAIT_MILLIS = 1500;
 
     private final LookupFixture fixture;
     private final String table;
@@ -103,6 +121,11 @@ final class LookupWorld implements AutoCloseable {
     /** Routers that hear know that they have to ask for the lookup again. */
     private volatile boolean isGone;
 
+    /** Measured, so that histories are the same beside a busy machine. */
+    private long stepMillis = LEAST_WAIT_MILLIS;
+
+    private long operationMillis;
+
     static String changelog(int worlds) {
         StringBuilder tables = new StringBuilder("--liquibase formatted sql\n--changeset ann:worlds\n");
         for (int i = 0; i < worlds; i++) {
@@ -117,10 +140,20 @@ final class LookupWorld implements AutoCloseable {
         this.lookup = table + ".email";
         this.plan = new LookupPlan(
                 lookup, true, false, false, Optional.of(new LookupDefinition.Source(table, "email", "uid", "id")));
+        long start = System.nanoTime();
         remake();
+        operationMillis = wait(start, 10 * LEAST_WAIT_MILLIS);
         for (int i = 0; i < SESSIONS; i++) {
             sessions.add(new Session(i));
         }
+    }
+
+    private static long wait(long start, long least) {
+        return Math.max(least, Math.min(LONGEST_WAIT_MILLIS, WAITS_TIMES * millisSince(start)));
+    }
+
+    private static long millisSince(long start) {
+        return (System.nanoTime() - start) / 1_000_000;
     }
 
     private long remake() throws InterruptedException {
@@ -187,16 +220,14 @@ final class LookupWorld implements AutoCloseable {
         fixture.everywhere("DELETE FROM ${shard.schema}." + table);
         makeReady();
         boolean isUndone = kind == Kind.UNDONE;
-        weights = isUndone
-                ? new int[] {4, 4, 0, 0, 4, 2}
-                : new int[] {
-                    3 + random.nextInt(4),
-                    2 + random.nextInt(3),
-                    random.nextInt(2),
-                    random.nextInt(2),
-                    3 * random.nextInt(2),
-                    2 + random.nextInt(4)
-                };
+        weights = new int[] {
+            3 + random.nextInt(4),
+            2 + random.nextInt(3),
+            random.nextInt(2),
+            random.nextInt(2),
+            3 * random.nextInt(2),
+            2 + random.nextInt(4)
+        };
         rows = new ArrayList<>();
         values = new ArrayList<>();
         for (int i = 0; i < (isUndone ? 2 : 2 + random.nextInt(2)); i++) {
@@ -207,11 +238,13 @@ final class LookupWorld implements AutoCloseable {
             values.add("%s-%s-%s".formatted(kind, seed, "ab".charAt(i)));
         }
         ShardRouter router = routers.get(0);
+        long start = System.nanoTime();
         router.<SQLException>run(rows.get(0).key(), tx -> {
             router.lookup(lookup)
                     .claim(values.get(0), rows.get(0).uid(), rows.get(0).id());
             write(tx.connection(), tx.schema(), rows.get(0), values.get(0));
         });
+        stepMillis = wait(start, LEAST_WAIT_MILLIS);
         tell("row 0 has value a");
     }
 
@@ -245,10 +278,10 @@ final class LookupWorld implements AutoCloseable {
         return value == null ? "nothing" : value.substring(value.length() - 1);
     }
 
-    private int weighted() {
-        int left = random.nextInt(IntStream.of(weights).sum());
+    private int weighted(int[] its) {
+        int left = random.nextInt(IntStream.of(its).sum());
         for (int i = 0; ; i++) {
-            left -= weights[i];
+            left -= its[i];
             if (left < 0) {
                 return i;
             }
@@ -263,7 +296,7 @@ final class LookupWorld implements AutoCloseable {
         } else if (kind == Kind.MIXED && random.nextInt(12) == 0) {
             disturb();
         } else if (free.isEmpty()) {
-            TimeUnit.MILLISECONDS.sleep(WAITS_MILLIS);
+            TimeUnit.MILLISECONDS.sleep(stepMillis);
         } else {
             free.get(random.nextInt(free.size())).next();
         }
@@ -342,7 +375,7 @@ final class LookupWorld implements AutoCloseable {
             }
         });
         try {
-            operating.get(10 * WAITS_MILLIS, TimeUnit.MILLISECONDS);
+            operating.get(operationMillis, TimeUnit.MILLISECONDS);
         } catch (TimeoutException e) {
             tell("operator waits");
         }
@@ -368,6 +401,7 @@ final class LookupWorld implements AutoCloseable {
         private final String name;
         private final ExecutorService thread = Executors.newSingleThreadExecutor();
         private @Nullable OpenWork work;
+        private int[] habits = {};
 
         Session(int number) {
             this.name = "session " + number;
@@ -388,13 +422,17 @@ final class LookupWorld implements AutoCloseable {
             }
             OpenWork its = Objects.requireNonNull(work);
             String value = values.get(random.nextInt(values.size()));
-            switch (weighted()) {
+            int what = weighted(habits);
+            if (kind == Kind.UNDONE && what < HABITS.length) {
+                habits = HABITS[what];
+            }
+            switch (what) {
                 case 0 -> step("claims " + shown(value), () -> its.claim(value));
                 case 1 -> step("releases " + shown(value), () -> its.release(value));
                 case 2 -> step("changes to " + shown(value), () -> its.change(value));
                 case 3 -> step("writes", its::write);
                 case 4 -> {
-                    if (its.savepoints.isEmpty() || random.nextInt(3) == 0) {
+                    if (its.savepoints.isEmpty() || (kind != Kind.UNDONE && random.nextInt(3) == 0)) {
                         step("sets a savepoint", its::save);
                     } else {
                         step("rolls back to a savepoint", its::rollBackToSavepoint);
@@ -412,9 +450,11 @@ final class LookupWorld implements AutoCloseable {
             tell("%s begins with row %s, router %s of %s"
                     .formatted(name, row, routers.indexOf(router), routers.size()));
             thread.execute(() -> its.run(what -> tell(name + " " + what)));
-            its.awaitStep(WAITS_MILLIS);
+            its.awaitStep(stepMillis);
+            habits = weights;
             if (kind == Kind.UNDONE) {
                 step("sets a savepoint", its::save);
+                habits = row == 0 ? HOLDER_BEGINS : OTHER_BEGINS;
             }
         }
 
@@ -435,7 +475,7 @@ final class LookupWorld implements AutoCloseable {
             }
             order.give();
             if (work != null) {
-                work.awaitStep(WAITS_MILLIS);
+                work.awaitStep(stepMillis);
             }
         }
     }

@@ -53,7 +53,7 @@ class LookupWorldTest {
     @Test
     @Tag("full")
     void twoRowsNeverHaveOneValueForLong() throws Exception {
-        play(240, true);
+        play(Integer.getInteger("lookup.histories", 240), true);
     }
 
     @SuppressWarnings("EnumOrdinal") // any kind will do
@@ -84,7 +84,7 @@ class LookupWorldTest {
                 }));
             }
             for (Future<?> player : players) {
-                player.get(10, TimeUnit.MINUTES);
+                player.get(10 + histories / 50, TimeUnit.MINUTES);
             }
         } finally {
             threads.shutdownNow();
