@@ -107,7 +107,7 @@ public final class Lookup {
                 Kind.PRECONDITION,
                 "lookup %s was dropped, and the catalog did not tell this router of another of that name"
                         .formatted(name),
-                "shardflake lookup list shows whether there is one; if so, this router cannot reach the catalog",
+                "shardflake lookup list shows whether there is one. If so, this router cannot reach the catalog, or shardflake doctor says that the catalog is older than the drop",
                 e);
     }
 
@@ -299,13 +299,16 @@ public final class Lookup {
      * may be null, for none.
      */
     public void change(@Nullable String from, @Nullable String to, long uid, long id) {
-        LookupDefinition lookup = usable();
-        if (to != null) {
-            claim(to, uid, id);
-        }
-        if (from != null && (to == null || !lookup.value(from).equals(lookup.value(to)))) {
-            release(from, uid, id);
-        }
+        LookupEntry holder = new LookupEntry(uid, id);
+        current(this::usable, lookup -> {
+            if (to != null) {
+                claim(lookup, to, holder);
+            }
+            if (from != null && (to == null || !lookup.value(from).equals(lookup.value(to)))) {
+                release(lookup, from, holder);
+            }
+            return true;
+        });
     }
 
     private static long millisSince(long start) {

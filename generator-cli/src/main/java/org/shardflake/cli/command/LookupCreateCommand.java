@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
             "1:a server or the catalog cannot be reached, or failed",
             "2:the command line is wrong, or there is no such table or column",
             "3:some shards did not get the tables; run the command again",
-            "4:there is a lookup of this name and another form, shards are not deployed or being moved, or the catalog is of an older version; nothing was changed"
+            "4:there is a lookup of this name and another form, some shards lack the table or a column, shards are not deployed or being moved, or the catalog is of an older version; nothing was changed"
         },
         footer = {"", "Example: shardflake lookup create account.email --unique --ignore-case"})
 final class LookupCreateCommand implements Callable<Integer> {

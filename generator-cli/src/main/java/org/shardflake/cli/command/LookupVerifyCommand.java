@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command;
 
+import java.io.PrintWriter;
 import java.util.concurrent.Callable;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.lookup.LookupCheck;
@@ -19,7 +20,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "verify",
         description = {
-            "Compares a lookup with the rows of all shards, both ways, while the application writes. Changes nothing."
+            "Compares a lookup with the rows of all shards, both ways, while the application writes. Changes nothing. The first 1,000 differences are named."
         },
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
@@ -63,12 +64,12 @@ final class LookupVerifyCommand implements Callable<Integer> {
         if (check.differing() == 0) {
             return ExitCodes.OK;
         }
-        spec.commandLine()
-                .getErr()
-                .printf(
-                        "hint: shardflake lookup backfill %s claims what rows have not claimed, the application can release what they hold wrongly;"
-                                + " otherwise drop the lookup, create it and backfill it, until when find is refused%n",
-                        name);
+        PrintWriter err = spec.commandLine().getErr();
+        check.failure().ifPresent(failure -> err.printf("error: not everything was compared: %s%n", failure));
+        err.printf(
+                "hint: shardflake lookup backfill %s claims what rows have not claimed, the application can release what they hold wrongly;"
+                        + " otherwise drop the lookup, create it and backfill it, until when find is refused%n",
+                name);
         return ExitCodes.VERIFICATION;
     }
 }

@@ -119,6 +119,7 @@ final class LookupView {
         facts.put("leftOver", check.leftOver());
         facts.put("differing", check.differing());
         facts.put("differences", check.differences());
+        check.failure().ifPresent(failure -> facts.put("failure", failure));
         return facts;
     }
 
@@ -128,10 +129,17 @@ final class LookupView {
                         ? String.format(Locale.ROOT, "lookup %s agrees with its rows: %,d values", name, check.held())
                         : String.format(
                                 Locale.ROOT,
-                                "lookup %s has %,d values, and %,d differences",
+                                "lookup %s has %,d values, and %s%,d differences%s",
                                 name,
                                 check.held(),
-                                check.differing()));
+                                check.failure().isPresent() ? "at least " : "",
+                                check.differing(),
+                                check.differing() == check.differences().size()
+                                        ? ""
+                                        : String.format(
+                                                Locale.ROOT,
+                                                ", of which %,d are named",
+                                                check.differences().size())));
         if (check.leftOver() > 0) {
             text.append(String.format(Locale.ROOT, "; %,d claims without a row", check.leftOver()));
         }

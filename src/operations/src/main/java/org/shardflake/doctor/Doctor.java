@@ -100,6 +100,7 @@ public final class Doctor {
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
             findings.addAll(GatewayFindings.of(catalogUrl, knowledge, access));
             findings.addAll(AdoptionFindings.of(catalogUrl));
+            findings.addAll(LookupFindings.of(catalog, knowledge, access));
             addCatalogVersion(findings);
             return findings;
         });

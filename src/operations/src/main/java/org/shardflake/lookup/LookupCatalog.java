@@ -88,20 +88,37 @@ final class LookupCatalog implements AutoCloseable {
         });
     }
 
-    synchronized void insert(LookupPlan plan) throws SQLException {
+    /** @param used a number that shards know; a catalog that was restored to a moment before could give it again */
+    synchronized void insert(LookupPlan plan, int used) throws SQLException {
+        Sql.inTransaction(connection, () -> {
+            if (insert(plan) <= used) {
+                delete();
+                Sql.list(
+                        connection,
+                        "SELECT setval(pg_get_serial_sequence('shardflake_catalog.lookup', 'number'), ?)",
+                        row -> row.getLong(1),
+                        (long) used);
+                insert(plan);
+            }
+            return true;
+        });
+    }
+
+    private int insert(LookupPlan plan) throws SQLException {
         LookupDefinition.Source source = plan.source().orElse(null);
-        Sql.list(
-                connection,
-                "INSERT INTO shardflake_catalog.lookup (name, is_unique, ignores_case, is_hashed, table_name, column_name, uid_column, id_column) VALUES (?, ?, ?, ?, ?::text, ?::text, ?::text, ?::text) RETURNING number",
-                row -> row.getInt(1),
-                plan.name(),
-                plan.unique(),
-                plan.ignoresCase(),
-                plan.hashed(),
-                source == null ? null : source.table(),
-                source == null ? null : source.column(),
-                source == null ? null : source.uidColumn(),
-                source == null ? null : source.idColumn());
+        return Sql.list(
+                        connection,
+                        "INSERT INTO shardflake_catalog.lookup (name, is_unique, ignores_case, is_hashed, table_name, column_name, uid_column, id_column) VALUES (?, ?, ?, ?, ?::text, ?::text, ?::text, ?::text) RETURNING number",
+                        row -> row.getInt(1),
+                        plan.name(),
+                        plan.unique(),
+                        plan.ignoresCase(),
+                        plan.hashed(),
+                        source == null ? null : source.table(),
+                        source == null ? null : source.column(),
+                        source == null ? null : source.uidColumn(),
+                        source == null ? null : source.idColumn())
+                .get(0);
     }
 
     synchronized void set(State state) throws SQLException {

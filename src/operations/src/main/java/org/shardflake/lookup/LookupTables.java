@@ -11,8 +11,9 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -27,7 +28,6 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.LookupDefinition.State;
 import org.shardflake.catalog.ShardCatalog;
@@ -57,11 +57,6 @@ public final class LookupTables {
     private static final Duration PATIENCE = Duration.ofMinutes(1);
 
     private static final int THREADS = 4;
-
-    private static final String COLUMNS = """
-            SELECT attname, atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
-              FROM pg_attribute WHERE attrelid = to_regclass(format('%I.%I', ?, ?)) AND attnum > 0 AND NOT attisdropped
-            """;
 
     private final ServerUrl catalog;
     private final Function<Server, ServerUrl> urls;
@@ -98,10 +93,12 @@ public final class LookupTables {
                     return before.get();
                 }
                 List<DeployTarget> targets = new Installation(catalog, urls).targets(map);
-                checkSource(plan, targets);
+                if (plan.source().isPresent()) {
+                    SourceColumns.require(plan.source().get(), targets);
+                }
                 deploy(targets, map, () -> {
                     if (before.isEmpty()) {
-                        its.insert(plan);
+                        its.insert(plan, endUnknown());
                     }
                 });
                 its.set(plan.source().isPresent() ? State.FILLING : State.READY);
@@ -110,10 +107,39 @@ public final class LookupTables {
         });
     }
 
+    /**
+     * Has shards refuse the lookups that the catalog does not know, since it was restored to a moment before them: a router may still use
+     * one. Their values stay, in case a newer catalog turns up.
+     *
+     * @return the highest number that a shard knows; 0 if there is none
+     */
+    private int endUnknown() throws SQLException, InterruptedException {
+        try (ShardRouter router = router(THREADS)) {
+            int shards = router.map().sharding().shardCount();
+            UsedNumbers used = new UsedNumbers(router);
+            inParallel(shards, THREADS, used::read, () -> {});
+            Set<Integer> unknown = new TreeSet<>(used.undropped());
+            // The catalog has a lookup before shards have its values.
+            ShardCatalog.at(catalog).lookups().forEach(lookup -> unknown.remove(lookup.number()));
+            for (int number : unknown) {
+                inParallel(shards, THREADS, end(number, router, shards)::await, () -> {});
+            }
+            return used.highest();
+        }
+    }
+
+    /** Has shards refuse claims of a lookup, now and in transactions that are open. */
+    private static Removal end(int number, ShardRouter router, int shards) throws SQLException, InterruptedException {
+        Removal removal = new Removal(number, router, PATIENCE);
+        inParallel(shards, THREADS, removal::mark, () -> {});
+        inParallel(shards, THREADS, removal::decide, () -> {});
+        return removal;
+    }
+
     /** Records the lookup once nothing forbids it. */
     @FunctionalInterface
     private interface Recording {
-        void run() throws SQLException;
+        void run() throws SQLException, InterruptedException;
     }
 
     private void deploy(List<DeployTarget> targets, ShardMap map, Recording recording)
@@ -142,54 +168,6 @@ public final class LookupTables {
                         "run the same command again",
                         null);
             }
-        }
-    }
-
-    /** One shard of each server tells it; others that differ from it are drift. */
-    private static void checkSource(LookupPlan plan, List<DeployTarget> targets) throws SQLException {
-        if (plan.source().isEmpty()) {
-            return;
-        }
-        LookupDefinition.Source source = plan.source().get();
-        for (DeployTarget target : targets) {
-            String schema = Sharding.schema(target.shards().stream().findFirst().orElseThrow());
-            List<Map.Entry<String, Boolean>> columns = Sql.with(
-                    target.url().connect("shardflake lookup"),
-                    connection -> Sql.list(
-                            connection,
-                            COLUMNS,
-                            row -> Map.entry(row.getString(1), row.getBoolean(2)),
-                            schema,
-                            source.table()));
-            if (columns.isEmpty()) {
-                throw new ShardflakeException(
-                        Kind.USAGE,
-                        "there is no table %s in %s on %s".formatted(source.table(), schema, target.server()),
-                        "name the table with --table, or give --no-source for values that no column holds",
-                        null);
-            }
-            requireColumn(columns, source, source.column(), "--column", false);
-            requireColumn(columns, source, source.uidColumn(), "--uid-column", true);
-            requireColumn(columns, source, source.idColumn(), "--id-column", true);
-        }
-    }
-
-    private static void requireColumn(
-            List<Map.Entry<String, Boolean>> columns,
-            LookupDefinition.Source source,
-            String column,
-            String option,
-            boolean isNumber) {
-        List<String> fitting = columns.stream()
-                .filter(one -> one.getValue() || !isNumber)
-                .map(Map.Entry::getKey)
-                .toList();
-        if (!fitting.contains(column)) {
-            throw new ShardflakeException(
-                    Kind.USAGE,
-                    "table %s has no %scolumn %s".formatted(source.table(), isNumber ? "integer " : "", column),
-                    "name it with %s: one of %s".formatted(option, String.join(", ", fitting)),
-                    null);
         }
     }
 
@@ -227,9 +205,7 @@ public final class LookupTables {
                 Thread.sleep(routersKnow.toMillis());
                 try (ShardRouter router = router(THREADS)) {
                     int shards = router.map().sharding().shardCount();
-                    Removal removal = new Removal(lookup.number(), router, PATIENCE);
-                    inParallel(shards, THREADS, removal::mark, () -> {});
-                    inParallel(shards, THREADS, removal::decide, () -> {});
+                    Removal removal = end(lookup.number(), router, shards);
                     inParallel(shards, THREADS, removal::delete, () -> {});
                 }
                 its.delete();
@@ -285,7 +261,8 @@ public final class LookupTables {
     }
 
     /**
-     * Compares a lookup with its rows, both ways, while the application writes. Changes nothing.
+     * Compares a lookup with its rows, both ways, while the application writes. Changes nothing. A failure is thrown only if no difference
+     * was found before.
      *
      * @param threads how many shards to compare at a time: 1 or more
      */
@@ -293,9 +270,17 @@ public final class LookupTables {
         return Sql.<LookupCheck, InterruptedException>translating(() -> {
             try (LookupCatalog its = LookupCatalog.lock(catalog, name);
                     ShardRouter router = router(threads)) {
-                Verification verification = new Verification(usable(its.get()), router);
-                inParallel(router.map().sharding().shardCount(), threads, verification::run, () -> {});
-                return verification.result();
+                Verification verification = new Verification(usable(its.get()), router, ShardCatalog.at(catalog));
+                try {
+                    inParallel(router.map().sharding().shardCount(), threads, verification::run, () -> {});
+                    return verification.result(Optional.empty());
+                } catch (SQLException | ShardflakeException e) {
+                    LookupCheck found = verification.result(Optional.of(String.valueOf(e.getMessage())));
+                    if (found.differing() == 0) {
+                        throw e;
+                    }
+                    return found;
+                }
             }
         });
     }

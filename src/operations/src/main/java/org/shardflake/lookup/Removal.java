@@ -145,9 +145,14 @@ final class Removal {
         }
     }
 
+    /** Waits for those that have recorded a claim, hold one or take one back. */
+    void await(int shard) throws SQLException {
+        writers.await(shard, "shardflake_lookup_owner");
+    }
+
     /** Deletes records and claims, once nobody holds one or takes one back. */
     void delete(int shard) throws SQLException {
-        writers.await(shard, "shardflake_lookup_owner");
+        await(shard);
         while (update(shard, DELETE_RECORDS, lookup, ROWS_AT_ONCE) == ROWS_AT_ONCE) {
             // The rest.
         }

@@ -4,6 +4,8 @@
  */
 package org.shardflake.lookup;
 
+import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -13,11 +15,18 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
+import org.shardflake.ShardPlacement;
+import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.LookupEntry;
@@ -26,20 +35,21 @@ import org.shardflake.server.SqlText;
 
 /**
  * Compares a lookup with its rows, both ways: each claim that is good with its record, each record with its claim, and the records of a
- * shard with the shard's rows. What the application is just changing differs for a moment, and is looked at again. For many threads.
+ * shard with the shard's rows. What the application is just changing differs for a moment, and is looked at again. Takes as
+ * much memory for many rows as for few. For many threads.
  */
 final class Verification {
 
     private static final int PAGE = 1000;
-    private static final int SHOWN = 100;
+    private static final int NAMED = 1000;
     private static final Poll AGAIN = Poll.everyMillis(200, Duration.ofSeconds(2));
 
     private static final String CLAIMS = """
             SELECT value, member, held_by_uid, held_by_id, token, state = 'held' FROM ${shard.schema}.shardflake_lookup
              WHERE lookup = ? AND (value, member) > (?, ?) ORDER BY value, member LIMIT ?
             """;
-    private static final String IS_HELD =
-            "SELECT EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ? AND member = ? AND token = ? AND state = 'held')";
+    private static final String STILL_HELD =
+            "SELECT token FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ANY (?) AND token = ANY (?) AND state = 'held'";
     private static final String CLAIMED =
             "SELECT token FROM ${shard.schema}.shardflake_lookup WHERE lookup = ? AND value = ANY (?) AND token = ANY (?)";
     private static final String RECORDED =
@@ -65,21 +75,42 @@ final class Verification {
         }
     }
 
-    private final LookupDefinition lookup;
-    private final ShardRouter router;
-    private final AtomicLong held = new AtomicLong();
-    private final AtomicLong leftOver = new AtomicLong();
-    private final AtomicLong differing = new AtomicLong();
-    private final List<String> differences = new ArrayList<>();
+    /** Differences, of which the first are named. */
+    private static final class Found {
 
-    Verification(LookupDefinition lookup, ShardRouter router) {
-        this.lookup = lookup;
-        this.router = router;
+        private final List<String> named = new ArrayList<>();
+        private long count;
+
+        synchronized void add(String what) {
+            count++;
+            if (named.size() < NAMED) {
+                named.add(what);
+            }
+        }
+
+        synchronized void add(Found others) {
+            count += others.count;
+            named.addAll(others.named.subList(0, Math.min(others.named.size(), NAMED - named.size())));
+        }
     }
 
-    LookupCheck result() {
-        synchronized (differences) {
-            return new LookupCheck(held.get(), leftOver.get(), List.copyOf(differences), differing.get());
+    private final LookupDefinition lookup;
+    private final ShardRouter router;
+    private final ShardCatalog catalog;
+    private final AtomicLong held = new AtomicLong();
+    private final AtomicLong leftOver = new AtomicLong();
+    private final Found found = new Found();
+
+    Verification(LookupDefinition lookup, ShardRouter router, ShardCatalog catalog) {
+        this.lookup = lookup;
+        this.router = router;
+        this.catalog = catalog;
+    }
+
+    /** @param failure why not everything was compared */
+    LookupCheck result(Optional<String> failure) {
+        synchronized (found) {
+            return new LookupCheck(held.get(), leftOver.get(), List.copyOf(found.named), found.count, failure);
         }
     }
 
@@ -89,15 +120,6 @@ final class Verification {
             checkRows(shard, lookup.source().get());
         }
         checkRecords(shard);
-    }
-
-    private void differs(String what) {
-        differing.incrementAndGet();
-        synchronized (differences) {
-            if (differences.size() < SHOWN) {
-                differences.add(what);
-            }
-        }
     }
 
     /** Each claim that is held has a record. Others may be of transactions that have not ended. */
@@ -113,11 +135,9 @@ final class Verification {
             }
             for (Map.Entry<Integer, List<Claim>> some : byOwner.entrySet()) {
                 Set<UUID> recorded = recorded(some.getKey(), some.getValue());
-                for (Claim claim : some.getValue()) {
-                    if (!recorded.contains(claim.token())) {
-                        checkUnrecorded(shard, some.getKey(), claim);
-                    }
-                }
+                List<Claim> unrecorded = new ArrayList<>(some.getValue());
+                unrecorded.removeIf(isIn(recorded));
+                checkUnrecorded(shard, some.getKey(), unrecorded);
             }
             if (claims.size() < PAGE) {
                 return;
@@ -145,28 +165,37 @@ final class Verification {
                         PAGE));
     }
 
-    private void checkUnrecorded(int shard, int owner, Claim claim) throws SQLException {
-        if (!claim.isHeld()) {
-            leftOver.incrementAndGet();
-            return;
-        }
-        boolean settled = AGAIN.until(() ->
-                !is(shard, IS_HELD, claim) || recorded(owner, List.of(claim)).contains(claim.token()));
-        if (!settled) {
-            differs("%s, is claimed in shard %s, and shard %s knows nothing of it".formatted(claim, shard, owner));
+    private void checkUnrecorded(int shard, int owner, List<Claim> unrecorded) throws SQLException {
+        List<Claim> unsettled =
+                unrecorded.stream().filter(Claim::isHeld).collect(Collectors.toCollection(ArrayList::new));
+        leftOver.addAndGet(unrecorded.size() - unsettled.size());
+        lookAgain(unsettled, () -> {
+            unsettled.removeIf(isIn(claimed(shard, STILL_HELD, unsettled)).negate());
+            unsettled.removeIf(isIn(recorded(owner, unsettled)));
+        });
+        for (Claim claim : unsettled) {
+            found.add("%s, is claimed in shard %s, and shard %s knows nothing of it".formatted(claim, shard, owner));
         }
     }
 
-    private boolean is(int shard, String question, Claim claim) throws SQLException {
-        return in(
-                shard,
-                connection -> Sql.isTrue(
-                        connection,
-                        sql(shard, question),
-                        lookup.number(),
-                        claim.value(),
-                        claim.member(),
-                        claim.token()));
+    /** Removes what is settled; called again while something is left. */
+    @FunctionalInterface
+    private interface Look {
+        void again() throws SQLException;
+    }
+
+    /** All of them together, however many they are. */
+    private static void lookAgain(List<Claim> unsettled, Look look) throws SQLException {
+        if (!unsettled.isEmpty()) {
+            AGAIN.until(() -> {
+                look.again();
+                return unsettled.isEmpty();
+            });
+        }
+    }
+
+    private static Predicate<Claim> isIn(Set<UUID> tokens) {
+        return claim -> tokens.contains(claim.token());
     }
 
     private Set<UUID> recorded(int owner, List<Claim> claims) throws SQLException {
@@ -199,39 +228,74 @@ final class Verification {
                                 : Integer.toString(LookupDefinition.LONGEST_VALUE),
                         SqlText.name(source.table()),
                         SqlText.name(source.column())));
-        in(shard, connection -> {
-            try (var statement = connection.prepareStatement(sql)) {
-                statement.setFetchSize(PAGE);
-                statement.setInt(1, lookup.number());
-                try (var row = statement.executeQuery()) {
-                    while (row.next()) {
-                        compareRow(shard, row);
-                    }
-                }
-            }
-            return true;
-        });
+        Attempt last = new Attempt();
+        try {
+            router.<SQLException>run(ShardKey.shard(shard), tx -> {
+                last.begin(tx.placement());
+                compareRows(tx.connection(), sql, shard, last.found);
+            });
+        } catch (SQLException | RuntimeException e) {
+            keepIfNotMoved(shard, last, e);
+            throw e;
+        }
+        found.add(last.found);
     }
 
-    private void compareRow(int shard, ResultSet row) throws SQLException {
+    /** What a transaction has found, until it is known that it read the shard and not a copy that was left behind. */
+    private static final class Attempt {
+
+        private @Nullable ShardPlacement placement;
+        private Found found = new Found();
+
+        void begin(ShardPlacement its) {
+            placement = its;
+            found = new Found();
+        }
+    }
+
+    /** A copy is left behind after the catalog says that the shard is elsewhere. */
+    private void keepIfNotMoved(int shard, Attempt last, Exception failure) {
+        try {
+            ShardPlacement now = catalog.load().placement(shard);
+            if (last.placement != null && now.epoch() == last.placement.epoch()) {
+                found.add(last.found);
+            }
+        } catch (ShardflakeException e) {
+            failure.addSuppressed(e);
+        }
+    }
+
+    private void compareRows(Connection connection, String sql, int shard, Found differences) throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(sql)) {
+            statement.setFetchSize(PAGE);
+            statement.setInt(1, lookup.number());
+            try (ResultSet row = statement.executeQuery()) {
+                while (row.next()) {
+                    compareRow(shard, row, differences);
+                }
+            }
+        }
+    }
+
+    private void compareRow(int shard, ResultSet row, Found differences) throws SQLException {
         boolean isRow = row.getBoolean(1);
         String its = "row %s of uid %s in shard %s".formatted(row.getLong(3), row.getLong(2), shard);
         String kept = row.getString(4);
         String recorded = row.getString(6);
         if (!isRow) {
-            differs("value %s, of row %s of uid %s, is held in shard %s by a row that has no value"
+            differences.add("value %s, of row %s of uid %s, is held in shard %s by a row that has no value"
                     .formatted(recorded, row.getLong(8), row.getLong(7), shard));
         } else if (kept == null) {
-            differs(String.format(
+            differences.add(String.format(
                     Locale.ROOT,
                     "%s cannot be found: its value has %,d bytes, and 1 to %,d are allowed",
                     its,
                     row.getLong(5),
                     LookupDefinition.LONGEST_VALUE));
         } else if (recorded == null) {
-            differs("%s has not claimed its value %s".formatted(its, kept));
+            differences.add("%s has not claimed its value %s".formatted(its, kept));
         } else if (!recorded.equals(kept)) {
-            differs("value %s, of row %s of uid %s, is held in shard %s, where the row has %s"
+            differences.add("value %s, of row %s of uid %s, is held in shard %s, where the row has %s"
                     .formatted(recorded, row.getLong(8), row.getLong(7), shard, kept));
         }
     }
@@ -250,12 +314,9 @@ final class Verification {
                 last = record.token();
             }
             for (Map.Entry<Integer, List<Claim>> some : byShard.entrySet()) {
-                Set<UUID> claimed = claimed(some.getKey(), some.getValue());
-                for (Claim record : some.getValue()) {
-                    if (!claimed.contains(record.token())) {
-                        checkUnclaimed(shard, some.getKey(), record);
-                    }
-                }
+                List<Claim> unclaimed = new ArrayList<>(some.getValue());
+                unclaimed.removeIf(isIn(claimed(some.getKey(), CLAIMED, unclaimed)));
+                checkUnclaimed(shard, some.getKey(), unclaimed);
             }
         } while (records.size() == PAGE);
     }
@@ -276,12 +337,12 @@ final class Verification {
         return new Claim(value, lookup.unique() ? "" : uid + " " + id, new LookupEntry(uid, id), token, true);
     }
 
-    private Set<UUID> claimed(int values, List<Claim> records) throws SQLException {
+    private Set<UUID> claimed(int values, String question, List<Claim> records) throws SQLException {
         return in(
                 values,
                 connection -> new HashSet<>(Sql.list(
                         connection,
-                        sql(values, CLAIMED),
+                        sql(values, question),
                         row -> row.getObject(1, UUID.class),
                         lookup.number(),
                         connection.createArrayOf(
@@ -290,11 +351,13 @@ final class Verification {
                                 "uuid", records.stream().map(Claim::token).toArray()))));
     }
 
-    private void checkUnclaimed(int shard, int values, Claim record) throws SQLException {
-        boolean settled = AGAIN.until(() -> claimed(values, List.of(record)).contains(record.token())
-                || !recorded(shard, List.of(record)).contains(record.token()));
-        if (!settled) {
-            differs("%s, is held in shard %s, and not claimed in shard %s".formatted(record, shard, values));
+    private void checkUnclaimed(int shard, int values, List<Claim> unsettled) throws SQLException {
+        lookAgain(unsettled, () -> {
+            unsettled.removeIf(isIn(claimed(values, CLAIMED, unsettled)));
+            unsettled.removeIf(isIn(recorded(shard, unsettled)).negate());
+        });
+        for (Claim record : unsettled) {
+            found.add("%s, is held in shard %s, and not claimed in shard %s".formatted(record, shard, values));
         }
     }
 

@@ -16,12 +16,14 @@ import java.sql.Savepoint;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
@@ -32,7 +34,11 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.doctor.Doctor;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
 import org.shardflake.router.CrossShardException;
 import org.shardflake.router.Lookup;
 import org.shardflake.router.LookupEntry;
@@ -607,6 +613,151 @@ class LookupTest {
         assertThat(fixture.all(RECORDS.formatted("mia"))).hasSize(1);
     }
 
+    /** As after a restore of the catalog to a moment before the lookup. */
+    @Test
+    void aNumberThatShardsKnowIsNotUsedAgain() throws Exception {
+        LookupTables lookups = fixture.lookups();
+        int number = lookups.create(LookupFixture.free("unknown")).number();
+        try (ShardRouter unheard = fixture.router().build()) {
+            Lookup its = unheard.lookup("unknown");
+            claim(its, unheard, "nina", 1, 50);
+            forgetInCatalog("unknown", number - 1);
+
+            assertThat(lookups.create(LookupFixture.free("next")).number()).isGreaterThan(number);
+
+            claim(router.lookup("next"), "nina", 2, 51);
+            assertThat(router.lookup("next").find("nina")).contains(new LookupEntry(2, 51));
+            assertThatThrownBy(() -> claim(its, unheard, "olga", 1, 50))
+                    .isInstanceOf(ShardflakeException.class)
+                    .hasMessageStartingWith("there is no lookup unknown");
+            assertThat(lookups.create(LookupFixture.free("unknown")).number()).isGreaterThan(number + 1);
+            await().atMost(Duration.ofMinutes(1)).ignoreExceptions().untilAsserted(() -> {
+                claim(its, unheard, "nina", 3, 52);
+                assertThat(its.find("nina")).contains(new LookupEntry(3, 52));
+            });
+        }
+    }
+
+    private static void forgetInCatalog(String lookup, int last) throws SQLException {
+        try (Connection catalog = fixture.catalog().connect("a test")) {
+            Sql.update(catalog, "DELETE FROM shardflake_catalog.lookup WHERE name = ?", lookup);
+            Sql.list(
+                    catalog,
+                    "SELECT setval(pg_get_serial_sequence('shardflake_catalog.lookup', 'number'), ?)",
+                    row -> row.getLong(1),
+                    (long) last);
+        }
+    }
+
+    /** As after a restore of the catalog to a moment before the drop. */
+    @Test
+    void theDoctorNamesALookupThatShardsKnowOtherwise() throws Exception {
+        LookupTables lookups = fixture.lookups();
+        int number = lookups.create(LookupFixture.free("restored")).number();
+        lookups.create(LookupFixture.plan("tag", false));
+        assertThat(findings()).isEmpty();
+        lookups.drop("restored", Duration.ZERO);
+        try (Connection catalog = fixture.catalog().connect("a test");
+                Connection server = fixture.connect(1)) {
+            Sql.update(
+                    catalog,
+                    "INSERT INTO shardflake_catalog.lookup (number, name, is_unique, ignores_case, is_hashed, state) OVERRIDING SYSTEM VALUE VALUES (?, 'restored', true, false, false, 'ready')",
+                    number);
+            Sql.execute(server, "ALTER TABLE shard_0004.account RENAME tag TO label");
+
+            assertThat(findings())
+                    .containsExactlyInAnyOrder(
+                            "lookup-dropped: lookup restored is ready in the catalog, and was dropped in shards 0-2, as after a restore of the catalog to an earlier moment; they refuse it",
+                            "lookup-dropped: lookup restored is ready in the catalog, and was dropped in shards 3-5, as after a restore of the catalog to an earlier moment; they refuse it",
+                            "lookup-source: shards 4 on db2 lack column tag of table account, whose values lookup account.tag finds");
+            assertThatThrownBy(() -> lookups.create(new LookupPlan(
+                            "account.label",
+                            false,
+                            false,
+                            false,
+                            Optional.of(new LookupDefinition.Source("account", "tag", "uid", "id")))))
+                    .hasMessage("shards 4 on db2 lack column tag of table account; nothing was changed");
+            Sql.execute(server, "ALTER TABLE shard_0004.account RENAME label TO tag");
+        }
+        lookups.drop("restored", Duration.ZERO);
+        lookups.drop("account.tag", Duration.ZERO);
+        assertThat(findings()).isEmpty();
+    }
+
+    private static List<String> findings() throws InterruptedException {
+        Map<String, ServerUrl> urls = Map.of(
+                "db1",
+                fixture.catalog(),
+                "db2",
+                ServerUrl.parse(postgres.database(1).uri()));
+        return new Doctor(fixture.catalog(), urls, Mover.at(fixture.catalog(), MoveSettings.DEFAULT, MoveListener.NONE))
+                .examine().stream()
+                        .filter(finding -> finding.check().startsWith("lookup"))
+                        .map(finding -> finding.check() + ": " + finding.found())
+                        .toList();
+    }
+
+    /** It goes on with what it knew, and that is not the lookup any more. */
+    @Test
+    void aRouterThatCannotReadTheCatalogIsRefusedWhatWasMadeAgain() throws Exception {
+        LookupTables lookups = fixture.lookups();
+        lookups.create(LookupFixture.free("remade"));
+        try (ShardRouter cutOff = fixture.router().build();
+                Connection catalog = fixture.catalog().connect("a test")) {
+            Lookup its = cutOff.lookup("remade");
+            claim(its, cutOff, "pia", 1, 60);
+            lookups.drop("remade", Duration.ZERO);
+            lookups.create(LookupFixture.free("remade"));
+            claim(router.lookup("remade"), "pia", 2, 61);
+            Sql.execute(catalog, "ALTER TABLE shardflake_catalog.lookup RENAME state TO hidden");
+            try {
+                for (ThrowingCallable use : List.<ThrowingCallable>of(
+                        () -> its.find("pia"),
+                        () -> claim(its, cutOff, "pia", 1, 60),
+                        () -> cutOff.run(1, tx -> its.change("pia", "paula", 1, 60)),
+                        () -> cutOff.run(1, tx -> its.release("pia", 1, 60)))) {
+                    assertThatThrownBy(use)
+                            .hasMessage(
+                                    "lookup remade was dropped, and the catalog did not tell this router of another of that name");
+                }
+            } finally {
+                Sql.execute(catalog, "ALTER TABLE shardflake_catalog.lookup RENAME hidden TO state");
+            }
+            await().atMost(Duration.ofMinutes(1))
+                    .ignoreExceptions()
+                    .untilAsserted(() -> assertThat(its.find("pia")).contains(new LookupEntry(2, 61)));
+        }
+    }
+
+    @Test
+    void aFailureDoesNotHideWhatWasFoundToDiffer() throws Exception {
+        LookupTables lookups = fixture.lookups();
+        lookups.create(new LookupPlan(
+                "account.both",
+                false,
+                false,
+                false,
+                Optional.of(new LookupDefinition.Source("account", "email", "uid", "id"))));
+        try (Connection first = fixture.connect(0);
+                Connection second = fixture.connect(1)) {
+            long row = LookupFixture.insert(first, "shard_0000", 0, "unclaimed");
+            lookups.backfill("account.both", BackfillSettings.DEFAULT, rows -> {});
+            Sql.update(first, "UPDATE shard_0000.account SET email = 'changed since' WHERE id = ?", row);
+            Sql.execute(second, "ALTER TABLE shard_0005.account RENAME email TO mail");
+            try {
+                LookupCheck check = lookups.verify("account.both", 1);
+                assertThat(check.differing()).isOne();
+                assertThat(check.differences().get(0)).contains("where the row has changed since");
+                assertThat(check.failure().orElseThrow()).contains("column \"email\" does not exist");
+            } finally {
+                Sql.execute(second, "ALTER TABLE shard_0005.account RENAME mail TO email");
+                Sql.update(first, "DELETE FROM shard_0000.account WHERE id = ?", row);
+            }
+        } finally {
+            lookups.drop("account.both", Duration.ZERO);
+        }
+    }
+
     @Test
     void refusesLookupsThatCannotBe() throws InterruptedException {
         LookupTables lookups = fixture.lookups();
@@ -618,7 +769,7 @@ class LookupTest {
                         false,
                         false,
                         Optional.of(new LookupDefinition.Source("nothing", "a", "uid", "id")))))
-                .hasMessage("there is no table nothing in shard_0000 on db1");
+                .hasMessage("there is no table nothing in the shards");
         assertThat(lookups.create(LookupFixture.free("name")).name())
                 .as("again")
                 .isEqualTo("name");

@@ -1,0 +1,61 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.doctor;
+
+import static org.shardflake.doctor.Severity.PROBLEM;
+import static org.shardflake.doctor.Severity.WARNING;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.ShardSet;
+import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.lookup.LookupShards;
+
+/** Lookups that were not made or dropped to the end, and those that the shards know otherwise than the catalog does. */
+final class LookupFindings {
+
+    private LookupFindings() {}
+
+    static List<Finding> of(ShardCatalog catalog, Knowledge knowledge, Access access) {
+        List<Finding> findings = new ArrayList<>();
+        List<LookupDefinition> lookups = catalog.lookups();
+        for (LookupDefinition lookup : lookups) {
+            switch (lookup.state()) {
+                case CREATING -> findings.add(unfinished(lookup, "create"));
+                case DROPPING -> findings.add(unfinished(lookup, "drop"));
+                case FILLING, READY -> {}
+            }
+        }
+        for (Map.Entry<String, ServerFacts> one : knowledge.facts().entrySet()) {
+            String server = one.getKey();
+            ShardSet shards = ShardSet.of(one.getValue().shards().keySet().stream()
+                    .filter(shard -> knowledge.isSettled(shard)
+                            && knowledge.map().server(shard).name().equals(server))
+                    .toList());
+            if (lookups.isEmpty() || shards.isEmpty()) {
+                continue;
+            }
+            TableFindings.onServer(
+                    access,
+                    server,
+                    findings,
+                    connection -> LookupShards.examine(connection, server, lookups, shards)
+                            .forEach(trouble -> findings.add(
+                                    Finding.of(PROBLEM, server, trouble.check(), trouble.found(), trouble.remedy()))));
+        }
+        return findings;
+    }
+
+    private static Finding unfinished(LookupDefinition lookup, String command) {
+        return Finding.of(
+                WARNING,
+                "catalog",
+                "lookup-unfinished",
+                "lookup %s is %s, so its values are neither claimed nor found".formatted(lookup.name(), lookup.state()),
+                "if no command is at it, run shardflake lookup %s %s again".formatted(command, lookup.name()));
+    }
+}

@@ -1,0 +1,68 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.lookup;
+
+import java.sql.SQLException;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.shardflake.ShardKey;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.router.ShardRouter;
+
+/** The numbers of lookups that shards have claims or marks of. For many threads. */
+final class UsedNumbers {
+
+    /** One step of the index for each number, however many claims it has. */
+    private static final String NUMBERS = """
+            WITH RECURSIVE used (lookup) AS (
+                SELECT min(lookup) FROM ${shard.schema}.shardflake_lookup
+                 UNION ALL
+                SELECT (SELECT min(l.lookup) FROM ${shard.schema}.shardflake_lookup l WHERE l.lookup > u.lookup) FROM used u WHERE u.lookup IS NOT NULL)
+            SELECT u.lookup, EXISTS (SELECT FROM ${shard.schema}.shardflake_lookup l WHERE l.lookup = u.lookup AND l.value = '' AND l.member = '')
+              FROM used u WHERE u.lookup IS NOT NULL
+            """;
+
+    private final ShardRouter router;
+    private final Set<Integer> undropped = new TreeSet<>();
+    private int highest;
+
+    UsedNumbers(ShardRouter router) {
+        this.router = router;
+    }
+
+    /** A shard of which no lookup was ever made has no tables for them. */
+    void read(int shard) throws SQLException {
+        List<Map.Entry<Integer, Boolean>> numbers = router.<List<Map.Entry<Integer, Boolean>>, SQLException>write(
+                ShardKey.shard(shard),
+                tx -> Sql.isTrue(
+                                tx.connection(),
+                                tx.sql("SELECT to_regclass('${shard.schema}.shardflake_lookup') IS NULL"))
+                        ? List.of()
+                        : Sql.list(
+                                tx.connection(), tx.sql(NUMBERS), row -> Map.entry(row.getInt(1), row.getBoolean(2))));
+        add(numbers);
+    }
+
+    private synchronized void add(List<Map.Entry<Integer, Boolean>> numbers) {
+        for (Map.Entry<Integer, Boolean> number : numbers) {
+            highest = Math.max(highest, number.getKey());
+            if (!number.getValue()) {
+                undropped.add(number.getKey());
+            }
+        }
+    }
+
+    /** 0 if there is none. */
+    synchronized int highest() {
+        return highest;
+    }
+
+    /** Those with claims in a shard that has no mark of them. */
+    synchronized Set<Integer> undropped() {
+        return Set.copyOf(undropped);
+    }
+}
