@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
@@ -28,6 +29,25 @@ import org.shardflake.sql.AdvisoryLock;
 
 /** The database of a gateway: its tables, their parts, and the foreign servers. For one thread. */
 final class GatewayDatabase {
+
+    /**
+     * Settings of the sessions that read shards, for what postgres_fdw leaves as the server, the database or the role has it: an error where a
+     * policy would leave rows out, all rows of an index, and conditions that mean there what they mean here. Time limits stay the reader's.
+     */
+    private static final String REMOTE_SETTINGS = Stream.of(
+                    "row_security=off",
+                    "gin_fuzzy_search_limit=0",
+                    "array_nulls=on",
+                    "transform_null_equals=off",
+                    "standard_conforming_strings=on",
+                    "backslash_quote=safe_encoding",
+                    "xmloption=content",
+                    "xmlbinary=base64",
+                    "bytea_output=hex",
+                    "timezone_abbreviations=Default",
+                    "default_transaction_deferrable=off")
+            .map("-c %s"::formatted)
+            .collect(Collectors.joining(" "));
 
     private static final int OLDEST_VERSION = 150000;
 
@@ -222,7 +242,7 @@ final class GatewayDatabase {
         options.put("updatable", "false");
         options.put("parallel_commit", "true");
         options.put("connect_timeout", "10");
-        options.put("options", "-c row_security=off"); // An error, where a policy would leave rows out of the answer.
+        options.put("options", REMOTE_SETTINGS);
         return options;
     }
 
