@@ -124,6 +124,22 @@ class GatewayCommandsIT {
                 .isEqualTo("0");
     }
 
+    /** They are read again there, by sessions that have what the servers' databases have set. */
+    @Test
+    void aNullInAConditionIsNotTheTextNullOnAServer() throws SQLException {
+        deployGateway("--for=" + ANALYST);
+        String database = postgres.database(0).name();
+        try {
+            installation.execute(0, "ALTER DATABASE %s SET array_nulls = off".formatted(database));
+
+            assertThat(asAnalyst(
+                            "SELECT count(*) FROM shards.photo WHERE array_append(ARRAY[shard], NULL) = ARRAY['s', NULL]"))
+                    .isEqualTo(scatter());
+        } finally {
+            installation.execute(0, "ALTER DATABASE %s RESET array_nulls".formatted(database));
+        }
+    }
+
     @Test
     void theTablesAreTheShards() throws Exception {
         Result deployed = deployGateway("--for=" + ANALYST);
