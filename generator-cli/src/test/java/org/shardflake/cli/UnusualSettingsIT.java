@@ -388,7 +388,9 @@ class UnusualSettingsIT {
         String out = result.out();
         boolean isRows = command[0].equals("sql") && !command[1].equals("--write");
         if (!isRows) { // Ids, sizes and times are no answer.
-            out = out.replaceAll("\\d+([.,]\\d+)*( ?[µm]?s\\b| [kMG]?B\\b)?", "#").replaceAll(" +", " ");
+            out = out.replaceAll("\\d+([.,]\\d+)*( ?[µm]?s\\b| [kMG]?B\\b)?", "#")
+                    .replaceAll(" +", " ")
+                    .replaceAll("#/[0-9A-F#]+", "#");
         }
         String err = result.err()
                 .lines()
@@ -402,7 +404,11 @@ class UnusualSettingsIT {
                                         .replaceAll("localhost:\\d+|/tmp/[^ ]*|_[0-9a-f]{8}", "#"))
                                 .collect(Collectors.joining(" ")),
                         result.exitCode(),
-                        out.lines().sorted().toList(),
+                        // The first and the last row are not the same ones in another order.
+                        out.lines()
+                                .map(line -> isRows ? line.replaceAll("^\\[|[\\],]+$", "") : line)
+                                .sorted()
+                                .toList(),
                         err);
         answers.add(answer);
         assertThat(result.exitCode()).as(answer).isZero();
@@ -579,6 +585,7 @@ class UnusualSettingsIT {
         if (difference == null) {
             return;
         }
+        System.err.println("UnusualSettingsIT looks for the settings by which " + difference);
         assertThat(difference(Map.of(), List.of(), isWhole))
                 .as("without any, while with some it was %s", difference)
                 .isNull();

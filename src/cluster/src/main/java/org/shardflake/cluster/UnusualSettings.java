@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.IntUnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * Legal values that hardly anybody gives a server's settings, for tests of what must not depend on them.
@@ -112,7 +113,7 @@ public final class UnusualSettings {
         return switch (row.getString("vartype")) {
             case "bool" -> List.of(row.getString("setting").equals("on") ? "off" : "on");
             case "enum" -> words(row);
-            case "string" -> TEXTS.containsKey(name) ? List.of(TEXTS.get(name)) : List.of();
+            case "string" -> Stream.ofNullable(TEXTS.get(name)).toList();
             case "integer" -> List.of(number(row.getString("min_val"), "1"), number(row.getString("max_val"), "0"));
             default -> List.of("'" + row.getString("min_val") + "'", "'" + row.getString("max_val") + "'");
         };
