@@ -132,8 +132,9 @@ class GatewayCommandsIT {
         try {
             installation.execute(0, "ALTER DATABASE %s SET array_nulls = off".formatted(database));
 
-            assertThat(asAnalyst(
-                            "SELECT count(*) FROM shards.photo WHERE array_append(ARRAY[shard], NULL) = ARRAY['s', NULL]"))
+            assertThat(
+                            asAnalyst(
+                                    "SELECT count(*) FROM shards.photo WHERE array_append(ARRAY[shard], NULL) = ARRAY['s', NULL]"))
                     .isEqualTo(scatter());
         } finally {
             installation.execute(0, "ALTER DATABASE %s RESET array_nulls".formatted(database));
