@@ -32,11 +32,11 @@ AS $$
  * Why setval cannot take back a number that another session draws meanwhile. Numbers are drawn without this lock: by next_id where the
  * sequence keeps up with the clock, and by whoever calls nextval itself, which USAGE allows, as often as he likes. So
  * move_to_clock sets the sequence twice. The first setval puts it below 0, where no number is an id and next_id
- * comes here and waits. What it took back is what was drawn since the look that it is computed from. Only now is it known how long
- * that took, and the second setval goes beyond the position looked at by more numbers than a server can give in that time
- * (draws_now). From one to the other no id is made, however long it takes.
+ * comes here and waits. What it took back is what was drawn since the look that it is computed from. Only now is it known how much
+ * was written to the log meanwhile, and the second setval goes beyond the position looked at by more numbers than a sequence can give
+ * with that (draws_now). From one to the other no id is made, however long it takes, and whatever the clock does.
  *
- * Where all numbers are drawn by next_id, time need not be measured. Let A read the clock (now), take the lock
+ * Where all numbers are drawn by next_id, nothing need be measured. Let A read the clock (now), take the lock
  * and then find last < now - hot_lag - S, S being the most sessions the server allows. Whoever begins to look after that may draw
  * without the lock only when last >= now - hot_lag, that is after more than S further draws. Until then only
  * sessions that had looked before A can draw, once each: S at most. setval goes hot_lag + S further than the last one.

@@ -20,7 +20,7 @@ CREATE OR REPLACE FUNCTION shardflake.move_to_clock(sequence regclass, now_ticks
                     | (least(greatest(
                             0::bigint - shardflake.draws_now()
                                 + setval(sequence, pg_sequence_last_value(sequence) - 1125899906842624, false)
-                                + shardflake.draws_now() + 1125899906842625,
+                                + shardflake.draws_now() + 1125899906842688, -- 2^50 + 64
                             now_ticks) + 1023::bigint, 1125899906842623) >> 10 << 10)) IS NULL
             THEN CASE WHEN pg_advisory_unlock(lock) THEN NULL::bigint END
         WHEN pg_advisory_unlock(lock) THEN currval(sequence)

@@ -31,8 +31,8 @@ AS $$
  * A stopped sequence is below 0 by 2^50, and next_id makes no id of what nextval gives there. Like any setval this is not
  * undone by a rollback; start_ids undoes it. Nothing is lost with it, since the sequence itself says where it was.
  *
- * Numbers drawn between the look and setval, by next_id or by others, are allowed for by the time that took, see move_to_clock,
- * and 4096 for a burst. What is drawn afterwards is below 0 and no id.
+ * Numbers drawn between the look and setval, by next_id or by others, are allowed for by what was written to the log in between, see
+ * draws_now, and 4096 besides. What is drawn afterwards is below 0 and no id.
  */
 DECLARE
     c_stopped CONSTANT bigint := -1125899906842624; -- -2^50

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -28,7 +29,7 @@ final class EachRow<T> {
     private final ShardQuery<T> query;
     private final Consumer<? super T> action;
     private final RowHandOver handOver = new RowHandOver();
-    /** The last id of each shard that was handed over. */
+    /** The last id of each shard all of whose rows were handed over. */
     private final Map<Integer, Long> reached = new ConcurrentHashMap<>();
 
     EachRow(ShardQuery<T> query, Consumer<? super T> action) {
@@ -69,17 +70,33 @@ final class EachRow<T> {
             statement.setFetchSize(ROWS_AT_A_TIME);
             statement.setLong(query.bindTo(statement, 1), reached.getOrDefault(shard, Long.MIN_VALUE));
             ResultSet row = statement.executeQuery();
+            // An id that a join gives several times is handed over as one: a read that is gone on with begins after it.
+            List<T> same = new ArrayList<>();
+            long id = 0;
             while (row.next()) {
-                handOver(shard, row.getLong("id"), query.mapper().map(row));
+                long next = row.getLong("id");
+                if (next != id) {
+                    handOver(shard, id, same);
+                }
+                id = next;
+                same.add(query.mapper().map(row));
             }
+            handOver(shard, id, same);
         }
         return shard;
     }
 
-    private void handOver(int shard, long id, T row) {
-        handOver.run(() -> {
-            reached.put(shard, id);
-            action.accept(row);
-        });
+    private void handOver(int shard, long id, List<T> same) {
+        for (int i = 0; i < same.size(); i++) {
+            T row = same.get(i);
+            boolean isFirst = i == 0;
+            handOver.run(() -> {
+                if (isFirst) {
+                    reached.put(shard, id);
+                }
+                action.accept(row);
+            });
+        }
+        same.clear();
     }
 }

@@ -12,6 +12,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -28,7 +29,12 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     /** Shards whose result has not been handed out; used only by the thread that reads the stream. */
     private final Set<Integer> outstanding;
 
-    private final BlockingQueue<ShardResult<T>> results;
+    private final BlockingQueue<ShardResult<T>> results = new LinkedBlockingQueue<>();
+    /** Workers wait for a slow reader instead of filling the memory. */
+    private final Semaphore room;
+    /** Reads the results once it has started the workers. An executor may have it be one: then it has nobody to wait for. */
+    private final Thread starter = Thread.currentThread();
+
     /** Servers that could not be reached: waiting for them again would cost the others' time. */
     private final Map<String, ShardflakeException> unavailable = new ConcurrentHashMap<>();
 
@@ -42,8 +48,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
         this.work = work;
         this.waiting = new WaitingShards(router.map(), scatter.shards());
         this.outstanding = waiting.all();
-        // Workers wait for a slow reader instead of filling the memory.
-        this.results = new LinkedBlockingQueue<>(2 * scatter.parallelism());
+        this.room = new Semaphore(2 * scatter.parallelism());
         this.end = System.nanoTime() + scatter.deadline().toNanos();
     }
 
@@ -65,12 +70,15 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
             WaitingShards.Taken taken = waiting.take();
             while (taken != null && !running.isCancelled()) {
                 ShardResult<T> result = read(taken.shard());
-                while (!running.isCancelled() && !results.offer(result, 100, TimeUnit.MILLISECONDS)) {
+                while (Thread.currentThread() != starter
+                        && !running.isCancelled()
+                        && !room.tryAcquire(100, TimeUnit.MILLISECONDS)) {
                     // The reader is slow or has gone; the deadline ends the wait in any case.
                     if (System.nanoTime() - end > 0) {
                         return;
                     }
                 }
+                results.add(result);
                 waiting.done(taken);
                 taken = waiting.take();
             }
@@ -123,7 +131,11 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     private ShardResult<T> next() {
         try {
             ShardResult<T> result = results.poll(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
-            return result != null ? result : late();
+            if (result == null) {
+                return late();
+            }
+            room.release();
+            return result;
         } catch (InterruptedException e) {
             running.cancel();
             throw new InterruptedWorkException("a read over many shards", e);

@@ -55,6 +55,8 @@ final class SessionPool {
     private final KnownNames names = new KnownNames(System::nanoTime);
     private final FencedTables tables = new FencedTables(System::nanoTime);
     private volatile @Nullable Session session;
+    /** Whether an older library has been deployed since the look. What is lent is reset by what that look has found. */
+    private volatile boolean isOutdated;
 
     /**
      * The properties that all sessions of the pool share.
@@ -115,7 +117,7 @@ final class SessionPool {
 
     private boolean isToLook() {
         Session known = session;
-        return known == null || (!known.asks && System.nanoTime() - known.looked > LOOK_AGAIN.toNanos());
+        return known == null || isOutdated || (!known.asks && System.nanoTime() - known.looked > LOOK_AGAIN.toNanos());
     }
 
     private void look(Connection pooled) {
@@ -124,7 +126,7 @@ final class SessionPool {
             row.next();
             boolean asks = row.getBoolean(1);
             String settings = row.getString(2);
-            if (!asks && session == null) {
+            if (!asks && (session == null || isOutdated)) {
                 LOG.warn(
                         "server {} has no shardflake.require_open, or this user may not execute it: work that only reads is not refused"
                                 + " there when its shard is fenced. Deploy this version's function library with 'shardflake schema deploy'",
@@ -132,6 +134,7 @@ final class SessionPool {
             }
             String path = Objects.requireNonNullElse(row.getString(3), "''");
             session = new Session(asks, System.nanoTime(), reset(settings), path, row.getBoolean(4));
+            isOutdated = false;
         } catch (SQLException e) {
             throw lost("read the settings of a session", e);
         }
@@ -175,7 +178,7 @@ final class SessionPool {
     /** Whether a commit can ask the server if the shard is open. */
     boolean asksWithCommit() {
         Session known = session;
-        return known != null && known.asks;
+        return known != null && known.asks && !isOutdated;
     }
 
     /** The shards that the server has said are open. */
@@ -192,7 +195,7 @@ final class SessionPool {
     void failed(SQLException e) {
         watch.adjudicate(e);
         if ("42883".equals(e.getSQLState())) {
-            session = null; // An older library has been deployed since.
+            isOutdated = true;
         }
     }
 

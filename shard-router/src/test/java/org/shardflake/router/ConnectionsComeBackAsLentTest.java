@@ -6,6 +6,8 @@ package org.shardflake.router;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -22,6 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
+import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.sql.FunctionLibrary;
@@ -264,6 +267,33 @@ class ConnectionsComeBackAsLentTest {
     private static void execute(Connection connection, String sql) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             statement.execute(sql);
+        }
+    }
+
+    /** Behind a pooler the session is reset in the transaction, which may end after another has met the older library. */
+    @Test
+    void aTransactionThatIsOpenWhenAnOlderLibraryIsFoundCanBeCommitted() throws SQLException {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl(postgres.database(0).jdbcUrl());
+        config.setUsername(postgres.database(0).user());
+        config.setPassword(postgres.database(0).password());
+        try (HikariDataSource hikari = new HikariDataSource(config)) {
+            SessionPool pool = new SessionPool("db1", hikari, new PGSimpleDataSource(), new FenceWatch(() -> {}), true);
+            try (LentConnection connection = pool.lend(7)) {
+                connection.setAutoCommit(false);
+                try (Statement statement = connection.createStatement()) {
+                    statement.execute("SET statement_timeout = '7s'");
+                }
+                pool.failed(new SQLException("function shardflake.require_open(integer) does not exist", "42883"));
+
+                connection.commit();
+
+                assertThat(pool.asksWithCommit()).isFalse();
+            }
+            try (LentConnection next = pool.lend(7)) {
+                assertThat(pool.asksWithCommit()).isTrue(); // It was looked at again.
+                assertThat(next.isValid(5)).isTrue();
+            }
         }
     }
 }

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -294,6 +295,25 @@ class ManyShardsTest {
     }
 
     @Test
+    void handsOverAllRowsOfAnIdWhenTheConnectionIsLostBetweenThem() {
+        AtomicInteger read = new AtomicInteger();
+        List<Long> found = new ArrayList<>();
+        ShardQuery<Long> twice =
+                ShardQuery.of("SELECT p.id FROM ${shard.schema}.photo p, generate_series(1, 2)", row -> {
+                    if (read.incrementAndGet() == 4) {
+                        throw new SQLException("the connection was lost", "08006");
+                    }
+                    return row.getLong(1);
+                });
+
+        router.forEach(twice, found::add);
+
+        List<Long> all = new ArrayList<>(ids);
+        all.addAll(ids);
+        assertThat(found).containsExactlyInAnyOrderElementsOf(all);
+    }
+
+    @Test
     void endsAtTheFirstRowThatIsRefused() throws SQLException {
         AtomicInteger rows = new AtomicInteger();
         IllegalStateException full = new IllegalStateException("full");
@@ -365,6 +385,51 @@ class ManyShardsTest {
         try (Stream<ShardResult<Long>> results =
                 router.scatter(Scatter.allShards(), tx -> Photos.count(tx, tx.shard()))) {
             assertThat(results.map(ShardResult::get)).hasSize(SHARDS).containsOnly(1L);
+        }
+    }
+
+    /** As with a bounded executor whose policy is to have the caller run what it has no thread for. */
+    @Test
+    void scattersOverAllShardsOnTheThreadThatReadsTheResults() {
+        try (ShardRouter single = shards.router()
+                        .map(shards.map())
+                        .executor(new OfCaller())
+                        .build();
+                Stream<ShardResult<Long>> results = single.scatter(
+                        Scatter.allShards().parallelism(1).deadline(Duration.ofSeconds(30)),
+                        tx -> Photos.count(tx, tx.shard()))) {
+            assertThat(results.map(ShardResult::get)).hasSize(SHARDS);
+        }
+    }
+
+    private static final class OfCaller extends AbstractExecutorService {
+
+        @Override
+        public void execute(Runnable work) {
+            work.run();
+        }
+
+        @Override
+        public void shutdown() {}
+
+        @Override
+        public List<Runnable> shutdownNow() {
+            return List.of();
+        }
+
+        @Override
+        public boolean isShutdown() {
+            return false;
+        }
+
+        @Override
+        public boolean isTerminated() {
+            return false;
+        }
+
+        @Override
+        public boolean awaitTermination(long timeout, TimeUnit unit) {
+            return true;
         }
     }
 

@@ -246,6 +246,28 @@ class NextIdTest {
         }
     }
 
+    /** Neither a clock that steps nor a machine that was suspended changes how many numbers can have been drawn. */
+    @Test
+    void whatCanHaveBeenDrawnIsToldByTheLogAndNotByTheClock() throws SQLException {
+        execute(connection, "SELECT shardflake.create_id_sequence('shard_0007', 'counted')");
+        try {
+            String counted =
+                    "SELECT last - first FROM (SELECT draws AS first, %s, shardflake.draws_now() AS last FROM (SELECT shardflake.draws_now() AS draws OFFSET 0) f OFFSET 0) s";
+            assertThat(queryLong(connection, counted.formatted("pg_sleep(0.1)")))
+                    .as("while nobody draws")
+                    .isBetween(0L, 1_000_000L);
+            for (int draws : new int[] {1, 33, 1000, 100_000}) {
+                String drawn =
+                        "(SELECT count(nextval('shard_0007.counted')) FROM generate_series(1, %s))".formatted(draws);
+                assertThat(queryLong(connection, counted.formatted(drawn)) + 64)
+                        .as("while %s are drawn", draws)
+                        .isGreaterThanOrEqualTo(draws);
+            }
+        } finally {
+            execute(connection, "DROP SEQUENCE shard_0007.counted");
+        }
+    }
+
     /** What others draw between the two setval is no id, nor does it bring the sequence back. */
     @Test
     void numbersDrawnWhileTheSequenceIsMovedAreNoIds() throws SQLException {

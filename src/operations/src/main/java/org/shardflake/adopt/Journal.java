@@ -80,6 +80,19 @@ final class Journal {
             ALTER TABLE %4$s DISABLE TRIGGER shardflake_adopt_closed;
             """;
 
+    /** The owner of the old table, if a superuser adopts it who is another. */
+    private static final String LESSER_OWNER = """
+            SELECT quote_ident(o.rolname) FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner, pg_roles m
+             WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.rolsuper AND NOT o.rolsuper
+            """;
+
+    /** Who writes to the old table has the key's checks computed, which its owner may have written. */
+    private static final String AS_OWNER = """
+            GRANT USAGE ON SCHEMA shardflake_adopt TO %2$s;
+            GRANT INSERT ON shardflake_adopt.changes_%1$s TO %2$s;
+            ALTER FUNCTION shardflake_adopt.note_%1$s() OWNER TO %2$s;
+            """;
+
     /** Fires per row: a write to a partition through its parent is a statement on the parent. Readers need not wait for it. */
     private static final String CLOSE = "ALTER TABLE %s ENABLE ALWAYS TRIGGER shardflake_adopt_closed";
 
@@ -149,6 +162,9 @@ final class Journal {
             String note =
                     NOTE.formatted(id, names, key.of("OLD"), table.keyOf("OLD"), key.of("NEW"), table.keyOf("NEW"));
             Sql.execute(connection, TRIGGERS.formatted(id, typed, Sql.quote(note), table.name()));
+            for (String owner : Sql.list(connection, LESSER_OWNER, row -> row.getString(1), table.name())) {
+                Sql.execute(connection, AS_OWNER.formatted(id, owner));
+            }
         });
         return find().orElseThrow();
     }

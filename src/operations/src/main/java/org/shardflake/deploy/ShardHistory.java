@@ -20,6 +20,7 @@ import liquibase.resource.ClassLoaderResourceAccessor;
 import liquibase.util.LiquibaseUtil;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
+import org.shardflake.grants.AsOwner;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SqlText;
 import org.shardflake.sql.LiquibaseRun;
@@ -63,6 +64,25 @@ final class ShardHistory {
                 ResultSet found = statement.executeQuery("SELECT to_regclass('%s') IS NOT NULL".formatted(TABLE))) {
             found.next();
             return found.getBoolean(1);
+        }
+    }
+
+    /** Writes to a server's record: a superuser does it as its owner, who may have put triggers there. */
+    static void write(Connection connection, String sql) throws SQLException {
+        List<String> owner = Sql.list(
+                connection,
+                "SELECT quote_ident(o.rolname) FROM pg_class c JOIN pg_roles o ON o.oid = c.relowner, pg_roles m WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.rolsuper AND NOT o.rolsuper",
+                row -> row.getString(1),
+                TABLE);
+        if (owner.isEmpty()) {
+            Sql.execute(connection, sql);
+        } else if (connection.getAutoCommit()) {
+            Sql.inTransaction(connection, () -> {
+                AsOwner.run(connection, SCHEMA, owner.get(0), sql);
+                return owner;
+            });
+        } else {
+            AsOwner.run(connection, SCHEMA, owner.get(0), sql);
         }
     }
 

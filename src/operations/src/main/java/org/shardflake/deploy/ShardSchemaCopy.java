@@ -17,10 +17,12 @@ import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
+import org.shardflake.grants.AsOwner;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -44,6 +46,9 @@ public final class ShardSchemaCopy {
 
     /** The first version in which a new type's added values can be used in its own transaction. */
     private static final int ENUMS_IN_ONE_TRANSACTION = 17;
+
+    private static final String GIVE =
+            "ALTER SCHEMA %1$s OWNER TO %2$s; ALTER SEQUENCE %1$s.id_seq OWNER TO %2$s; ALTER FUNCTION %1$s.next_id() OWNER TO %2$s; ALTER FUNCTION %1$s.next_id(regclass) OWNER TO %2$s";
 
     private static final String COLUMNS =
             "id, author, filename, dateexecuted, orderexecuted, exectype, md5sum, description, comments, tag, liquibase, contexts, labels, deployment_id";
@@ -71,8 +76,24 @@ public final class ShardSchemaCopy {
              WHERE n.nspname = ?
             """;
 
+    /** Who else than a superuser could have written what is recorded, owners first. */
+    private static final String WRITERS = """
+            SELECT role, quote_ident(role) FROM (
+                SELECT r.rolname::text AS role, 1 AS turn FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid IN (c.relowner, n.nspowner)
+                 WHERE n.nspname = '%1$s' AND c.relname = ANY ('{changeset,databasechangelog}') AND NOT r.rolsuper
+                 UNION ALL
+                SELECT COALESCE(r.rolname::text, ''), 2 FROM pg_class c CROSS JOIN aclexplode(c.relacl) a LEFT JOIN pg_roles r ON r.oid = a.grantee
+                 WHERE c.relnamespace = '%1$s'::regnamespace AND c.relname = ANY ('{changeset,databasechangelog}')
+                   AND a.privilege_type IN ('INSERT', 'UPDATE') AND r.rolsuper IS NOT TRUE) w
+             GROUP BY role ORDER BY min(turn), role
+            """.formatted(ShardHistory.SCHEMA);
+
+    private static final String IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user";
+
     private final Connection source;
     private final Connection target;
+    private Optional<String> writer = Optional.empty();
+    private boolean isWriterKnown;
 
     /** Both connections are in auto-commit mode and remain the caller's. */
     public ShardSchemaCopy(Connection source, Connection target) {
@@ -177,6 +198,7 @@ public final class ShardSchemaCopy {
 
     private String creation(List<NewShard> shards) throws SQLException {
         List<String> statements = new ArrayList<>();
+        Optional<String> owner = writer();
         // All schemas before any table, see CreationBatches.
         for (NewShard shard : shards) {
             statements.add("SELECT shardflake.create_shard(%s)".formatted(shard.number()));
@@ -190,10 +212,19 @@ public final class ShardSchemaCopy {
             // to be there.
             statements.add("SET LOCAL shardflake.checks = " + (shard.changesChecks() ? "on" : "off"));
             String schema = Sharding.schema(shard.number());
-            shard.sql().forEach(sql -> statements.add(ShardChangeSet.forShard(sql, schema)));
-            statements.add(SearchPath.OURS);
-            statements.add("SELECT shardflake.complete_tables(%s)".formatted(shard.number()));
-            statements.addAll(checks(shard.number()));
+            List<String> its = new ArrayList<>();
+            shard.sql().forEach(sql -> its.add(ShardChangeSet.forShard(sql, schema)));
+            its.add(SearchPath.OURS);
+            its.add("SELECT shardflake.complete_tables(%s)".formatted(shard.number()));
+            its.addAll(checks(shard.number()));
+            if (owner.isPresent()) {
+                statements.add(GIVE.formatted(schema, owner.get()));
+                its.removeIf(COMMITTED::equals);
+                its.add(0, "SET CONSTRAINTS ALL IMMEDIATE"); // What is deferred would run as this superuser.
+                statements.add(AsOwner.sql(target, ShardHistory.SCHEMA, owner.get(), its));
+            } else {
+                statements.addAll(its);
+            }
             statements.add("SELECT shardflake.fence_shard(%s)".formatted(shard.number()));
         }
         return String.join("\n;\n", statements); // the last line of one may be a comment
@@ -206,8 +237,8 @@ public final class ShardSchemaCopy {
                 for (NewShard shard : shards) {
                     dropOtherChecks(shard);
                     // A schema that was not dropped by drop_shard has left its lines.
-                    execute("SELECT shardflake.record_placement(%s, 0, false); %s"
-                            .formatted(shard.number(), forgetSql(shard.number())));
+                    execute("SELECT shardflake.record_placement(%s, 0, false)".formatted(shard.number()));
+                    forget(target, shard.number());
                     copyHistory(shard.number());
                 }
                 return true;
@@ -304,11 +335,45 @@ public final class ShardSchemaCopy {
                         .formatted(shard));
     }
 
+    /**
+     * The role, as in SQL, with whose rights a superuser runs what the source has recorded: the one that could have written it. None if
+     * that was a superuser, or the session has no more rights than others.
+     *
+     * @throws DeployRefusedException if everybody could have
+     */
+    private Optional<String> writer() throws SQLException {
+        if (!isWriterKnown) {
+            writer = Sql.isTrue(target, IS_SUPERUSER) ? writerOfSource() : Optional.empty();
+            isWriterKnown = true;
+        }
+        return writer;
+    }
+
+    private Optional<String> writerOfSource() throws SQLException {
+        List<List<String>> writers = Sql.list(source, WRITERS, row -> List.of(row.getString(1), row.getString(2)));
+        if (writers.isEmpty()) {
+            return Optional.empty();
+        }
+        String role = writers.get(0).get(0);
+        if (role.isEmpty()) {
+            throw new DeployRefusedException(
+                    "everybody may write to schema %s of the source, and this superuser would run it on the target; REVOKE INSERT, UPDATE ON ALL TABLES IN SCHEMA %1$s FROM PUBLIC"
+                            .formatted(ShardHistory.SCHEMA));
+        }
+        if (!Sql.isTrue(target, "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = ?)", role)) {
+            throw new DeployRefusedException(
+                    "the target has no role %s, with whose rights this superuser runs the changesets of the source; create it there"
+                            .formatted(writers.get(0).get(1)));
+        }
+        return Optional.of(writers.get(0).get(1));
+    }
+
     private void copyHistory(int shard) throws SQLException {
         copyRows(
                 "SELECT DISTINCT ON (filename, id, author, CASE WHEN starts_with(filename, '%3$s') THEN md5sum END) %1$s FROM %2$s WHERE starts_with(filename, '%4$s/') OR starts_with(filename, '%3$s%4$s/') ORDER BY filename, id, author, CASE WHEN starts_with(filename, '%3$s') THEN md5sum END, dateexecuted DESC, orderexecuted DESC"
                         .formatted(COLUMNS, ShardHistory.TABLE, ShardHistory.EARLIER, Sharding.schema(shard)),
-                "INSERT INTO %s (%s)".formatted(ShardHistory.TABLE, COLUMNS),
+                ShardHistory.TABLE,
+                COLUMNS,
                 "");
     }
 
@@ -337,39 +402,33 @@ public final class ShardSchemaCopy {
     }
 
     private void copyRecordedSql() throws SQLException {
+        String columns = "filename, id, author, md5sum, sql";
         copyRows(
-                "SELECT filename, id, author, md5sum, sql FROM " + DeployedSql.TABLE,
-                "INSERT INTO %s (filename, id, author, md5sum, sql)".formatted(DeployedSql.TABLE),
+                "SELECT %s FROM %s".formatted(columns, DeployedSql.TABLE),
+                DeployedSql.TABLE,
+                columns,
                 " ON CONFLICT DO NOTHING");
     }
 
-    private void copyRows(String select, String insert, String suffix) throws SQLException {
-        try (Statement statement = source.createStatement();
-                ResultSet row = statement.executeQuery(select)) {
-            int columns = row.getMetaData().getColumnCount();
-            String values = "?, ".repeat(columns - 1) + "?";
-            try (PreparedStatement write =
-                    target.prepareStatement("%s VALUES (%s)%s".formatted(insert, values, suffix))) {
-                while (row.next()) {
-                    for (int i = 1; i <= columns; i++) {
-                        write.setObject(i, row.getObject(i));
-                    }
-                    write.addBatch();
-                }
-                write.executeBatch();
-            }
-        }
+    private void copyRows(String select, String table, String columns, String suffix) throws SQLException {
+        String rows = Sql.text(source, "SELECT COALESCE(json_agg(r), '[]')::text FROM (%s) r".formatted(select));
+        ShardHistory.write(
+                target,
+                "INSERT INTO %1$s (%2$s) SELECT %2$s FROM json_populate_recordset(NULL::%1$s, %3$s)%4$s"
+                        .formatted(table, columns, Sql.quote(rows), suffix));
     }
 
-    /** SQL that makes a server forget the history of a shard; the caller uses it to drop the shard's schema. */
-    public static String forgetSql(int shard) {
+    /** SQL that makes a server forget the history of a shard. */
+    static String forgetSql(int shard) {
         return "DELETE FROM %1$s WHERE starts_with(filename, '%2$s/') OR starts_with(filename, '%3$s%2$s/')"
                 .formatted(ShardHistory.TABLE, Sharding.schema(shard), ShardHistory.EARLIER);
     }
 
-    /** Whether a server has a history that {@link #forgetSql} could take a shard from. */
-    public static boolean hasHistory(Connection connection) throws SQLException {
-        return exists(connection, ShardHistory.TABLE);
+    /** Makes a server forget the history of a shard, if it has one; the caller drops the shard's schema. */
+    public static void forget(Connection connection, int shard) throws SQLException {
+        if (exists(connection, ShardHistory.TABLE)) {
+            ShardHistory.write(connection, forgetSql(shard));
+        }
     }
 
     /** Objects in the source's shards that a move can neither compare nor carry. */

@@ -167,7 +167,6 @@ final class CleanUp {
     private static boolean tryToDrop(MoveSide side, int shard, Condition condition) throws SQLException {
         Connection connection = side.control();
         try {
-            String forget = ShardSchemaCopy.hasHistory(connection) ? ShardSchemaCopy.forgetSql(shard) + ";\n" : "";
             return Sql.inTransaction(connection, () -> {
                 Sql.execute(
                         connection,
@@ -176,7 +175,8 @@ final class CleanUp {
                                         .formatted(shard)
                                 + LOCK.formatted(Sharding.schema(shard)));
                 condition.require();
-                Sql.execute(connection, forget + "SELECT shardflake.drop_shard(%s, force => true)".formatted(shard));
+                ShardSchemaCopy.forget(connection, shard);
+                Sql.execute(connection, "SELECT shardflake.drop_shard(%s, force => true)".formatted(shard));
                 return true;
             });
         } catch (SQLException e) {

@@ -11,6 +11,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.postgresql.PGConnection;
 import org.shardflake.jdbc.Sql;
 
@@ -52,13 +54,27 @@ final class InParallel {
 
     private static <T> void end(Future<T> running, Connection connection, Exception failure) {
         try {
-            if (!running.isDone()) {
+            // Once more if it had not begun.
+            while (!isDone(running)) {
                 connection.unwrap(PGConnection.class).cancelQuery();
             }
             await(running);
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);
         }
+    }
+
+    private static boolean isDone(Future<?> running) {
+        try {
+            running.get(100, TimeUnit.MILLISECONDS);
+        } catch (TimeoutException e) {
+            return false;
+        } catch (ExecutionException e) {
+            return true;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        return true;
     }
 
     static <T> Future<T> start(Query<T> query) {

@@ -14,6 +14,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
 import org.postgresql.copy.CopyOut;
+import org.shardflake.grants.OwnersCode;
 import org.shardflake.jdbc.Sql;
 
 /** Copies rows of one table after the other over two connections. For one thread. */

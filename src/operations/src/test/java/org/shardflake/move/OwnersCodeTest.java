@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -17,6 +18,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
+import org.shardflake.adopt.AdoptListener;
+import org.shardflake.adopt.AdoptSettings;
+import org.shardflake.adopt.Adopter;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.jdbc.Sql;
@@ -73,6 +77,33 @@ class OwnersCodeTest {
             CREATE TABLE entry (id bigint PRIMARY KEY, ledger_id bigint REFERENCES ledger, n integer CHECK (n > 0), pairs code.pair[]);
             """;
 
+    private static final String SEEDS = """
+            --changeset ann:seeds
+            INSERT INTO ledger (id, uid, amount) VALUES (shardflake.next_id(right(current_schema, 4)::integer), right(current_schema, 4)::integer, 1);
+            """;
+
+    /** The record on a server that has had no shard yet. */
+    private static final String RECORD_THERE = """
+            CREATE SCHEMA shardflake_deploy;
+            CREATE TABLE shardflake_deploy.changeset (filename text, id text, author text, md5sum text, sql text[] NOT NULL, PRIMARY KEY (filename, id, author, md5sum));
+            CREATE TABLE shardflake_deploy.databasechangelog (
+                id varchar(255) NOT NULL, author varchar(255) NOT NULL, filename varchar(255) NOT NULL, dateexecuted timestamp NOT NULL, orderexecuted integer NOT NULL,
+                exectype varchar(10) NOT NULL, md5sum varchar(35), description varchar(255), comments varchar(255), tag varchar(255), liquibase varchar(20),
+                contexts varchar(255), labels varchar(255), deployment_id varchar(10));
+            """;
+
+    private static final String PLANTED = """
+            CREATE FUNCTION shard_0001.later() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM code.note(''later''); RETURN NULL; END';
+            CREATE TABLE shard_0001.planted (id integer PRIMARY KEY);
+            CREATE CONSTRAINT TRIGGER later AFTER INSERT ON shard_0001.planted DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION shard_0001.later()""";
+
+    /** Triggers of the record's owner. */
+    private static final String RECORD = """
+            CREATE FUNCTION code.record() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$ BEGIN PERFORM code.note('record'); RETURN NEW; END $$;
+            CREATE TRIGGER record BEFORE INSERT ON shardflake_deploy.changeset FOR EACH ROW EXECUTE FUNCTION code.record();
+            CREATE TRIGGER record BEFORE INSERT ON shardflake_deploy.databasechangelog FOR EACH ROW EXECUTE FUNCTION code.record()
+            """;
+
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
 
@@ -82,12 +113,15 @@ class OwnersCodeTest {
     private AccountShards shards;
 
     @BeforeEach
-    void deploy() throws Exception {
+    void setTraps() throws Exception {
         shards = AccountShards.bare(postgres);
         dropRoles();
         for (String server : List.of("db1", "db2")) {
             shards.execute(server, TRAPS);
         }
+    }
+
+    private void deployAsSuperuser() throws Exception {
         shards.deploy(
                 2,
                 Files.writeString(directory.resolve("ledger.sql"), CHANGELOG),
@@ -129,8 +163,98 @@ class OwnersCodeTest {
         }
     }
 
+    /** By the owner, who then changes what is recorded and what the record is written to. */
+    private void deployAsOwner() throws Exception {
+        for (String server : List.of("db1", "db2")) {
+            shards.execute(server, "RESET ROLE; ALTER ROLE code_owner NOSUPERUSER");
+            shards.execute(
+                    server,
+                    "DO 'BEGIN EXECUTE format(''GRANT CREATE ON DATABASE %I TO code_owner'', current_database()); END'");
+        }
+        try (Connection catalog = shards.catalogDatabase().connect()) {
+            Sql.execute(catalog, "CREATE ROLE code_owner LOGIN PASSWORD 'code'");
+            Sql.execute(
+                    catalog,
+                    "DO 'BEGIN EXECUTE format(''GRANT CREATE ON DATABASE %I TO code_owner'', current_database()); END'");
+        }
+        AccountShards owners = shards.as("code_owner", "code");
+        owners.deploy(
+                2,
+                Files.writeString(directory.resolve("ledger.sql"), CHANGELOG + SEEDS),
+                DeploySettings.defaults(directory).withPublic(true));
+        for (String server : List.of("db1", "db2")) {
+            owners.executeAsUser(server, "CREATE TABLE code.armed ()");
+        }
+        owners.executeAsUser("db1", RECORD);
+        owners.executeAsUser(
+                "db1",
+                "%s; SELECT shardflake.complete_tables(1); INSERT INTO shard_0001.planted VALUES (1); UPDATE shardflake_deploy.changeset SET sql = sql || ARRAY[$x$%1$s; INSERT INTO shard_0001.planted VALUES (1); SET CONSTRAINTS ALL IMMEDIATE; SELECT code.note('replay')$x$] WHERE id = 'seeds'"
+                        .formatted(PLANTED));
+    }
+
+    @Test
+    void whatIsRecordedRunsWithItsWritersRights() throws Exception {
+        deployAsOwner();
+        Mover mover = shards.mover(AccountShards.uncompared(Duration.ofSeconds(20)), MoveListener.NONE);
+        // The library is the owner's on both servers; nothing in it was changed.
+        shards.as("code_owner", "code").executeAsUser("db2", RECORD_THERE + RECORD);
+
+        long move = mover.create("db1", "db2", SHARD, "a test").id();
+        mover.follow(move);
+        mover.cutOver(move, SHARD);
+        mover.reverse(move, SHARD);
+        mover.cancel(move, Mover.End.BACK);
+
+        assertThat(seen("db2")).contains("replay by code_owner", "later by code_owner", "record by code_owner");
+        assertThat(seen("db2")).noneMatch(line -> line.endsWith("a superuser"));
+        for (String server : List.of("db1", "db2")) {
+            assertThat(shards.number(server, "SELECT count(*) FROM pg_roles WHERE rolname = 'code_owner' AND rolsuper"))
+                    .isZero();
+        }
+    }
+
+    @Test
+    void adoptedRowsAreWrittenAsTheTablesOwner() throws Exception {
+        deployAsSuperuser();
+        shards.execute("db1", "TRUNCATE shard_0001.ledger CASCADE; TRUNCATE code.seen");
+        shards.as("code_owner", "code").executeAsUser("db1", """
+                CREATE FUNCTION code.always() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$ BEGIN PERFORM code.note('always'); RETURN NEW; END $$;
+                CREATE TRIGGER always BEFORE INSERT ON shard_0000.ledger FOR EACH ROW EXECUTE FUNCTION code.always();
+                ALTER TABLE shard_0000.ledger ENABLE ALWAYS TRIGGER always
+                """);
+        shards.as("code_owner", "code").executeAsUser("db2", """
+                DROP TABLE code.armed;
+                CREATE TABLE code.old_ledger (id bigint PRIMARY KEY, uid bigint NOT NULL, amount code.amount, text varchar(20));
+                INSERT INTO code.old_ledger SELECT n * 8388608 + n % 2 * 1024, n, n, 'x' FROM generate_series(1, 10) n
+                """);
+
+        try (Adopter adopter = Adopter.open(
+                new AdoptSettings("code.old_ledger", "ledger", "uid", 4),
+                shards.url("db2"),
+                shards.catalogUrl(),
+                shards.catalog().load(),
+                server -> shards.url(server.name()),
+                AdoptListener.NONE)) {
+            adopter.run();
+        }
+
+        assertThat(seen("db1"))
+                .contains("check by code_owner", "column by code_owner", "domain by code_owner", "always by code_owner")
+                .noneMatch(line -> line.endsWith("a superuser"));
+        assertThat(shards.number("db1", "SELECT count(*) FROM shard_0001.ledger"))
+                .isEqualTo(5);
+        assertThat(shards.number("db1", "SELECT count(*) FROM pg_roles WHERE rolname = 'code_owner' AND rolsuper"))
+                .isZero();
+        assertThat(
+                        shards.number(
+                                "db2",
+                                "SELECT count(*) FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner WHERE proname LIKE 'note\\_%' AND prosecdef AND NOT rolsuper"))
+                .isEqualTo(1);
+    }
+
     @Test
     void noneRunsWithMoreRights() throws Exception {
+        deployAsSuperuser();
         assertThat(Preflight.run(
                                 new MoveServer("db1", shards.url("db1")),
                                 new MoveServer("db2", shards.url("db2")),

@@ -280,6 +280,25 @@ class RestorePointsTest {
         assertThat(shards.catalog().load().server(1).name()).isEqualTo("db2");
     }
 
+    /** Cutovers may have come in between. */
+    @Test
+    void aPointWhoseLocksWereLostIsIncomplete() throws SQLException {
+        shards.executeInCatalog("""
+                CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN
+                    PERFORM pg_terminate_backend(pid, 5000) FROM pg_locks WHERE relation = ''shardflake_catalog.move''::regclass AND pid <> pg_backend_pid();
+                    RETURN NEW;
+                END';
+                CREATE TRIGGER lose BEFORE INSERT ON shardflake_catalog.restore_point_server FOR EACH ROW WHEN (NEW.server = 'db1') EXECUTE FUNCTION lose()
+                """);
+
+        refuses(Kind.PARTLY_DONE, "lost").withMessageContaining("restore point lost is incomplete");
+
+        assertThat(points.list())
+                .singleElement()
+                .satisfies(point -> assertThat(point.isComplete()).isFalse());
+        shards.executeInCatalog("DROP FUNCTION lose CASCADE");
+    }
+
     /** As after kill -9 between the servers. */
     @Test
     void anIncompletePointIsListedAndNotChecked() throws SQLException {

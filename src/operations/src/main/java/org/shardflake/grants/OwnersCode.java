@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.move;
+package org.shardflake.grants;
 
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -13,14 +13,14 @@ import java.util.stream.Collectors;
 import org.shardflake.jdbc.Sql;
 
 /**
- * A table whose rows run what somebody has written: functions in checks, in domains, in generated columns and in indexes. A superuser who
- * writes its rows would run that as superuser.
+ * A table whose rows run what somebody has written: functions in checks, in domains, in generated columns and in indexes, and triggers
+ * that fire for copied rows, too. A superuser who writes its rows would run that as superuser.
  *
  * @param schema of the table, as in SQL
  * @param owner of the table, as in SQL
  * @param columns those that are written
  */
-record OwnersCode(String schema, String owner, List<Column> columns) {
+public record OwnersCode(String schema, String owner, List<Column> columns) {
 
     /**
      * A column.
@@ -29,7 +29,7 @@ record OwnersCode(String schema, String owner, List<Column> columns) {
      * @param type its type, or the one below it, that a value can be read into without a check of a domain
      * @param cast the type to which the value is cast when it is written, which a domain needs
      */
-    record Column(String name, String type, String cast) {}
+    public record Column(String name, String type, String cast) {}
 
     /**
      * Expressions are read as PostgreSQL keeps them, since pg_depend does not list its own functions. Those that cannot change are trusted,
@@ -70,6 +70,9 @@ record OwnersCode(String schema, String owner, List<Column> columns) {
                          UNION ALL
                         SELECT k.conbin::text FROM types t JOIN pg_constraint k ON k.contypid = t.oid AND k.contype = 'c') trees)
             SELECT EXISTS (
+                SELECT FROM lineage l JOIN pg_trigger g ON g.tgrelid = l.oid JOIN pg_proc p ON p.oid = g.tgfoid
+                 WHERE g.tgenabled IN ('A', 'R') AND NOT g.tgisinternal AND p.pronamespace IS DISTINCT FROM to_regnamespace('shardflake'))
+                OR EXISTS (
                 SELECT FROM called f JOIN pg_proc p ON p.oid = f.oid
                  WHERE NOT (p.pronamespace = 'pg_catalog'::regnamespace
                             AND (p.provolatile = 'i'
@@ -102,7 +105,7 @@ record OwnersCode(String schema, String owner, List<Column> columns) {
             """;
 
     /** What this session would run with more rights than the table's owner has. */
-    static Optional<OwnersCode> of(Connection target, String table) throws SQLException {
+    public static Optional<OwnersCode> of(Connection target, String table) throws SQLException {
         List<OwnersCode> owned =
                 Sql.list(target, OWNER, row -> new OwnersCode(row.getString(1), row.getString(2), List.of()), table);
         if (owned.isEmpty() || !Sql.isTrue(target, NEEDED, table)) {
@@ -118,7 +121,7 @@ record OwnersCode(String schema, String owner, List<Column> columns) {
     }
 
     /** Makes the temporary table into which rows are copied, of which no code is run. */
-    void createStage(Connection target) throws SQLException {
+    public void createStage(Connection target) throws SQLException {
         Sql.execute(
                 target,
                 "CREATE TEMPORARY TABLE shardflake_rows (%s) ON COMMIT DROP; GRANT SELECT ON pg_temp.shardflake_rows TO %s"
@@ -126,12 +129,12 @@ record OwnersCode(String schema, String owner, List<Column> columns) {
     }
 
     /** The temporary table with its columns, as COPY takes them. */
-    String stage() {
+    public String stage() {
         return "pg_temp.shardflake_rows (%s)".formatted(each(Column::name));
     }
 
     /** Brings what is in the temporary table into the table, as its owner, and empties it. */
-    void bring(Connection target, String table) throws SQLException {
+    public void bring(Connection target, String table) throws SQLException {
         AsOwner.run(
                 target,
                 schema,
@@ -144,7 +147,13 @@ record OwnersCode(String schema, String owner, List<Column> columns) {
         Sql.execute(target, "TRUNCATE pg_temp.shardflake_rows");
     }
 
-    void dropStage(Connection target) throws SQLException {
+    /** SQL that writes to the table as its owner. Temporary tables that it reads have been opened to all. */
+    public String run(Connection connection, String statements) throws SQLException {
+        return AsOwner.sql(connection, schema, owner, List.of(statements));
+    }
+
+    /** Drops what {@link #createStage} has made. */
+    public void dropStage(Connection target) throws SQLException {
         Sql.execute(target, "DROP TABLE pg_temp.shardflake_rows");
     }
 }

@@ -1,0 +1,67 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.grants;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SqlText;
+
+/**
+ * Statements that run with the rights of another role and no others, since they may call what that role has written.
+ *
+ * <p>After {@code SET ROLE} the functions that are called could go back to the role of the session. So the statement is the query of a
+ * materialized view, which PostgreSQL itself runs as the view's owner, in a security-restricted operation: there nobody changes the role,
+ * leaves a setting, a prepared statement or a trigger for later.
+ */
+public final class AsOwner {
+
+    private static final String RUN = """
+            CREATE FUNCTION %1$s() RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS %2$s;
+            ALTER FUNCTION %1$s() OWNER TO %3$s;
+            CREATE MATERIALIZED VIEW %1$s AS SELECT %1$s() AS is_done WITH NO DATA;
+            ALTER MATERIALIZED VIEW %1$s OWNER TO %3$s;
+            REFRESH MATERIALIZED VIEW %1$s;
+            DROP MATERIALIZED VIEW %1$s;
+            DROP FUNCTION %1$s()
+            """;
+
+    private AsOwner() {}
+
+    /**
+     * Runs a statement, all of whose names are qualified, in the connection's transaction.
+     *
+     * @param schema as in SQL; something is made in it, and dropped again
+     * @param owner as in SQL
+     */
+    public static void run(Connection connection, String schema, String owner, String statement) throws SQLException {
+        Sql.execute(connection, of(connection, schema, owner, statement));
+    }
+
+    /**
+     * SQL that runs statements. Each may be several in one text; a {@code search_path} that one of them sets is that of the next.
+     *
+     * @param connection in whose transaction they will run
+     * @param schema not one that they look at: something is made in it, and dropped again
+     */
+    public static String sql(Connection connection, String schema, String owner, List<String> statements)
+            throws SQLException {
+        return of(
+                connection,
+                schema,
+                owner,
+                statements.stream()
+                        .map(statement -> "EXECUTE " + SqlText.literal(statement))
+                        .collect(Collectors.joining("; ")));
+    }
+
+    private static String of(Connection connection, String schema, String owner, String statement) throws SQLException {
+        long process = Sql.number(connection, "SELECT pg_backend_pid()");
+        String body = "BEGIN " + statement + "; RETURN true; END";
+        return RUN.formatted(schema + ".shardflake_as_owner_" + process, SqlText.literal(body), owner);
+    }
+}
