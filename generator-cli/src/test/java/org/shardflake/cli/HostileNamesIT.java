@@ -353,7 +353,7 @@ class HostileNamesIT {
     /** Runs what the command prints for each server and the catalog, which is on the first. */
     private void grant(String work, String role) throws SQLException {
         String[] scripts = succeed("postgres", "grants", "--for=" + work, "--role=" + raw(role))
-                .split("\n\n(?=-- On )", -1);
+                .split("\n\n(?=-- on )", -1);
         for (int i = 0; i < scripts.length; i++) {
             as("postgres", i % 2, scripts[i]);
         }

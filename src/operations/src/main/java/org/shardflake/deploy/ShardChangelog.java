@@ -137,7 +137,14 @@ final class ShardChangelog implements AutoCloseable {
         parsed = parse(database, ShardChangeSet.TEMPLATE_SCHEMA);
         List<ShardChangeSet> changeSets = new ArrayList<>();
         for (ChangeSet changeSet : selected(parsed, database)) {
-            ShardChangeSet read = read(changeSet, database);
+            ShardChangeSet read;
+            try {
+                read = read(changeSet, database);
+            } catch (DeployException e) {
+                throw e;
+            } catch (Exception e) { // Liquibase checks few of the values that it casts.
+                throw new DeployException("cannot read changeset %s: %s".formatted(changeSet, rootMessage(e)), e);
+            }
             if (byKey.put(read.key(), changeSet) != null) {
                 throw new DeployException("changeset %s is there twice".formatted(read.key()));
             }

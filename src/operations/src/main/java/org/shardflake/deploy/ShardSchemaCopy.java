@@ -221,7 +221,7 @@ public final class ShardSchemaCopy {
                 statements.add(GIVE.formatted(schema, owner.get()));
                 its.removeIf(COMMITTED::equals);
                 its.add(0, "SET CONSTRAINTS ALL IMMEDIATE"); // What is deferred would run as this superuser.
-                statements.add(AsOwner.sql(target, ShardHistory.SCHEMA, owner.get(), its));
+                statements.add(AsOwner.sql(target, owner.get(), its));
             } else {
                 statements.addAll(its);
             }

@@ -46,10 +46,16 @@ public final class AsOwner {
      * SQL that runs statements. Each may be several in one text; a {@code search_path} that one of them sets is that of the next.
      *
      * @param connection in whose transaction they will run
-     * @param schema not one that they look at: something is made in it, and dropped again
      */
-    public static String sql(Connection connection, String schema, String owner, List<String> statements)
-            throws SQLException {
+    public static String sql(Connection connection, String owner, List<String> statements) throws SQLException {
+        // Not a schema that they look at, nor one that the owner may not use.
+        String schema = "shardflake_as_owner_" + Sql.number(connection, "SELECT pg_backend_pid()");
+        return "CREATE SCHEMA %1$s AUTHORIZATION %2$s;\n%3$s;\nDROP SCHEMA %1$s"
+                .formatted(schema, owner, sql(connection, schema, owner, statements));
+    }
+
+    /** Like the other, for statements that do not look at a schema, in which something is made and dropped again. */
+    static String sql(Connection connection, String schema, String owner, List<String> statements) throws SQLException {
         return of(
                 connection,
                 schema,

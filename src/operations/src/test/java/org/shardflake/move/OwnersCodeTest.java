@@ -23,6 +23,7 @@ import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.Adopter;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -210,6 +211,12 @@ class OwnersCodeTest {
         for (String server : List.of("db1", "db2")) {
             assertThat(shards.number(server, "SELECT count(*) FROM pg_roles WHERE rolname = 'code_owner' AND rolsuper"))
                     .isZero();
+        }
+        // As on a server to which nothing was ever deployed.
+        shards.execute("db2", "DROP SCHEMA shardflake_deploy CASCADE");
+        try (Connection db1 = shards.database("db1").connect();
+                Connection db2 = shards.database("db2").connect()) {
+            assertThat(new ShardSchemaCopy(db1, db2).rehearse(SHARD)).isEmpty();
         }
     }
 
