@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -28,9 +29,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.postgresql.PGConnection;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresExtension;
@@ -44,18 +48,22 @@ import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
 /**
- * A move there and back on servers with unusual settings: commands answer the same, applications read the same, and rows stay what they are.
+ * The whole way on servers with unusual settings: commands answer the same, applications read the same, and rows stay what they are.
  *
  * <p>The settings are those that the server names, so that a new version's are among them. The few that are left out say why.
  */
 class UnusualSettingsIT {
 
     @RegisterExtension
-    static final PostgresExtension postgres = PostgresExtension.servers(2);
+    static final PostgresExtension postgres = PostgresExtension.servers(3);
+
+    /** An old database, and the gateway's. */
+    private static final int THIRD = 2;
 
     private static final Duration BISECTION = Duration.ofMinutes(5);
 
     private static final String APP = "settings_app";
+    private static final String READER = "settings_reader";
 
     /** What PostgreSQL itself does not work with. */
     private static final Map<String, String> LEFT_OUT = Map.of(
@@ -85,6 +93,13 @@ class UnusualSettingsIT {
     /** By what the workers of replication read values: moves are refused with them. */
     private static final Set<String> OF_WORKERS = Set.of("array_nulls", "xmloption", "lc_monetary");
 
+    /** Of which the greatest values are more than a machine has. */
+    private static final Set<String> OF_MEMORY =
+            Set.of("work_mem", "hash_mem_multiplier", "maintenance_work_mem", "logical_decoding_work_mem");
+
+    /** Nobody reads a view with it, and so nobody reads by a gateway. */
+    private static final Set<String> OF_VIEWS = Set.of("restrict_nonsystem_relation_kind");
+
     private static final String SHARDS = """
             --liquibase formatted sql
             --changeset ann:types
@@ -113,7 +128,7 @@ class UnusualSettingsIT {
             INSERT INTO country VALUES ('DE', 0.1 + 0.2, '1990-10-03'), ('FR', 1e300 / 3, NULL);
             """;
 
-    /** Rows of shard %s, of all types whose text depends on a setting. */
+    /** Rows of shard %s, which an ordinary session reads from the old database. */
     private static final String VALUES = """
             SELECT (n << 23) | (s << 10) | n, s + 4 * n, 'Photo ' || n || ' of ' || s, 'good', n / 7.0::float8, ROW(n / 3.0::float8, n / 3.0::float4, 'a "b" \\c'),
                    ARRAY['bad', NULL], ARRAY[ROW(0.1::float8 + 0.2::float8, 0.1::float4, NULL)], n / 3.0::float8, n / 3.0::float4, n / 3.0,
@@ -122,6 +137,12 @@ class UnusualSettingsIT {
                    ARRAY[decode('005c', 'hex'), NULL], ARRAY['2026-02-03 04:05+00'::timestamptz], json_build_object('n', n), jsonb_build_object('n', n / 3.0), tstzrange('2026-01-01 00:00+00', NULL),
                    datemultirange(daterange('2026-01-02', '2026-03-04')), point(n / 3.0, -0.1), B'101', '10.1.2.3/8'::inet, 'a fat cat'::tsvector, chr(9) || chr(10) || '\\N '' " Zürich \\. $$' || n
               FROM generate_series(1::bigint, 20) n, (SELECT %s::bigint) t (s)
+            """;
+
+    /** What an old database has. */
+    private static final String OLD = """
+            SELECT n AS id, n %% 9 AS uid, n / 3.0::float8 AS ratio, '2026-02-01 12:00+00'::timestamptz + n * interval '1 hour' AS at, n * interval '-1 month 3:04:05.6' AS lasts,
+                   decode('00ff5c27', 'hex') AS raw, ARRAY['NULL', NULL] AS tags, n::numeric::money AS price, '<a>1</a> and text'::xml AS doc FROM generate_series(1, 50) n
             """;
 
     /** In the words of a session of its own, which doesn't depend on the pins that are tested. */
@@ -136,6 +157,9 @@ class UnusualSettingsIT {
     private static final String IS_OPEN =
             "SELECT to_regnamespace('%s') IS NOT NULL AND NOT EXISTS (SELECT FROM shardflake.placement WHERE shard = %s AND NOT here)";
 
+    /** The usual answers, which all tests compare with. */
+    private static List<String> usual = List.of();
+
     private final Installation installation = new Installation(postgres);
     private final List<String> answers = new ArrayList<>();
     private int shards;
@@ -149,15 +173,18 @@ class UnusualSettingsIT {
         Files.writeString(directory.resolve("countries.sql"), COUNTRIES);
         answers.clear();
         if (!postgres.restore("empty")) {
-            for (int server = 0; server < 2; server++) {
-                for (String role : List.of(APP)) {
+            for (int server = 0; server < 3; server++) {
+                for (String role : List.of(APP, READER)) {
                     execute(
                             server,
                             "DO $$BEGIN CREATE ROLE %s LOGIN PASSWORD 'secret'; EXCEPTION WHEN duplicate_object THEN END$$"
                                     .formatted(role));
                 }
-                execute(server, "CREATE SCHEMA hostile");
+                execute(server, "GRANT pg_read_all_data TO %s; CREATE SCHEMA hostile".formatted(READER));
             }
+            execute(
+                    THIRD,
+                    "CREATE TABLE public.old AS " + OLD.formatted() + "; ALTER TABLE public.old ADD PRIMARY KEY (id)");
             postgres.save("empty");
         }
     }
@@ -165,7 +192,7 @@ class UnusualSettingsIT {
     /** Databases cannot be dropped while something replicates from them. */
     @AfterEach
     void end() throws SQLException {
-        for (int server = 0; server < 2; server++) {
+        for (int server = 0; server < 3; server++) {
             take(server);
         }
         for (int server = 0; server < 2; server++) {
@@ -227,7 +254,7 @@ class UnusualSettingsIT {
     }
 
     private void take(Set<String> names) throws SQLException {
-        for (int server = 0; server < 2; server++) {
+        for (int server = 0; server < 3; server++) {
             String database = postgres.database(server).name();
             execute(
                     server,
@@ -246,7 +273,7 @@ class UnusualSettingsIT {
         }
     }
 
-    /** From an empty installation to a move that has gone back. */
+    /** The part that every move has: from a server and back to it. */
     private void commonWay(Map<String, String> unusual) throws SQLException {
         String moved = "--shards=0-" + (shards / 2 - 1);
         run("init", "--shards=" + shards, "--server=db1=" + installation.url(0), "--server=db2=" + installation.url(1));
@@ -315,6 +342,50 @@ class UnusualSettingsIT {
             assertThat(refused.err()).contains("check worker-settings failed: ");
         }
         take(OF_WORKERS);
+    }
+
+    /** What is left of all commands. */
+    private void rest(Map<String, String> unusual, List<Integer> servers) throws SQLException {
+        run("id", "next", "--shard=1", "--table=photo", "--count=3", "--server=" + installation.url(0));
+        run("id", "decode", "11637205501278089");
+        String rows = rows();
+        run("move", "cutover", "--pause=10s");
+        run("move", "complete", "--yes");
+        deploy();
+        run("move", "run", "--shards=2", "--to=db1", "--pause=10s");
+        assertThat(rows()).as("rows after all moves").isEqualTo(rows);
+        for (int server : servers) {
+            give(server, unusual);
+        }
+        run("adopt", "old", "--key=uid", "--from=" + installation.url(THIRD), "--yes");
+        execute(
+                THIRD,
+                "UPDATE public.old SET ratio = ratio / 7, lasts = lasts * 3 WHERE id < 10; DELETE FROM public.old WHERE id = 20");
+        run("adopt", "old", "--key=uid", "--from=" + installation.url(THIRD), "--finish", "--yes");
+        assertThat(rows("SELECT * FROM %s.old").lines())
+                .containsExactlyInAnyOrderElementsOf(
+                        copied(THIRD, "SELECT * FROM public.old").lines().toList());
+        run("lookup", "verify", "photo.slug");
+        take(OF_VIEWS);
+        run("gateway", "deploy", "--on=" + installation.url(THIRD), "--reader=" + READER);
+        read();
+        run("gateway", "refresh");
+        run("gateway", "status");
+        run("schema", "check");
+        run("reference", "status");
+        run("reference", "delete", "country", "FR");
+        run("sql", "SELECT id, ratio, at, lasts, raw, tags, price, path, place FROM photo", "--limit=100000", "-o=csv");
+        run("sql", "SELECT id, zoned, doc, js, during, odd FROM photo", "--limit=100000", "-o=json");
+        run("sql", "SELECT * FROM photo", "--count");
+        run("map", "show");
+        run("map", "export");
+        run("map", "locate", "--shard=1");
+        run("server", "list");
+        run("rebalance", "plan");
+        run("restore-point", "here");
+        take(OF_WORKERS); // doctor tells of them
+        run("doctor", "--rows");
+        application();
     }
 
     private void run(String... command) {
@@ -439,6 +510,19 @@ class UnusualSettingsIT {
         }
     }
 
+    /** By the gateway, whose sessions on the servers are postgres_fdw's. */
+    private void read() throws SQLException {
+        String shown = copied(
+                THIRD,
+                "SELECT id, ratio, lasts, raw, tags, at, doc, price, place, odd FROM shards.photo WHERE tags IS DISTINCT FROM ARRAY['NULL', NULL] ORDER BY id");
+        assertThat(shown.lines()).hasSizeGreaterThanOrEqualTo(80);
+        answers.add(shown);
+        answers.add(
+                copied(
+                        THIRD,
+                        "SELECT count(*), sum(uid) FROM shards.photo WHERE lasts < '-1 day' AND at > '2026-02-03 04:05+00' AND tags[1:3] = ARRAY['NULL', NULL, 'x,y']"));
+    }
+
     /** The rows of all shards, each where it is open. */
     private String rows() throws SQLException {
         String rows = rows("SELECT * FROM %s.photo ORDER BY id")
@@ -474,32 +558,40 @@ class UnusualSettingsIT {
     }
 
     /** What differs when these are given to these servers; null if nothing does. */
-    private @Nullable String difference(Map<String, String> unusual, List<Integer> servers)
+    private @Nullable String difference(Map<String, String> unusual, List<Integer> servers, boolean isWhole)
             throws SQLException, IOException {
         begin();
-        shards = 2;
+        shards = isWhole ? 4 : 2;
         for (int server : servers) {
             give(server, unusual);
         }
         try {
             commonWay(unusual);
+            if (isWhole) {
+                rest(unusual, servers);
+            }
         } catch (AssertionError | SQLException | RuntimeException e) {
             return String.valueOf(e);
         } finally {
             end();
         }
+        for (int i = 0; isWhole && i < usual.size() && i < answers.size(); i++) {
+            if (!usual.get(i).equals(answers.get(i))) {
+                return "in place of\n%s\nit was\n%s".formatted(usual.get(i), answers.get(i));
+            }
+        }
         return null;
     }
 
     /** Asks with halves of the settings, until it is known which of them it takes, or until that takes too long. */
-    private void assertNothingDiffers(Map<String, String> unusual, List<Integer> servers)
+    private void assertNothingDiffers(Map<String, String> unusual, List<Integer> servers, boolean isWhole)
             throws SQLException, IOException {
-        String difference = difference(unusual, servers);
+        String difference = difference(unusual, servers, isWhole);
         if (difference == null) {
             return;
         }
         System.err.println("UnusualSettingsIT looks for the settings by which " + difference);
-        assertThat(difference(Map.of(), List.of()))
+        assertThat(difference(Map.of(), List.of(), isWhole))
                 .as("without any, while with some it was %s", difference)
                 .isNull();
         long end = System.nanoTime() + BISECTION.toNanos();
@@ -510,7 +602,7 @@ class UnusualSettingsIT {
             int half = (left.size() + 1) / 2;
             for (int first = 0; first < left.size() && !isSmaller && System.nanoTime() < end; first += half) {
                 Map<String, String> some = part(left, first, half);
-                String its = difference(some, servers);
+                String its = difference(some, servers, isWhole);
                 if (its != null) {
                     difference = its;
                     left = some;
@@ -530,6 +622,14 @@ class UnusualSettingsIT {
         return part;
     }
 
+    private void learn() throws SQLException, IOException {
+        if (usual.isEmpty()) {
+            assertThat(difference(Map.of(), List.of(), true)).isNull();
+            assertThat(answers).allSatisfy(answer -> assertThat(answer).doesNotContain("error: "));
+            usual = List.copyOf(answers);
+        }
+    }
+
     private Map<String, String> small() throws SQLException {
         try (Connection connection = connect(0)) {
             return UnusualSettings.small(connection);
@@ -542,6 +642,32 @@ class UnusualSettingsIT {
         Map<String, String> unusual = small();
         assertThat(unusual).hasSizeGreaterThan(120);
 
-        assertNothingDiffers(unusual, List.of(0, 1));
+        assertNothingDiffers(unusual, List.of(0, 1, 2), false);
+    }
+
+    /** One side alone, the other alone, and all: what one of them writes, another reads. {@code -Dsettings.seed} takes other settings. */
+    @ParameterizedTest
+    @CsvSource({"0, 29903", "1, 51243", "0 1 2, 207"})
+    @Tag("full")
+    void theWholeWay(String on, long usualSeed) throws SQLException, IOException {
+        learn();
+        List<Integer> servers =
+                Arrays.stream(on.split(" ", -1)).map(Integer::valueOf).toList();
+        long seed = Long.getLong("settings.seed", usualSeed);
+        Map<String, String> small = small();
+        Map<String, String> unusual;
+        try (Connection connection = connect(0)) {
+            unusual = UnusualSettings.random(connection, new Random(seed));
+        }
+        small.forEach((name, value) -> {
+            if (OF_WORKERS.contains(name) || OF_MEMORY.contains(name)) {
+                unusual.put(name, value);
+            }
+        });
+        try {
+            assertNothingDiffers(unusual, servers, true);
+        } catch (AssertionError e) {
+            throw new AssertionError("seed " + seed, e);
+        }
     }
 }

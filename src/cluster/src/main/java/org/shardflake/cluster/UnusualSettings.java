@@ -8,11 +8,15 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import org.jspecify.annotations.Nullable;
+import java.util.function.IntUnaryOperator;
+import java.util.stream.Stream;
 
 /**
  * Legal values that hardly anybody gives a server's settings, for tests of what must not depend on them.
@@ -23,7 +27,7 @@ public final class UnusualSettings {
 
     private static final String SETTINGS = """
             SELECT name, vartype, min_val, max_val, setting,
-                   (SELECT %s(value) FROM unnest(enumvals) value WHERE value NOT IN (setting, boot_val))
+                   (SELECT array_agg(value ORDER BY value) FROM unnest(enumvals) value WHERE value NOT IN (setting, boot_val))
               FROM pg_settings
              WHERE context IN ('user', 'superuser')
                AND (max_val IS NULL OR max_val <> min_val)
@@ -47,12 +51,19 @@ public final class UnusualSettings {
 
     /** Each setting's name with a value as written in SQL: of numbers the least that has an effect, of words the first. */
     public static Map<String, String> small(Connection connection) throws SQLException {
-        return read(connection, false);
+        return read(connection, values -> 0);
     }
 
     /** Each setting's name with a value as written in SQL: of numbers the greatest, of words the last. */
     public static Map<String, String> large(Connection connection) throws SQLException {
-        return read(connection, true);
+        return read(connection, values -> values - 1);
+    }
+
+    /** Each setting's name with one of the values of {@link #small} and {@link #large} and of those between, or in one case of four none. */
+    public static Map<String, String> random(Connection connection, Random random) throws SQLException {
+        Map<String, String> values = read(connection, random::nextInt);
+        values.values().removeIf(value -> random.nextInt(4) == 0);
+        return values;
     }
 
     /**
@@ -78,33 +89,44 @@ public final class UnusualSettings {
         return given;
     }
 
-    private static Map<String, String> read(Connection connection, boolean large) throws SQLException {
+    private static Map<String, String> read(Connection connection, IntUnaryOperator choice) throws SQLException {
         Map<String, String> values = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
         try (Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(SETTINGS.formatted(large ? "max" : "min"))) {
+                ResultSet rows = statement.executeQuery(SETTINGS)) {
             while (rows.next()) {
-                String value = value(rows, large);
-                if (value != null) {
-                    values.put(rows.getString("name"), value);
+                List<String> possible = values(rows);
+                if (!possible.isEmpty()) {
+                    values.put(rows.getString("name"), possible.get(choice.applyAsInt(possible.size())));
                 }
             }
         }
         return values;
     }
 
-    private static @Nullable String value(ResultSet row, boolean large) throws SQLException {
-        String setting = row.getString("setting");
-        if (row.getString("name").equals("transaction_timeout")) {
-            return "'5s'"; // Parallel workers begin with it, however long they take until they have what their session
-            // has.
+    /** From the least to the greatest. */
+    private static List<String> values(ResultSet row) throws SQLException {
+        String name = row.getString("name");
+        if (name.equals("transaction_timeout")) {
+            // Parallel workers begin with it, however long they take until they have what their session has.
+            return List.of("'5s'");
         }
         return switch (row.getString("vartype")) {
-            case "bool" -> setting.equals("on") ? "off" : "on";
-            case "enum" -> row.getString(6) == null ? null : "'" + row.getString(6) + "'";
-            case "string" -> TEXTS.get(row.getString("name"));
-            case "integer" -> number(row.getString(large ? "max_val" : "min_val"), large ? "0" : "1");
-            default -> "'" + row.getString(large ? "max_val" : "min_val") + "'";
+            case "bool" -> List.of(row.getString("setting").equals("on") ? "off" : "on");
+            case "enum" -> words(row);
+            case "string" -> Stream.ofNullable(TEXTS.get(name)).toList();
+            case "integer" -> List.of(number(row.getString("min_val"), "1"), number(row.getString("max_val"), "0"));
+            default -> List.of("'" + row.getString("min_val") + "'", "'" + row.getString("max_val") + "'");
         };
+    }
+
+    private static List<String> words(ResultSet row) throws SQLException {
+        List<String> words = new ArrayList<>();
+        if (row.getArray(6) != null) {
+            for (String word : (String[]) row.getArray(6).getArray()) {
+                words.add("'" + word + "'");
+            }
+        }
+        return words;
     }
 
     /** Numbers below 1 mostly say that there is no such limit. */

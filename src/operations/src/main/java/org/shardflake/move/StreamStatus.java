@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.SessionFailedException;
 
 /**
  * The state of one direction of a move's replication.
@@ -88,7 +89,9 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
         if (!Sql.isOutage(e)) {
             throw e;
         }
-        return "%s does not answer: %s".formatted(server.name(), Sql.why(server.url(), e));
+        return e instanceof SessionFailedException
+                ? Sql.message(e) // which names the server
+                : "%s does not answer: %s".formatted(server.name(), Sql.why(server.url(), e));
     }
 
     private static StreamStatus slot(String name, Connection publisher) throws SQLException {

@@ -500,6 +500,9 @@ final class LookupWorld implements AutoCloseable {
         if (twice.isPresent()) {
             return twice;
         }
+        if (kind.remaking > 0) {
+            hear(); // The others may have asked just before the lookup was ready.
+        }
         Lookup its = routers.get(routers.size() - 1).lookup(lookup);
         for (Map.Entry<String, LookupEntry> holder : holders.entrySet()) {
             Optional<LookupEntry> found = its.find(holder.getKey());
