@@ -572,7 +572,7 @@ class AdoptCommandTest {
             }
         }
         if (random.nextBoolean()) {
-            // Otherwise nobody can tell whose a row is that the old table has changed since.
+            // Without its transaction, a row is recognized only while the old table's row is equal.
             adopt("old.photo", "--key=uid");
             installation.execute(OLD, "DELETE FROM shardflake_adopt.written WHERE random() < 0.5");
         }

@@ -117,7 +117,7 @@ class ManyDifferencesIT {
                 .hasSize(1001);
     }
 
-    /** Rows of 50 MB, of which a heap of 256 MB holds few, in every way that a command takes rows from one server to another. */
+    /** Copies and compares rows of 50 MB in a heap of 256 MB, with every command that carries rows between servers. */
     @Test
     void rowsOfAnySizeAreCopiedAndCompared() throws Exception {
         String table = "(id bigint PRIMARY KEY, uid bigint NOT NULL, body bytea);";

@@ -65,7 +65,7 @@ class UnusualSettingsIT {
     private static final String APP = "settings_app";
     private static final String READER = "settings_reader";
 
-    /** What PostgreSQL itself does not work with. */
+    /** Settings that stop PostgreSQL itself from working, and how. */
     private static final Map<String, String> LEFT_OUT = Map.of(
             "temp_buffers", "a session's first temporary table takes all of it at once, more than the machine has",
             "temp_file_limit", "queries that sort on disk are refused",
@@ -74,7 +74,7 @@ class UnusualSettingsIT {
             "output_plugin_libraries", "logical replication is forbidden",
             "wal_consistency_checking", "each change writes its page");
 
-    /** What logs all that is known of each statement, and what starts a process for most: of no effect but time, which a test lacks. */
+    /** Settings that log every statement in detail, or start parallel workers for most of them: they only make the test slow. */
     private static final Pattern OF_TIME_ONLY = Pattern.compile(
             "debug_print_.*|log_(parser|planner|executor|statement)_stats|parallel_(setup|tuple)_cost|min_parallel_(table|index)_scan_size");
 
@@ -90,14 +90,14 @@ class UnusualSettingsIT {
             "exit_on_error",
             "session_replication_role");
 
-    /** By what the workers of replication read values: moves are refused with them. */
+    /** Replication workers read values by these, so moves are refused while they are set. */
     private static final Set<String> OF_WORKERS = Set.of("array_nulls", "xmloption", "lc_monetary");
 
-    /** Of which the greatest values are more than a machine has. */
+    /** Their largest values ask for more memory than a machine has. */
     private static final Set<String> OF_MEMORY =
             Set.of("work_mem", "hash_mem_multiplier", "maintenance_work_mem", "logical_decoding_work_mem");
 
-    /** Nobody reads a view with it, and so nobody reads by a gateway. */
+    /** It forbids reading from views, and a gateway consists of views. */
     private static final Set<String> OF_VIEWS = Set.of("restrict_nonsystem_relation_kind");
 
     private static final String SHARDS = """
@@ -139,7 +139,7 @@ class UnusualSettingsIT {
               FROM generate_series(1::bigint, 20) n, (SELECT %s::bigint) t (s)
             """;
 
-    /** What an old database has. */
+    /** Rows of the database that is adopted. */
     private static final String OLD = """
             SELECT n AS id, n %% 9 AS uid, n / 3.0::float8 AS ratio, '2026-02-01 12:00+00'::timestamptz + n * interval '1 hour' AS at, n * interval '-1 month 3:04:05.6' AS lasts,
                    decode('00ff5c27', 'hex') AS raw, ARRAY['NULL', NULL] AS tags, n::numeric::money AS price, '<a>1</a> and text'::xml AS doc FROM generate_series(1, 50) n
@@ -344,7 +344,7 @@ class UnusualSettingsIT {
         take(OF_WORKERS);
     }
 
-    /** What is left of all commands. */
+    /** The commands that the short test leaves out. */
     private void rest(Map<String, String> unusual, List<Integer> servers) throws SQLException {
         run("id", "next", "--shard=1", "--table=photo", "--count=3", "--server=" + installation.url(0));
         run("id", "decode", "11637205501278089");
@@ -392,7 +392,7 @@ class UnusualSettingsIT {
         Result result = installation.launch(command);
         String out = result.out();
         boolean isRows = command[0].equals("sql") && !command[1].equals("--write");
-        if (!isRows) { // Ids, sizes and times are no answer.
+        if (!isRows) { // Ids, sizes and times differ from run to run.
             out = out.replaceAll("\\d+([.,]\\d+)*( ?[µm]?s\\b| [kMG]?B\\b)?", "#")
                     .replaceAll(" +", " ")
                     .replaceAll("#/[0-9A-F#]+", "#");
@@ -419,7 +419,7 @@ class UnusualSettingsIT {
         assertThat(result.exitCode()).as(answer).isZero();
     }
 
-    /** Whoever may use the shards, by the statements that the command prints. */
+    /** Grants what the command prints for applications. */
     private void granted() throws SQLException {
         String[] scripts = installation
                 .launch("grants", "--for=application", "--role=" + APP)
@@ -557,7 +557,7 @@ class UnusualSettingsIT {
         return copied.toString(UTF_8);
     }
 
-    /** What differs when these are given to these servers; null if nothing does. */
+    /** Runs the commands with these settings on these servers; returns the first difference, or null. */
     private @Nullable String difference(Map<String, String> unusual, List<Integer> servers, boolean isWhole)
             throws SQLException, IOException {
         begin();

@@ -32,7 +32,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     private final BlockingQueue<ShardResult<T>> results = new LinkedBlockingQueue<>();
     /** Workers wait for a slow reader instead of filling the memory. */
     private final Semaphore room;
-    /** Reads the results once it has started the workers. An executor may have it be one: then it has nobody to wait for. */
+    /** The thread that reads the results. An executor may run a worker on it, which must then not wait for the reader. */
     private final Thread starter = Thread.currentThread();
 
     /** Servers that could not be reached: waiting for them again would cost the others' time. */

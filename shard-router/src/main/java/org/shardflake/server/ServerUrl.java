@@ -57,7 +57,7 @@ public final class ServerUrl {
     private final @Nullable Runnable onStandby;
     /** The search_path of sessions that data sources open with settings of our own; null to leave them as they are. */
     private final @Nullable String pinnedPath;
-    /** What operators call the server, such as its name in the shard map; null if nobody has said. */
+    /** What operators call the server, such as its name in the shard map; null if unknown. */
     private final @Nullable String name;
     /** Whether sessions were found to be our own, or those of a pooler that shares them; null as long as nobody knows. */
     private volatile @Nullable Boolean isShared;

@@ -63,7 +63,7 @@ public final class SessionFailedException extends SQLException {
         this.isLost = isLost;
     }
 
-    /** Where a session leads, and why it was lost. */
+    /** The server of an open session, and why the session was lost. */
     private static final class Session {
 
         private final String server;

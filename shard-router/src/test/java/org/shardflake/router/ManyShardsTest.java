@@ -388,7 +388,7 @@ class ManyShardsTest {
         }
     }
 
-    /** As with a bounded executor whose policy is to have the caller run what it has no thread for. */
+    /** Like a bounded thread pool with CallerRunsPolicy. */
     @Test
     void scattersOverAllShardsOnTheThreadThatReadsTheResults() {
         try (ShardRouter single = shards.router()

@@ -108,8 +108,8 @@ final class AdoptCommand implements Callable<Integer> {
         }
         ShardMap map = catalog.catalog().load();
         AdoptProgress progress = new AdoptProgress(spec.commandLine().getErr());
-        try (Adopter adopter = Adopter.open(
-                settings(), catalog.parse(from), catalog.url(), map, server -> catalog.urlOf(server), progress)) {
+        try (Adopter adopter =
+                Adopter.open(settings(), catalog.parse(from), catalog.url(), map, catalog::urlOf, progress)) {
             if (dryRun.isOn()) {
                 showPlan(adopter);
             } else {

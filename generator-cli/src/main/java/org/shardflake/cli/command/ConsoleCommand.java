@@ -80,7 +80,7 @@ final class ConsoleCommand implements Callable<Integer> {
         Optional<PublicIds> publicIds = key.isGiven() ? Optional.of(key.publicIds()) : Optional.empty();
         Optional<Operator> operator = allowChanges ? Optional.of(operator()) : Optional.empty();
         catalog.onlyReads();
-        try (Watch watch = new Watch(catalog.url(), server -> catalog.urlOf(server), catalog::warn);
+        try (Watch watch = new Watch(catalog.url(), catalog::urlOf, catalog::warn);
                 Console console = start(watch, publicIds, operator, others)) {
             PrintWriter out = spec.commandLine().getOut();
             out.println("the console is at %s://%s%s"

@@ -100,7 +100,7 @@ public final class InitCommand implements Runnable {
     @Override
     public void run() {
         ShardMap map = map(readServers());
-        Installation installation = new Installation(home(), server -> catalog.urlOf(server));
+        Installation installation = new Installation(home(), catalog::urlOf);
         if (dryRun) {
             installation.check(map, catalogLost);
             spec.commandLine().getErr().println("dry run: nothing was changed");

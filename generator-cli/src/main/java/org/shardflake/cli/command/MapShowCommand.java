@@ -115,14 +115,14 @@ final class MapShowCommand implements Callable<Integer> {
         if (!sizes && html == null) {
             return Map.of();
         }
-        return ShardSizes.read(map, server -> catalog.urlOf(server)).all();
+        return ShardSizes.read(map, catalog::urlOf).all();
     }
 
     private Map<String, ShardRate> rates(ShardMap map) throws InterruptedException {
         if (!rates && html == null) {
             return Map.of();
         }
-        LoadSampler sampler = new LoadSampler(server -> catalog.urlOf(server));
+        LoadSampler sampler = new LoadSampler(catalog::urlOf);
         LoadSample before = sampler.sample(map);
         Thread.sleep(over.toMillis());
         LoadSample after = sampler.sample(map);

@@ -159,7 +159,7 @@ class PlanMixin {
             return ShardLoads.ofBytes(shard -> 0);
         }
         Map<Integer, ShardRate> rates = by.isByRate() ? rates(map, catalog) : Map.of();
-        return ShardLoads.measured(ShardSizes.read(map, server -> catalog.urlOf(server)), rates);
+        return ShardLoads.measured(ShardSizes.read(map, catalog::urlOf), rates);
     }
 
     /** So that nobody wonders why nothing is shown. */
@@ -170,7 +170,7 @@ class PlanMixin {
     }
 
     private Map<Integer, ShardRate> rates(ShardMap map, CatalogMixin catalog) throws InterruptedException {
-        LoadSampler sampler = new LoadSampler(server -> catalog.urlOf(server));
+        LoadSampler sampler = new LoadSampler(catalog::urlOf);
         LoadSample before = sampler.sample(map).whole();
         sayHowLong(catalog);
         Thread.sleep(over.toMillis());

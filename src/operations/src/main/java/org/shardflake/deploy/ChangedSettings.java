@@ -61,7 +61,7 @@ record ChangedSettings(Set<String> local, Set<String> session) {
         List<Token> tokens = SqlTokens.of(sql);
         for (int i = 0; i < tokens.size(); i++) {
             Token token = tokens.get(i);
-            if (token.is("set_config") && is(tokens, i + 1, "(") && i + 2 < tokens.size()) {
+            if (token.is("set_config") && SqlTokens.is(tokens, i + 1, "(") && i + 2 < tokens.size()) {
                 addCall(tokens, i + 2);
             } else if ((token.is("set") || token.is("reset")) && StraySql.beginsStatement(tokens, i)) {
                 addStatement(tokens, i + 1);
@@ -72,13 +72,13 @@ record ChangedSettings(Set<String> local, Set<String> session) {
     }
 
     private void addStatement(List<Token> tokens, int at) {
-        boolean isLocal = is(tokens, at, "local");
-        int i = isLocal || is(tokens, at, "session") ? at + 1 : at;
+        boolean isLocal = SqlTokens.is(tokens, at, "local");
+        int i = isLocal || SqlTokens.is(tokens, at, "session") ? at + 1 : at;
         if (i >= tokens.size() || !tokens.get(i).isIdentifier()) {
             return;
         }
         String name = name(tokens, i);
-        if (name.equals("time") && is(tokens, i + 1, "zone")) {
+        if (name.equals("time") && SqlTokens.is(tokens, i + 1, "zone")) {
             name = "timezone";
         } else if (name.equals("names")) {
             name = "client_encoding";
@@ -93,7 +93,7 @@ record ChangedSettings(Set<String> local, Set<String> session) {
         int depth = 1;
         int last = at;
         for (int i = at; i < tokens.size() && depth > 0; i++) {
-            depth += is(tokens, i, "(") ? 1 : is(tokens, i, ")") ? -1 : 0;
+            depth += SqlTokens.is(tokens, i, "(") ? 1 : SqlTokens.is(tokens, i, ")") ? -1 : 0;
             last = depth > 0 ? i : last;
         }
         if (name.isString() && !name.text().equals("search_path")) {
@@ -104,12 +104,8 @@ record ChangedSettings(Set<String> local, Set<String> session) {
 
     /** A name, of one part or of two. */
     private static String name(List<Token> tokens, int i) {
-        return is(tokens, i + 1, ".") && i + 2 < tokens.size()
+        return SqlTokens.is(tokens, i + 1, ".") && i + 2 < tokens.size()
                 ? tokens.get(i).text() + "." + tokens.get(i + 2).text()
                 : tokens.get(i).text();
-    }
-
-    private static boolean is(List<Token> tokens, int i, String word) {
-        return i < tokens.size() && tokens.get(i).is(word);
     }
 }

@@ -40,14 +40,14 @@ final class EnumValues {
             i++;
         }
         i += 2;
-        boolean ifNotExists = word(tokens, i, "if");
+        boolean ifNotExists = SqlTokens.is(tokens, i, "if");
         i += ifNotExists ? 3 : 0;
         if (i >= tokens.size() || !tokens.get(i).isString()) {
             return false;
         }
         String value = value(sql, tokens.get(i));
-        boolean isBefore = word(tokens, i + 1, "before");
-        boolean hasNeighbour = isBefore || word(tokens, i + 1, "after");
+        boolean isBefore = SqlTokens.is(tokens, i + 1, "before");
+        boolean hasNeighbour = isBefore || SqlTokens.is(tokens, i + 1, "after");
         if (tokens.size() > i + (hasNeighbour ? 3 : 1)) {
             return false; // several statements in one text
         }
@@ -55,7 +55,9 @@ final class EnumValues {
         for (int earlier = at - 1; earlier >= 0; earlier--) {
             String creation = statements.get(earlier);
             List<Token> its = tokens(creation);
-            if (word(its, 0, "create") && word(its, 1, "type") && name(its, 2).equals(type)) {
+            if (SqlTokens.is(its, 0, "create")
+                    && SqlTokens.is(its, 1, "type")
+                    && name(its, 2).equals(type)) {
                 return insert(earlier, creation, its, value, neighbour, isBefore, ifNotExists);
             }
         }
@@ -109,11 +111,7 @@ final class EnumValues {
 
     /** The last part of a name. */
     private static String name(List<Token> tokens, int i) {
-        int last = word(tokens, i + 1, ".") ? i + 2 : i;
+        int last = SqlTokens.is(tokens, i + 1, ".") ? i + 2 : i;
         return last < tokens.size() ? tokens.get(last).text() : "";
-    }
-
-    private static boolean word(List<Token> tokens, int i, String word) {
-        return i < tokens.size() && tokens.get(i).is(word);
     }
 }

@@ -65,6 +65,11 @@ final class SqlTokens {
         return scan.tokens;
     }
 
+    /** Whether there is a token at this place, and it is this word or symbol. */
+    static boolean is(List<Token> tokens, int i, String word) {
+        return i < tokens.size() && tokens.get(i).is(word);
+    }
+
     /** All tokens except comments. */
     static List<Token> of(String sql) {
         return all(sql).stream().filter(token -> token.kind() != Kind.COMMENT).toList();

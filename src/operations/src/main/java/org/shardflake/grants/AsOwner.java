@@ -39,7 +39,7 @@ public final class AsOwner {
      * @param owner as in SQL
      */
     public static void run(Connection connection, String schema, String owner, String statement) throws SQLException {
-        Sql.execute(connection, of(connection, schema, owner, statement));
+        Sql.execute(connection, of(schema, name(connection), owner, statement));
     }
 
     /**
@@ -49,25 +49,29 @@ public final class AsOwner {
      */
     public static String sql(Connection connection, String owner, List<String> statements) throws SQLException {
         // Not a schema that they look at, nor one that the owner may not use.
-        String schema = "shardflake_as_owner_" + Sql.number(connection, "SELECT pg_backend_pid()");
+        String name = name(connection);
         return "CREATE SCHEMA %1$s AUTHORIZATION %2$s;\n%3$s;\nDROP SCHEMA %1$s"
-                .formatted(schema, owner, sql(connection, schema, owner, statements));
+                .formatted(name, owner, of(name, name, owner, executing(statements)));
     }
 
     /** Like the other, for statements that do not look at a schema, in which something is made and dropped again. */
     static String sql(Connection connection, String schema, String owner, List<String> statements) throws SQLException {
-        return of(
-                connection,
-                schema,
-                owner,
-                statements.stream()
-                        .map(statement -> "EXECUTE " + SqlText.literal(statement))
-                        .collect(Collectors.joining("; ")));
+        return of(schema, name(connection), owner, executing(statements));
     }
 
-    private static String of(Connection connection, String schema, String owner, String statement) throws SQLException {
-        long process = Sql.number(connection, "SELECT pg_backend_pid()");
+    private static String executing(List<String> statements) {
+        return statements.stream()
+                .map(statement -> "EXECUTE " + SqlText.literal(statement))
+                .collect(Collectors.joining("; "));
+    }
+
+    /** A name that no other session uses at the same time. */
+    private static String name(Connection connection) throws SQLException {
+        return "shardflake_as_owner_" + Sql.number(connection, "SELECT pg_backend_pid()");
+    }
+
+    private static String of(String schema, String name, String owner, String statement) {
         String body = "BEGIN " + statement + "; RETURN true; END";
-        return RUN.formatted(schema + ".shardflake_as_owner_" + process, SqlText.literal(body), owner);
+        return RUN.formatted(schema + "." + name, SqlText.literal(body), owner);
     }
 }

@@ -34,9 +34,14 @@ class LiquibaseDifferenceTest {
     private static final Path DIRECTORY = Path.of("src/test/resources").toAbsolutePath();
 
     private static DeploySettings settings() {
-        DeploySettings plain = DeploySettings.defaults(DIRECTORY);
+        return settings(DIRECTORY);
+    }
+
+    /** For changelogs of which Liquibase's own command is given the same contexts, labels and properties. */
+    static DeploySettings settings(Path directory) {
+        DeploySettings plain = DeploySettings.defaults(directory);
         return new DeploySettings(
-                DIRECTORY,
+                directory,
                 "test",
                 "v1",
                 Map.of("given", "there"),

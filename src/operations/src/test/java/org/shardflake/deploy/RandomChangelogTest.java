@@ -225,27 +225,14 @@ class RandomChangelogTest {
         return why;
     }
 
-    private DeploySettings settings() {
-        DeploySettings plain = DeploySettings.defaults(directory);
-        return new DeploySettings(
-                directory,
-                "test",
-                "v1",
-                Map.of("given", "there"),
-                plain.lockTimeout(),
-                plain.statementTimeout(),
-                plain.tries(),
-                plain.connections(),
-                false,
-                false,
-                new RowChecks(false, null, 2000));
-    }
-
     private Outcome ours(String name) throws InterruptedException {
         DeployTarget db =
                 new DeployTarget("db1", ServerUrl.parse(postgres.database(1).uri()), ShardSet.of(shard, shard + 1));
         try (SchemaDeployer deployer = SchemaDeployer.prepare(
-                directory.resolve(name + "/root.xml"), List.of(db), IdLayout.DEFAULT, settings())) {
+                directory.resolve(name + "/root.xml"),
+                List.of(db),
+                IdLayout.DEFAULT,
+                LiquibaseDifferenceTest.settings(directory))) {
             DeployReport report = deployer.deploy(done -> {});
             return report.failures().isEmpty() && report.differing().isEmpty()
                     ? Outcome.WELL
@@ -259,7 +246,8 @@ class RandomChangelogTest {
 
     private Outcome plain(String name, Connection plain) throws Exception {
         try {
-            PlainLiquibase.update(plain, shard, directory, name + "/root.xml", settings());
+            PlainLiquibase.update(
+                    plain, shard, directory, name + "/root.xml", LiquibaseDifferenceTest.settings(directory));
             return Outcome.WELL;
         } catch (Exception e) {
             return Outcome.of(e, false);

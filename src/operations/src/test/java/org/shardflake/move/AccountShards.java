@@ -207,6 +207,14 @@ public final class AccountShards {
 
     /** Settings that do not compare at the cutovers, but afterwards. */
     static MoveSettings uncompared(Duration patience) {
+        return settings(patience, false);
+    }
+
+    static MoveSettings patient(Duration patience) {
+        return settings(patience, MoveSettings.DEFAULT.verify());
+    }
+
+    private static MoveSettings settings(Duration patience, boolean verify) {
         MoveSettings usual = MoveSettings.DEFAULT;
         return new MoveSettings(
                 usual.jobs(),
@@ -217,7 +225,7 @@ public final class AccountShards {
                 usual.pause(),
                 usual.lockTimeout(),
                 patience,
-                false);
+                verify);
     }
 
     /** The usual settings, with parts of another size. */

@@ -59,20 +59,6 @@ class MoveTroubleTest {
         shards = AccountShards.create(postgres, 2, 4, directory);
     }
 
-    private static MoveSettings patient(int seconds) {
-        MoveSettings usual = MoveSettings.DEFAULT;
-        return new MoveSettings(
-                usual.jobs(),
-                usual.partSize(),
-                0,
-                0,
-                usual.maxLag(),
-                usual.pause(),
-                usual.lockTimeout(),
-                Duration.ofSeconds(seconds),
-                usual.verify());
-    }
-
     private Connection session(String application) throws SQLException {
         return shards.url("db1").named("db1").connect(application);
     }
@@ -115,7 +101,7 @@ class MoveTroubleTest {
 
     @Test
     void aServerThatEndsSessionsDuringTheChecksIsNamed() throws Exception {
-        Mover mover = shards.mover(patient(60), listener);
+        Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
         CompletableFuture<Throwable> checked = CompletableFuture.supplyAsync(() -> {
             Throwable failure = null;
             for (int time = 0; failure == null && time < 200; time++) {
@@ -140,8 +126,9 @@ class MoveTroubleTest {
 
     @Test
     void aLockHasItsHolderNamedAndIsAwaitedAsLongAsPatienceSays() throws SQLException {
-        Move move = shards.mover(patient(60), listener).create("db1", "db2", ShardSet.of(1), "");
-        Mover hasty = shards.mover(patient(2), listener);
+        Move move = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener)
+                .create("db1", "db2", ShardSet.of(1), "");
+        Mover hasty = shards.mover(AccountShards.patient(Duration.ofSeconds(2)), listener);
         try (Connection writer = session("a long report")) {
             writer.setAutoCommit(false);
             Sql.execute(writer, "INSERT INTO shard_0001.account (uid) VALUES (1)");
@@ -153,14 +140,14 @@ class MoveTroubleTest {
             writer.rollback();
         }
         assertThat(told).anyMatch(line -> line.startsWith("db1 waits for ") && line.contains("(a long report)"));
-        shards.mover(patient(60), listener).follow(move.id());
-        shards.mover(patient(60), listener).cancel(move.id(), Mover.End.BACK);
+        shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener).follow(move.id());
+        shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener).cancel(move.id(), Mover.End.BACK);
     }
 
     @Test
     @Tag("full")
     void aCutoverNamesTheTransactionsThatItWaitsFor() throws SQLException {
-        Mover mover = shards.mover(patient(3), listener);
+        Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(3)), listener);
         Move move = mover.create("db1", "db2", ShardSet.of(1), "");
         mover.follow(move.id());
         try (Connection writer = session("a long report")) {
@@ -183,7 +170,7 @@ class MoveTroubleTest {
     @Test
     @Tag("full")
     void aLostSlotIsToldWhileTheTargetIsAway() throws SQLException {
-        Mover mover = shards.mover(patient(60), listener);
+        Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
         Move move =
                 mover.follow(mover.create("db1", "db2", ShardSet.of(1, 2), "").id());
         mover.cutOver(move.id(), ShardSet.of(1));
@@ -199,7 +186,7 @@ class MoveTroubleTest {
                 shards.catalogUrl(),
                 name -> new MoveServer(
                         name, name.equals("db2") ? ServerUrl.parse("postgresql://127.0.0.1:1/none") : shards.url(name)),
-                patient(2),
+                AccountShards.patient(Duration.ofSeconds(2)),
                 listener);
 
         assertThat(away.status(mover.move(move.id())).forward().problem()).matches(isTold);
@@ -220,7 +207,7 @@ class MoveTroubleTest {
     @Test
     @Tag("full")
     void rowsThatASourceHasLostAreAllListed() throws SQLException {
-        Mover mover = shards.mover(patient(60), listener);
+        Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
         Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(1), "").id());
         shards.execute("db1", "INSERT INTO shard_0001.account (uid) SELECT 1 FROM generate_series(1, 13)");
         shards.await("db2", "SELECT count(*) FROM shard_0001.account", 13);
