@@ -7,6 +7,7 @@ package org.shardflake.router;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -20,8 +21,8 @@ final class Lookups {
 
     /** {@code lookup drop} waits longer than this. */
     private static final Duration LOOK_AGAIN = Duration.ofSeconds(10);
-    /** An answer this young is not asked for again, whatever is missing in it. */
-    private static final Duration IS_NEWS = Duration.ofMillis(500);
+    /** The catalog is asked this seldom by calls that miss a lookup; they wait for their turn, and so are slow to fail. */
+    private static final Duration BETWEEN_MISSES = Duration.ofMillis(500);
 
     private record Known(Map<String, LookupDefinition> byName, long asked) {}
 
@@ -39,9 +40,10 @@ final class Lookups {
      * @throws ShardflakeException if there is none of this name
      */
     LookupDefinition get(String name, LookupDefinition.State wanted) {
-        LookupDefinition found = known(LOOK_AGAIN).byName.get(name);
+        long began = System.nanoTime();
+        LookupDefinition found = known().byName.get(name);
         if (found == null || !suits(found, wanted)) {
-            found = known(IS_NEWS).byName.get(name);
+            found = knownSince(began).byName.get(name);
         }
         if (found == null) {
             throw unknown(name);
@@ -54,7 +56,7 @@ final class Lookups {
         Known last = known;
         LookupDefinition its = last == null ? null : last.byName.get(lookup.name());
         if (its != null && its.number() == lookup.number()) {
-            known(IS_NEWS);
+            knownSince(System.nanoTime());
         }
     }
 
@@ -63,7 +65,7 @@ final class Lookups {
     }
 
     private ShardflakeException unknown(String name) {
-        List<String> names = known(LOOK_AGAIN).byName.keySet().stream().sorted().toList();
+        List<String> names = known().byName.keySet().stream().sorted().toList();
         return new ShardflakeException(
                 Kind.USAGE,
                 "there is no lookup %s".formatted(name),
@@ -71,37 +73,48 @@ final class Lookups {
                 null);
     }
 
-    private Known known(Duration age) {
+    private Known known() {
         Known last = known;
-        if (last != null && System.nanoTime() - last.asked < age.toNanos()) {
-            return last;
+        if (last != null && asking.isLocked()) {
+            return last; // While one thread asks, the others need not wait for it.
         }
-        if (last != null && age.equals(LOOK_AGAIN) && asking.isLocked()) {
-            return last; // One thread asks, and the others need not wait for it.
+        return knownSince(System.nanoTime() - LOOK_AGAIN.toNanos());
+    }
+
+    /** What the catalog said when it was asked at {@code moment} or later. */
+    private Known knownSince(long moment) {
+        Known last = known;
+        if (last != null && last.asked - moment >= 0) {
+            return last;
         }
         asking.lock();
         try {
-            Known meanwhile = known;
-            if (meanwhile != null && (last == null || meanwhile.asked != last.asked)) {
-                return meanwhile;
+            last = known;
+            if (last != null && last.asked - moment >= 0) {
+                return last;
             }
-            long asked = System.nanoTime();
-            Known next;
-            try {
-                next = new Known(
-                        catalog.lookups().stream()
-                                .collect(Collectors.toMap(LookupDefinition::name, Function.identity())),
-                        asked);
-            } catch (ShardflakeException e) {
-                if (last == null) {
-                    throw e;
-                }
-                next = new Known(last.byName, asked); // As with the map, the router goes on while the catalog is down.
+            if (last != null) {
+                LockSupport.parkNanos(last.asked + BETWEEN_MISSES.toNanos() - System.nanoTime());
             }
+            Known next = ask(last);
             known = next;
             return next;
         } finally {
             asking.unlock();
+        }
+    }
+
+    private Known ask(@Nullable Known last) {
+        long asked = System.nanoTime();
+        try {
+            return new Known(
+                    catalog.lookups().stream().collect(Collectors.toMap(LookupDefinition::name, Function.identity())),
+                    asked);
+        } catch (ShardflakeException e) {
+            if (last == null) {
+                throw e;
+            }
+            return new Known(last.byName, asked); // As with the map, the router goes on while the catalog is down.
         }
     }
 }
