@@ -22,6 +22,7 @@ import org.hibernate.cfg.MultiTenancySettings;
 import org.hibernate.cfg.SchemaToolingSettings;
 import org.hibernate.engine.spi.SessionFactoryImplementor;
 import org.hibernate.id.enhanced.SequenceStyleGenerator;
+import org.hibernate.metamodel.mapping.ModelPart;
 import org.hibernate.metamodel.spi.MappingMetamodelImplementor;
 import org.hibernate.persister.entity.EntityPersister;
 import org.jspecify.annotations.Nullable;
@@ -109,18 +110,20 @@ final class HibernateSetUp implements BeanPostProcessor {
             MappingMetamodelImplementor entities =
                     made.unwrap(SessionFactoryImplementor.class).getMappingMetamodel();
             entities.forEachEntityDescriptor(this::checkIds);
-            entities.forEachEntityDescriptor(HibernateSetUp::warnOfLargeObjects);
+            entities.forEachEntityDescriptor(entity -> warnOfLargeObjects(entity.getEntityName(), entity));
+            entities.forEachCollectionDescriptor(collection -> warnOfLargeObjects(
+                    collection.getRole(), collection.getAttributeMapping().getElementDescriptor()));
         }
         return bean;
     }
 
     /** They belong to a database, so those of a shard that moves stay behind. */
-    private static void warnOfLargeObjects(EntityPersister entity) {
-        entity.forEachSelectable((index, column) -> {
+    private static void warnOfLargeObjects(String name, ModelPart columns) {
+        columns.forEachSelectable((index, column) -> {
             if (LARGE_OBJECTS.contains(column.getJdbcMapping().getJdbcType().getJdbcTypeCode())) {
                 LOG.warn(
                         "%s keeps %s as a large object, which stays behind when its shard moves. Keep the content in the row: without @Lob, in a column of type text or bytea."
-                                .formatted(entity.getEntityName(), column.getSelectionExpression()));
+                                .formatted(name, column.getSelectionExpression()));
             }
         });
     }

@@ -7,6 +7,7 @@ package org.shardflake.example.sequence;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import jakarta.persistence.ElementCollection;
 import jakarta.persistence.Embeddable;
 import jakarta.persistence.Embedded;
 import jakarta.persistence.Entity;
@@ -18,6 +19,7 @@ import jakarta.persistence.Lob;
 import jakarta.persistence.SequenceGenerator;
 import jakarta.persistence.Table;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -95,6 +97,9 @@ class SequenceIdsTest {
 
         @Embedded
         private Attachment attachment;
+
+        @ElementCollection
+        private List<Attachment> more;
     }
 
     @SuppressWarnings("UnusedVariable") // Hibernate reads the fields.
@@ -143,7 +148,8 @@ class SequenceIdsTest {
         assertThat(output.getAll())
                 .contains(
                         "SequenceIdsTest$Note keeps body as a large object, which stays behind when its shard moves",
-                        "SequenceIdsTest$Note keeps content as a large object")
+                        "SequenceIdsTest$Note keeps content as a large object",
+                        "SequenceIdsTest$Note.more keeps content as a large object")
                 .doesNotContain("keeps plain", "keeps name");
     }
 
