@@ -596,7 +596,8 @@ class SchemaCommandsTest {
                 shards 1-3 on db1, 5,7 on db2 failed, and are as they were
                   changeset: app.sql::unique::ann
                   statement: ALTER TABLE photo ADD CONSTRAINT photo_title UNIQUE (title)
-                  error: ERROR: could not create unique index "photo_title"; Detail: Key (title)=(twice) is duplicated.
+                  error: ERROR: could not create unique index "photo_title"
+                    Detail: Key (title)=(twice) is duplicated.
                 """);
         assertThat(deploy(unique, "-o", "json").out())
                 .contains("\"failures\":[{\"shard\":1,\"server\":\"db1\",\"changeSet\":\"app.sql::unique::ann\",")

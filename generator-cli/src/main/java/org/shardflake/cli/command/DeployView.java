@@ -102,11 +102,8 @@ final class DeployView {
         for (FailureGroup failure : failures.stream().limit(SHOWN).toList()) {
             text.add(failed(failure.shards()));
             addPart(text, "changeset", failure.changeSet());
-            addPart(
-                    text,
-                    "statement",
-                    ErrorLines.abbreviated(failure.sql().strip().replaceAll("\\s+", " ")));
-            addPart(text, "error", ErrorLines.abbreviated(failure.error().replaceAll("\\s*\n\\s*", "; ")));
+            addPart(text, "statement", failure.sql().strip().replaceAll("\\s+", " "));
+            addLines(text, "error", failure.error(), failure == failures.get(0) ? Integer.MAX_VALUE : SHOWN);
         }
         addRest(text, failures.stream().skip(SHOWN).mapToInt(FailureGroup::size).sum(), "failed");
         text.add(table(report.differing()));
@@ -134,7 +131,16 @@ final class DeployView {
 
     private static void addPart(StringJoiner text, String what, String part) {
         if (!part.isEmpty()) {
-            text.add("  %s: %s".formatted(what, part));
+            text.add(ErrorLines.abbreviated("  %s: %s".formatted(what, part)));
+        }
+    }
+
+    private static void addLines(StringJoiner text, String what, String message, int shown) {
+        List<String> lines = message.lines().map(String::strip).toList();
+        addPart(text, what, lines.isEmpty() ? "" : lines.get(0));
+        lines.stream().skip(1).limit(shown).forEach(line -> text.add(ErrorLines.abbreviated("    " + line)));
+        if (lines.size() - 1 > shown) {
+            text.add(String.format(Locale.ROOT, "    and %,d more; -o json has them all", lines.size() - 1 - shown));
         }
     }
 

@@ -50,7 +50,7 @@ final class ShardRun {
 
     private static final String KEYLESS = """
             SELECT c.relname FROM pg_catalog.pg_class c
-             WHERE c.relnamespace = ?::regnamespace AND c.relkind IN ('r', 'p')
+             WHERE c.relnamespace = pg_catalog.to_regnamespace(?) AND c.relkind IN ('r', 'p')
                AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p')
              ORDER BY c.oid
             """;
@@ -300,6 +300,7 @@ final class ShardRun {
     private void run(Statements statements, int shard, List<Step> steps, Part part) throws SQLException {
         String schema = Sharding.schema(shard);
         begin(statements);
+        statements.findKeyless("");
         if (!settings.checks().wanted()) {
             statements.add("SET LOCAL shardflake.checks = off"); // Changesets ask for it too, by add_id_sequence.
         }
@@ -511,7 +512,7 @@ final class ShardRun {
         private String running = "";
         private boolean checksExpressions;
 
-        /** Tables without a primary key, with the changeset after which they were there. */
+        /** Tables without a primary key, each with the changeset that made it, or "" if it was there before. */
         private final Map<String, String> keyless = new LinkedHashMap<>();
 
         private Statements(int shard, boolean stepwise) {
@@ -550,17 +551,21 @@ final class ShardRun {
 
         /** Looks at what a changeset has done, if the statements run one by one. */
         void end() throws SQLException {
-            if (stepwise) {
-                List<String> tables = Sql.list(connection, KEYLESS, row -> row.getString(1), Sharding.schema(shard));
-                keyless.keySet().retainAll(tables);
-                tables.forEach(table -> keyless.putIfAbsent(table, changeSet));
-            }
+            findKeyless(changeSet);
             if (isFirst && stepwise) {
                 OutsideShard.find(connection, Sharding.schema(shard), settings.allowPublic())
                         .ifPresent(outside -> {
                             throw new DeployRefusedException(
                                     "changeset %s %s. No shard was changed".formatted(changeSet, outside));
                         });
+            }
+        }
+
+        private void findKeyless(String madeBy) throws SQLException {
+            if (stepwise) {
+                List<String> tables = Sql.list(connection, KEYLESS, row -> row.getString(1), Sharding.schema(shard));
+                keyless.keySet().retainAll(tables);
+                tables.forEach(table -> keyless.putIfAbsent(table, madeBy));
             }
         }
 
@@ -624,13 +629,18 @@ final class ShardRun {
                             .formatted(keyless.keySet().iterator().next())
                     : "%s tables have no primary key".formatted(keyless.size())
                             + keyless.entrySet().stream()
-                                    .map(table ->
-                                            "\n- table %s, of changeset %s".formatted(table.getKey(), table.getValue()))
+                                    .map(table -> table.getValue().isEmpty()
+                                            ? "\n- table %s, which was there before".formatted(table.getKey())
+                                            : "\n- table %s, of changeset %s"
+                                                    .formatted(table.getKey(), table.getValue()))
                                     .collect(Collectors.joining());
             return new ShardFailure(
                     shard,
                     server,
-                    keyless.values().iterator().next(),
+                    keyless.values().stream()
+                            .filter(made -> !made.isEmpty())
+                            .findFirst()
+                            .orElse(changeSet),
                     running,
                     tables
                             + "\nHint: give each a primary key: without it the rows of a shard can be neither replicated to another server nor compared",

@@ -305,5 +305,20 @@ class LiquibaseDifferenceTest {
                         - table two, of changeset app.sql::1::a
                         - table three, of changeset app.sql::2::a
                         """);
+
+        Files.writeString(changelog, "--liquibase formatted sql\n--changeset a:0\nSELECT 1;\n");
+        deploy(changelog, ShardSet.of(52), DeploySettings.defaults(directory));
+        try (Connection shards = postgres.database(1).connect()) {
+            Sql.execute(shards, "CREATE TABLE shard_0052.stray (id int)");
+            Files.writeString(
+                    changelog,
+                    "--liquibase formatted sql\n--changeset a:0\nSELECT 1;\n--changeset a:1\nCREATE TABLE one (id int);\n");
+            assertThatExceptionOfType(ChangelogFailedException.class)
+                    .isThrownBy(() -> deploy(changelog, ShardSet.of(52), DeploySettings.defaults(directory)))
+                    .withMessageContaining("""
+                            - table stray, which was there before
+                            - table one, of changeset app.sql::1::a
+                            """);
+        }
     }
 }
