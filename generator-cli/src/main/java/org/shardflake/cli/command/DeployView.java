@@ -103,7 +103,9 @@ final class DeployView {
             text.add(failed(failure.shards()));
             addPart(text, "changeset", failure.changeSet());
             addPart(text, "statement", failure.sql().strip().replaceAll("\\s+", " "));
-            addLines(text, "error", failure.error(), failure == failures.get(0) ? Integer.MAX_VALUE : SHOWN);
+            List<String> error = failure.error().lines().toList();
+            addPart(text, "error", error.isEmpty() ? "" : error.get(0));
+            addLines(text, "    ", error.stream().skip(1).toList(), failure == failures.get(0));
         }
         addRest(text, failures.stream().skip(SHOWN).mapToInt(FailureGroup::size).sum(), "failed");
         text.add(table(report.differing()));
@@ -115,7 +117,7 @@ final class DeployView {
         StringJoiner text = new StringJoiner("\n");
         for (ShardDrift drift : drifts.stream().limit(SHOWN).toList()) {
             text.add("shard %s on %s differs from most others".formatted(drift.shard(), drift.server()));
-            drift.differences().forEach(difference -> text.add("  " + difference));
+            addLines(text, "  ", drift.differences(), drift == drifts.get(0));
         }
         addRest(text, drifts.size() - SHOWN, "differ");
         return text.toString();
@@ -135,12 +137,12 @@ final class DeployView {
         }
     }
 
-    private static void addLines(StringJoiner text, String what, String message, int shown) {
-        List<String> lines = message.lines().map(String::strip).toList();
-        addPart(text, what, lines.isEmpty() ? "" : lines.get(0));
-        lines.stream().skip(1).limit(shown).forEach(line -> text.add(ErrorLines.abbreviated("    " + line)));
-        if (lines.size() - 1 > shown) {
-            text.add(String.format(Locale.ROOT, "    and %,d more; -o json has them all", lines.size() - 1 - shown));
+    /** Adds lines, all of them for the first failure or shard, since the others mostly have the same. */
+    private static void addLines(StringJoiner text, String indent, List<String> lines, boolean first) {
+        int shown = first ? lines.size() : Math.min(lines.size(), SHOWN);
+        lines.stream().limit(shown).forEach(line -> text.add(ErrorLines.abbreviated(indent + line.strip())));
+        if (shown < lines.size()) {
+            text.add(String.format(Locale.ROOT, "%sand %,d more; -o json has them all", indent, lines.size() - shown));
         }
     }
 
