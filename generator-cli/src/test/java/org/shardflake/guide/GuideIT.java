@@ -39,8 +39,17 @@ class GuideIT {
     static final String INCIDENTS = "incidents";
 
     /** One story, from an empty shard map on. */
-    private static final List<String> CHAPTERS =
-            List.of("shard-map", "schema-changes", "moves", "adopting", "ids", "schemes", "command-line");
+    private static final List<String> CHAPTERS = List.of(
+            "shard-map",
+            "schema-changes",
+            "moves",
+            "move-checks",
+            "rebalancing",
+            "move-failures",
+            "adopting",
+            "ids",
+            "schemes",
+            "command-line");
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(4);
