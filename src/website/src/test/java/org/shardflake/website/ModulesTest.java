@@ -29,8 +29,7 @@ class ModulesTest {
     @Test
     void theArchitectureListsEveryModuleBelowThoseThatItDependsOn() throws IOException {
         List<String> listed = firstCells("src/docs/architecture.md");
-        List<String> modules = all("<module>([^<]+)</module>", Files.readString(ROOT.resolve("pom.xml")))
-                .toList();
+        List<String> modules = modules();
         Map<String, String> directories = new LinkedHashMap<>();
         for (String module : modules) {
             directories.put(artifact(pom(module)), module);
@@ -58,6 +57,11 @@ class ModulesTest {
         }
 
         assertThat(firstCells("src/docs/guide/operating-from-java.md")).containsExactlyInAnyOrderElementsOf(engines);
+    }
+
+    static List<String> modules() throws IOException {
+        return all("<module>([^<]+)</module>", Files.readString(ROOT.resolve("pom.xml")))
+                .toList();
     }
 
     /** The names in the first column of a page's tables, in their order. */
