@@ -15,6 +15,7 @@ import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.sql.SQLException;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -110,6 +111,7 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
     }
 
     public static void main(String[] args) {
+        Locale.setDefault(Locale.ROOT); // Libraries put numbers and dates into SQL by the default locale.
         AtomicBoolean hasEnded = new AtomicBoolean();
         Runtime.getRuntime().addShutdownHook(new Thread(() -> endLine(hasEnded)));
         OutputStream stderr = new FileOutputStream(FileDescriptor.err);

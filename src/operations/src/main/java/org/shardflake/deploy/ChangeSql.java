@@ -6,6 +6,7 @@ package org.shardflake.deploy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.TreeMap;
 import liquibase.change.AbstractSQLChange;
@@ -36,6 +37,9 @@ import liquibase.statement.core.RuntimeStatement;
 
 /** What Liquibase would execute for the changes of a changeset, as SQL; or why that cannot be done to shards. */
 final class ChangeSql {
+
+    /** Liquibase puts this into the SQL in place of a date whose digits it cannot read back. */
+    private static final String DATE_NOT_WRITTEN = "BAD_DATE_FORMAT:";
 
     private ChangeSql() {}
 
@@ -167,6 +171,11 @@ final class ChangeSql {
         }
         List<String> sql = new ArrayList<>();
         for (Sql one : SqlGeneratorFactory.getInstance().generateSql(statement, database)) {
+            if (one.toSql().contains(DATE_NOT_WRITTEN)) {
+                throw new LiquibaseException(
+                        "Liquibase writes no date with the digits of the JVM's default locale %s; start the JVM with -Duser.language=en"
+                                .formatted(Locale.getDefault(Locale.Category.FORMAT)));
+            }
             sql.add(modified(one.toSql(), visitors, database));
         }
         return sql;

@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -83,5 +85,26 @@ class LocalesIT {
         }
         assertThat(shards.number("db2", "SELECT count(*) FROM shard_0001.item")).isEqualTo(10);
         assertThat(shards.leftovers("db1") + shards.leftovers("db2")).isZero();
+    }
+
+    /** Or the SQL would be in error, without a word of the locale. */
+    @Test
+    void aDateThatLiquibaseCannotWriteIsRefused() throws Exception {
+        Locale.setDefault(Locale.forLanguageTag("ar-EG"));
+        Path changelog = Files.writeString(directory.resolve("app.yaml"), """
+                databaseChangeLog:
+                  - changeSet:
+                      id: 1
+                      author: ann
+                      changes:
+                        - addColumn:
+                            tableName: account
+                            columns:
+                              - column: {name: born, type: date, defaultValueDate: "2001-02-03"}
+                """);
+
+        assertThatThrownBy(() -> AccountShards.bare(postgres).deploy(4, directory, changelog))
+                .hasMessageContaining(
+                        "app.yaml::1::ann: Liquibase writes no date with the digits of the JVM's default locale ar_EG");
     }
 }
