@@ -12,7 +12,10 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
@@ -52,6 +55,19 @@ class LiquibaseDifferenceTest {
                 false,
                 false,
                 new RowChecks(false, null, 2000));
+    }
+
+    private final Locale locale = Locale.getDefault();
+
+    /** Plain Liquibase cannot write dates in the locale of this module's tests. */
+    @BeforeEach
+    void chooseLocale() {
+        Locale.setDefault(Locale.ROOT);
+    }
+
+    @AfterEach
+    void restoreLocale() {
+        Locale.setDefault(locale);
     }
 
     @Test
