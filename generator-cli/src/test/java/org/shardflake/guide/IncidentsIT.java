@@ -28,7 +28,7 @@ import org.shardflake.cluster.TestDatabase;
 import org.shardflake.move.SmallDisk;
 
 /**
- * Causes the incidents of the guide that befall a whole server, each on servers of its own, and runs the page's commands, as {@link
+ * Causes the incidents of servers that the guide describes, each on its own servers, and runs the page's commands, as {@link
  * GuideIT} does for the others.
  */
 @Tag("full")
@@ -40,9 +40,6 @@ class IncidentsIT {
     private static final String PASSWORD = "A password was changed";
     private static final String FULL_DISK = "A full disk";
     private static final String UPGRADE = "An upgrade stopped half-way";
-
-    /** Those of the page that are followed here. */
-    static final List<String> SECTIONS = List.of(DOWN, TWO_PRIMARIES, POOLER, PASSWORD, FULL_DISK, UPGRADE);
 
     private static final String OLD_PASSWORD = "old";
     private static final String NEW_PASSWORD = "new";
@@ -96,7 +93,7 @@ class IncidentsIT {
     }
 
     private void follow(List<String> sections) throws Exception {
-        GuidePage page = GuideIT.page(GuideIT.INCIDENTS).part(sections::contains);
+        GuidePage page = GuideIT.page(GuideIT.SERVER_INCIDENTS).part(sections::contains);
         assertThat(page.steps()).extracting(GuidePage.Step::section).containsAll(sections);
         reader.follow(List.of(page));
     }

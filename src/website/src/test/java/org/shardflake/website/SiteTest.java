@@ -122,8 +122,10 @@ class SiteTest {
 
         String dom = dom(chromium, page);
 
-        assertThat(searched(dom, "half-way")).contains("href=\"../guide/incidents.html#an-upgrade-stopped-half-way\"");
-        assertThat(searched(dom, "upgra")).contains("href=\"../guide/incidents.html#an-upgrade-stopped-half-way\"");
+        assertThat(searched(dom, "half-way"))
+                .contains("href=\"../guide/server-incidents.html#an-upgrade-stopped-half-way\"");
+        assertThat(searched(dom, "upgra"))
+                .contains("href=\"../guide/server-incidents.html#an-upgrade-stopped-half-way\"");
         assertThat(searched(dom, "SF001")).contains("href=\"../guide/");
         assertThat(searched(dom, "qqqq")).contains("Nothing found").doesNotContain("href");
         Matcher links = Pattern.compile("href=\"([^\"#]+)#([^\"]+)\"").matcher(dom);
