@@ -5,8 +5,10 @@
 package org.shardflake.cli;
 
 import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaCall;
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -55,6 +57,8 @@ class LayersTest {
     private static final Set<String> MAY_HAVE_SOURCES =
             Set.of("HostFindings", "SplitChecks", "ServerAccess", "SqlRouter", "LookupTables");
 
+    private static final int LARGEST_CYCLE = 10;
+
     private static final String[] SQL = {"org.shardflake.sql.."};
 
     private static final JavaClasses MAIN = new ClassFileImporter()
@@ -80,6 +84,12 @@ class LayersTest {
     @Test
     void theRouterKnowsIdsOnly() {
         refuses(ROUTER, SQL, OPERATIONS, COMMAND_LINE);
+    }
+
+    /** A class whose helpers all call back into it holds a component that has no name yet. */
+    @Test
+    void fewClassesOfTheRouterDependOnEachOther() {
+        assertThat(ClassCycles.largest(MAIN.that(resideInAnyPackage(ROUTER)))).hasSizeLessThanOrEqualTo(LARGEST_CYCLE);
     }
 
     @Test

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.router.RouterListener;
-import org.shardflake.router.ShardRouter;
+import org.shardflake.router.RouterState;
 
 /**
  * Meters a router: its transactions and retries, its map, and its pools.
@@ -40,7 +40,7 @@ public final class MicrometerListener implements RouterListener {
     }
 
     @Override
-    public synchronized void started(ShardRouter router) {
+    public synchronized void started(RouterState router) {
         if (gauges != null) {
             throw new IllegalStateException("this listener belongs to another router; make one for each");
         }

@@ -15,16 +15,16 @@ import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.shardflake.Server;
 import org.shardflake.router.PoolStatus;
-import org.shardflake.router.ShardRouter;
+import org.shardflake.router.RouterState;
 
 /** The gauges of one router's map, and of its pools as servers come and go. Not thread-safe. */
 final class RouterGauges {
 
     private final MeterRegistry registry;
-    private final ShardRouter router;
+    private final RouterState router;
     private final Map<String, List<Meter>> byServer = new HashMap<>();
 
-    RouterGauges(MeterRegistry registry, ShardRouter router) {
+    RouterGauges(MeterRegistry registry, RouterState router) {
         this.registry = registry;
         this.router = router;
         Gauge.builder("shardflake.map.version", router, r -> r.mapHealth().version())
@@ -72,11 +72,11 @@ final class RouterGauges {
                 .register(registry);
     }
 
-    private Gauge.Builder<ShardRouter> pool(String meter, String server, ToIntFunction<PoolStatus> number) {
+    private Gauge.Builder<RouterState> pool(String meter, String server, ToIntFunction<PoolStatus> number) {
         return Gauge.builder(meter, router, r -> number(r, server, number)).tag("server", server);
     }
 
-    private static double number(ShardRouter router, String server, ToIntFunction<PoolStatus> number) {
+    private static double number(RouterState router, String server, ToIntFunction<PoolStatus> number) {
         return router.pools().stream()
                 .filter(pool -> pool.server().equals(server))
                 .mapToInt(number)

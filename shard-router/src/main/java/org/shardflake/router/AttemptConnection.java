@@ -16,18 +16,18 @@ final class AttemptConnection extends PathConnection {
     private final Routes routes;
     private final LentConnection lent;
     private final ShardAttempt attempt;
-    private final ShardRouter router;
+    private final ShardExecutor executor;
     /** The transaction, begun or about to begin, unless in auto-commit mode. */
     private @Nullable ShardTransaction tx;
     /** The transaction of the thread before, which is current again afterwards. */
     private @Nullable ShardTransaction before;
 
-    AttemptConnection(Loan loan, ShardAttempt attempt, ShardRouter router) {
+    AttemptConnection(Loan loan, ShardAttempt attempt, ShardExecutor executor) {
         super(loan.connection(), loan.connection());
         this.routes = loan.routes();
         this.lent = loan.connection();
         this.attempt = attempt;
-        this.router = router;
+        this.executor = executor;
     }
 
     /** A connection, and the routes that led to it. */
@@ -36,7 +36,7 @@ final class AttemptConnection extends PathConnection {
     @Override
     void noteUse() throws SQLException {
         // Without a transaction, too, Spring keeps a connection for the thread.
-        ShardAttempt current = router.currentAttempt();
+        ShardAttempt current = executor.currentAttempt();
         if (current != null && current.shard() != attempt.shard()) {
             throw new CrossShardException(attempt, current);
         }
@@ -56,7 +56,7 @@ final class AttemptConnection extends PathConnection {
             end();
         } else if (tx == null) {
             tx = next(lent.isReadOnly());
-            before = router.open().enter(tx);
+            before = executor.open().enter(tx);
         }
     }
 
@@ -77,7 +77,7 @@ final class AttemptConnection extends PathConnection {
         }
         boolean committed = false;
         try {
-            ShardRouter.commit(ending, lent, routes.pool(attempt.shard()));
+            ShardExecutor.commit(ending, lent, routes.pool(attempt.shard()));
             committed = true;
             if (!ending.isReadOnly()) {
                 attempt.tookEffect();
@@ -111,14 +111,14 @@ final class AttemptConnection extends PathConnection {
         if (ended != null) {
             ended.lookups().ended(committed);
             tx = next(ended.isReadOnly());
-            router.open().replace(ended, tx);
+            executor.open().replace(ended, tx);
         }
     }
 
     private void end() {
         forgetPath();
         if (tx != null) {
-            router.open().replace(tx, before);
+            executor.open().replace(tx, before);
             tx = null;
             before = null;
         }

@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
  */
 final class CatalogMapSource implements MapSource {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final int CATALOG_TIMEOUT_SECONDS = 5;
     /** For this long after a failure, other threads do not ask again. */
     private static final Duration FAILURE_IS_NEWS = Duration.ofSeconds(1);

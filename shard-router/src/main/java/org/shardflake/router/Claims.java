@@ -180,11 +180,11 @@ final class Claims {
     private static final TextOfShards DELETE = new TextOfShards(
             "DELETE FROM ${shard.schema}.shardflake_lookup WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ?");
 
-    private final ShardRouter router;
+    private final ShardExecutor executor;
     private final LookupDefinition lookup;
 
-    Claims(ShardRouter router, LookupDefinition lookup) {
-        this.router = router;
+    Claims(ShardExecutor executor, LookupDefinition lookup) {
+        this.executor = executor;
         this.lookup = lookup;
     }
 
@@ -354,7 +354,7 @@ final class Claims {
     }
 
     private int shardOf(Claim claim) {
-        return router.map().shardOfUid(claim.holder().uid());
+        return executor.map().shardOfUid(claim.holder().uid());
     }
 
     private void set(PreparedStatement statement, int first, Key key) throws SQLException {
@@ -396,13 +396,13 @@ final class Claims {
     }
 
     private int shard(ShardKey key) {
-        return router.locate(key).shard();
+        return executor.locate(key).shard();
     }
 
     private <T> T inShard(int shard, TextOfShards text, Access access, Execution<T> execution) {
         String sql = text.of(shard);
         try {
-            return router.alone(shard, access, (connection, server) -> run(connection, server, sql, execution));
+            return executor.alone(shard, access, (connection, server) -> run(connection, server, sql, execution));
         } catch (ShardSqlException e) {
             throw explain(shard, e);
         }

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  */
 final class FencedTables {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final long OUTDATED_NANOS = Duration.ofMinutes(2).toNanos();
     /** Beyond this many names, further ones are not asked for. */
     private static final int MOST = 1_000;

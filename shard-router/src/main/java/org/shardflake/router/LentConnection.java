@@ -52,7 +52,7 @@ final class LentConnection extends ForwardingConnection {
     /** About five seconds of cancels; see {@link RunningReads#cancel}. */
     private static final int MAX_CANCELS = 8;
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
 
     private final Connection pooled;
     private final BaseConnection driver;

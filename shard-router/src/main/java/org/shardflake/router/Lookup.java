@@ -45,13 +45,13 @@ public final class Lookup {
     private static final int MAX_LOST = 20;
 
     private final String name;
-    private final ShardRouter router;
+    private final ShardExecutor executor;
     private final Lookups lookups;
     private final RetryPolicy retryPolicy;
 
-    Lookup(String name, ShardRouter router, Lookups lookups, RetryPolicy retryPolicy) {
+    Lookup(String name, ShardExecutor executor, Lookups lookups, RetryPolicy retryPolicy) {
         this.name = name;
-        this.router = router;
+        this.executor = executor;
         this.lookups = lookups;
         this.retryPolicy = retryPolicy;
     }
@@ -129,9 +129,9 @@ public final class Lookup {
 
     private List<LookupEntry> find(LookupDefinition lookup, String text) {
         LookupDefinition.Value value = lookup.value(text);
-        router.enter();
+        executor.enter();
         try {
-            Claims claims = new Claims(router, lookup);
+            Claims claims = new Claims(executor, lookup);
             List<LookupEntry> entries = new ArrayList<>();
             List<Claims.Claim> unsure = new ArrayList<>();
             for (Claims.Claim claim : claims.find(value)) {
@@ -153,7 +153,7 @@ public final class Lookup {
             entries.sort((one, other) -> Long.compare(one.id(), other.id()));
             return entries;
         } finally {
-            router.leave();
+            executor.leave();
         }
     }
 
@@ -242,7 +242,7 @@ public final class Lookup {
 
     private void claim(
             LookupDefinition lookup, ShardTransaction tx, LookupChanges.Name its, LookupEntry holder, String value) {
-        Claims claims = new Claims(router, lookup);
+        Claims claims = new Claims(executor, lookup);
         Claims.Key key = its.key();
         UUID token = newToken();
         long start = System.nanoTime();
@@ -330,7 +330,7 @@ public final class Lookup {
         ShardTransaction tx = transaction(holder.uid());
         LookupChanges.Name its = new LookupChanges.Name(lookup.number(), key(lookup, lookup.value(value), holder));
         LookupChanges.Change before = tx.lookups().get(its);
-        Claims claims = new Claims(router, lookup);
+        Claims claims = new Claims(executor, lookup);
         if (before != null) {
             // What was noted may have been rolled back to a savepoint since.
             boolean isHeld = claims.hold(tx, before.claim());
@@ -400,7 +400,7 @@ public final class Lookup {
     }
 
     private ShardTransaction transaction(long uid) {
-        ShardTransaction tx = router.open().current();
+        ShardTransaction tx = executor.open().current();
         if (tx == null || tx.isReadOnly()) {
             throw new IllegalStateException(
                     "values of lookup %s are claimed and released inside the transaction that writes their row, and this is %s"

@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 final class LookupChanges {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
 
     /** A value of a lookup, for one row if several can hold it. */
     record Name(int lookup, Claims.Key key) {}

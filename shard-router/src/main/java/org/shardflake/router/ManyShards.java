@@ -37,16 +37,16 @@ final class ManyShards implements AutoCloseable {
 
     private static final int PROBE_TIMEOUT_SECONDS = 5;
 
-    private final ShardRouter router;
-    private final ExecutorService executor;
-    private final boolean ownsExecutor;
+    private final ShardExecutor executor;
+    private final ExecutorService threads;
+    private final boolean ownsThreads;
     private final StatementTexts texts = new StatementTexts();
 
-    ManyShards(ShardRouter router, @Nullable ExecutorService executor) {
-        this.router = router;
-        this.ownsExecutor = executor == null;
-        this.executor =
-                executor != null ? executor : Executors.newCachedThreadPool(work -> daemon(work, "shardflake-read"));
+    ManyShards(ShardExecutor executor, @Nullable ExecutorService threads) {
+        this.executor = executor;
+        this.ownsThreads = threads == null;
+        this.threads =
+                threads != null ? threads : Executors.newCachedThreadPool(work -> daemon(work, "shardflake-read"));
     }
 
     static Thread daemon(Runnable work, String name) {
@@ -57,7 +57,7 @@ final class ManyShards implements AutoCloseable {
 
     <T> Map<Long, T> fetch(Collection<Long> ids, ShardQuery<T> query) {
         Set<Long> asked = new LinkedHashSet<>(ids);
-        ShardMap map = router.map();
+        ShardMap map = executor.map();
         Map<Integer, List<Long>> idsByShard = new TreeMap<>();
         for (long id : asked) {
             idsByShard
@@ -93,7 +93,7 @@ final class ManyShards implements AutoCloseable {
      * @throws org.shardflake.ShardOutOfRangeException if it names one that there is not
      */
     private List<Integer> shards(ShardQuery<?> query) {
-        ShardMap map = router.map();
+        ShardMap map = executor.map();
         ShardSet some = query.shards();
         if (some == null) {
             return IntStream.range(0, map.sharding().shardCount()).boxed().toList();
@@ -187,7 +187,7 @@ final class ManyShards implements AutoCloseable {
                         (connection, pool, some) -> each.read(
                                 connection,
                                 some,
-                                shard -> router.routes().pool(shard).equals(pool)),
+                                shard -> executor.routes().pool(shard).equals(pool)),
                         failures);
                 left = each.unread(left).stream()
                         .filter(shard -> failed.stream()
@@ -235,18 +235,18 @@ final class ManyShards implements AutoCloseable {
     /** Reads shards, a task per server; those that moved meanwhile are read again on their new server. */
     private <R> List<R> readShards(
             Collection<Integer> shards, ShardQuery<?> query, long end, PoolRead<R> read, Failures failures) {
-        Retry retry = router.newRetry();
+        Retry retry = executor.newRetry();
         List<R> results = new ArrayList<>();
         Collection<Integer> left = shards;
         while (!left.isEmpty()) {
-            Routes routes = router.routes();
+            Routes routes = executor.routes();
             Map<ServerPool, List<Integer>> shardsByPool = new LinkedHashMap<>();
             left.forEach(shard -> shardsByPool
                     .computeIfAbsent(routes.pool(shard), pool -> new ArrayList<>())
                     .add(shard));
             RunningReads reads = new RunningReads();
             Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
-            shardsByPool.forEach((pool, some) -> running.put(pool, executor.submit(() -> {
+            shardsByPool.forEach((pool, some) -> running.put(pool, threads.submit(() -> {
                 try (LentConnection connection = pool.connection(query.access(), LentConnection.MANY_SHARDS)) {
                     return read.run(new CancellableConnection(connection, reads), pool, some);
                 }
@@ -315,12 +315,12 @@ final class ManyShards implements AutoCloseable {
     }
 
     <T, X extends Exception> Stream<ShardResult<T>> scatter(Scatter scatter, ShardWork<T, X> work) {
-        return new ScatterRun<>(router, scatter, work).start(executor);
+        return new ScatterRun<>(executor, scatter, work).start(threads);
     }
 
     List<ServerHealth> probe(List<ServerPool> pools) {
         List<Future<ServerHealth>> probes =
-                pools.stream().map(pool -> executor.submit(() -> probe(pool))).toList();
+                pools.stream().map(pool -> threads.submit(() -> probe(pool))).toList();
         List<ServerHealth> health = new ArrayList<>();
         for (Future<ServerHealth> probe : probes) {
             try {
@@ -349,8 +349,8 @@ final class ManyShards implements AutoCloseable {
 
     @Override
     public void close() {
-        if (ownsExecutor) {
-            executor.shutdownNow();
+        if (ownsThreads) {
+            threads.shutdownNow();
         }
     }
 }

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  */
 final class MapListener implements AutoCloseable {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final int CONNECT_TIMEOUT_SECONDS = 5;
     private static final Duration RECONNECT_PAUSE = Duration.ofSeconds(1);
     /** The map was read a moment ago, and a starting application has other uses for its processors. */

@@ -31,13 +31,13 @@ public final class ReferenceAccess {
             VERSION + " WHERE EXISTS (SELECT FROM shardflake.reference_home WHERE mode OPERATOR(pg_catalog.=) 'home')";
     private static final long LONGEST_PAUSE_MILLIS = 100;
 
-    private final ShardRouter router;
+    private final ShardExecutor executor;
     private final RetryPolicy retryPolicy;
     private final RouterListener listener;
     private volatile @Nullable String home;
 
-    ReferenceAccess(ShardRouter router, RetryPolicy retryPolicy, RouterListener listener) {
-        this.router = router;
+    ReferenceAccess(ShardExecutor executor, RetryPolicy retryPolicy, RouterListener listener) {
+        this.executor = executor;
         this.retryPolicy = retryPolicy;
         this.listener = listener;
     }
@@ -73,7 +73,7 @@ public final class ReferenceAccess {
     /** Runs work in a read-only transaction on any server that answers. What was written a moment ago may be missing there. */
     public <T extends @Nullable Object, X extends Exception> T read(ReferenceWork<T, X> work) throws X {
         return admitted(() -> {
-            List<ServerPool> pools = router.routes().pools();
+            List<ServerPool> pools = executor.routes().pools();
             int first = ThreadLocalRandom.current().nextInt(pools.size());
             for (int i = 0; ; i++) {
                 try {
@@ -108,7 +108,7 @@ public final class ReferenceAccess {
                 written = text(from, VERSION_OF_HOME);
             }
             long version = Long.parseLong(written);
-            List<ServerPool> behind = new ArrayList<>(router.routes().pools());
+            List<ServerPool> behind = new ArrayList<>(executor.routes().pools());
             behind.remove(from);
             for (int tried = 0; !behind.isEmpty(); tried++) {
                 behind.removeIf(pool -> {
@@ -135,17 +135,17 @@ public final class ReferenceAccess {
     }
 
     private <T extends @Nullable Object, X extends Exception> T admitted(Task<T, X> task) throws X {
-        ShardTransaction outer = router.open().current();
+        ShardTransaction outer = executor.open().current();
         if (outer != null) {
             throw new IllegalStateException(
                     "work on reference tables of its own inside the transaction of shard %s, whose connection reads them; end it first to write"
                             .formatted(outer.shard()));
         }
-        router.enter();
+        executor.enter();
         try {
             return task.run();
         } finally {
-            router.leave();
+            executor.leave();
         }
     }
 
@@ -181,7 +181,7 @@ public final class ReferenceAccess {
     }
 
     private @Nullable ServerPool pool(String server) {
-        return router.routes().pools().stream()
+        return executor.routes().pools().stream()
                 .filter(pool -> pool.server().name().equals(server))
                 .findFirst()
                 .orElse(null);
@@ -191,7 +191,7 @@ public final class ReferenceAccess {
     private String askForHome() {
         RuntimeException silent = null;
         for (String question : List.of(IS_HOME, HOME)) {
-            for (ServerPool pool : router.routes().pools()) {
+            for (ServerPool pool : executor.routes().pools()) {
                 try {
                     String name = text(pool, question);
                     if (name != null) {
@@ -237,13 +237,13 @@ public final class ReferenceAccess {
         boolean committed = false;
         LentConnection connection = pool.connection(access, LentConnection.MANY_SHARDS);
         try {
-            ShardRouter.begin(connection, access, pool);
+            ShardExecutor.begin(connection, access, pool);
             T result = run(connection, work);
-            ShardRouter.commit(connection::requireCommittable, connection, access.readOnly(), pool);
+            ShardExecutor.commit(connection::requireCommittable, connection, access.readOnly(), pool);
             committed = true;
             return result;
         } finally {
-            ShardRouter.giveBack(connection);
+            ShardExecutor.giveBack(connection);
             listener.transactionEnded(
                     pool.server(), access.readOnly(), committed, Duration.ofNanos(System.nanoTime() - start));
         }
@@ -254,7 +254,7 @@ public final class ReferenceAccess {
         try {
             return work.run(connection);
         } catch (Throwable failure) {
-            ShardRouter.rollback(connection, failure);
+            ShardExecutor.rollback(connection, failure);
             throw failure;
         }
     }

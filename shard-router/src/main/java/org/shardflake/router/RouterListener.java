@@ -27,7 +27,7 @@ public interface RouterListener {
     }
 
     /** A router was built; its map is loaded. */
-    default void started(ShardRouter router) {}
+    default void started(RouterState router) {}
 
     /** The router now routes by this map. */
     default void mapChanged(ShardMap map) {}

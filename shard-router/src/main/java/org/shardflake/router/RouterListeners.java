@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 /** Passes each event on to all listeners. */
 final class RouterListeners implements RouterListener {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
 
     private final RouterListener[] listeners;
 

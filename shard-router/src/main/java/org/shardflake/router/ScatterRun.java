@@ -22,7 +22,7 @@ import org.shardflake.ShardflakeException;
 /** One read over many shards: workers that take shards from a queue, and the stream that hands out their results. */
 final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpliterator<ShardResult<T>> {
 
-    private final ShardRouter router;
+    private final ShardExecutor executor;
     private final Scatter scatter;
     private final ShardWork<T, X> work;
     private final WaitingShards waiting;
@@ -41,24 +41,24 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     private final RunningReads running = new RunningReads();
     private final long end;
 
-    ScatterRun(ShardRouter router, Scatter scatter, ShardWork<T, X> work) {
+    ScatterRun(ShardExecutor executor, Scatter scatter, ShardWork<T, X> work) {
         super(Long.MAX_VALUE, Spliterator.NONNULL);
-        this.router = router;
+        this.executor = executor;
         this.scatter = scatter;
         this.work = work;
-        this.waiting = new WaitingShards(router.map(), scatter.shards());
+        this.waiting = new WaitingShards(executor.map(), scatter.shards());
         this.outstanding = waiting.all();
         this.room = new Semaphore(2 * scatter.parallelism());
         this.end = System.nanoTime() + scatter.deadline().toNanos();
     }
 
-    Stream<ShardResult<T>> start(ExecutorService executor) {
+    Stream<ShardResult<T>> start(ExecutorService threads) {
         for (int i = 0; i < Math.min(scatter.parallelism(), outstanding.size()); i++) {
-            router.enter();
+            executor.enter();
             try {
-                executor.execute(this::readShards);
+                threads.execute(this::readShards);
             } catch (RuntimeException e) {
-                router.leave();
+                executor.leave();
                 throw e;
             }
         }
@@ -85,7 +85,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
-            router.leave();
+            executor.leave();
         }
     }
 
@@ -95,7 +95,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
             return new ShardResult.Failure<>(shard, ScatterException.ofShard(shard, server(shard), down));
         }
         try {
-            T value = router.inTransaction(shard, Access.READ, tx -> running.run(tx::cancel, () -> work.run(tx)));
+            T value = executor.inTransaction(shard, Access.READ, tx -> running.run(tx::cancel, () -> work.run(tx)));
             return new ShardResult.Value<>(shard, value);
         } catch (Throwable e) {
             if (e instanceof ServerUnavailableException gone) {
@@ -108,7 +108,7 @@ final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpli
     }
 
     private String server(int shard) {
-        return router.map().server(shard).name();
+        return executor.map().server(shard).name();
     }
 
     @Override

@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ServerPool {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final long DRAIN_CHECK_MILLIS = 20;
     private static final int CANCEL_TIMEOUT_SECONDS = 1;
     /** The driver waits this much longer than the server's own limit. */

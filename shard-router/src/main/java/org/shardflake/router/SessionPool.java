@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 /** One HikariCP pool, which lends connections and takes them back as they were. Thread-safe. */
 final class SessionPool {
 
-    private static final Logger LOG = LoggerFactory.getLogger(ShardRouter.class);
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     /** The interval at which a server with an older function library is looked at again. */
     private static final Duration LOOK_AGAIN = Duration.ofMinutes(1);
 

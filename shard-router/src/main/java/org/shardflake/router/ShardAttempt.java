@@ -18,7 +18,7 @@ import org.shardflake.ShardflakeException;
  */
 public final class ShardAttempt {
 
-    private final ShardRouter router;
+    private final ShardExecutor executor;
     private final ShardKey key;
     private final int shard;
     private final @Nullable ShardTransaction around;
@@ -26,21 +26,21 @@ public final class ShardAttempt {
     private boolean tookEffect;
     private @Nullable CommitOutcomeUnknownException unknown;
 
-    private ShardAttempt(ShardRouter router, ShardKey key, int shard, @Nullable ShardTransaction around) {
-        this.router = router;
+    private ShardAttempt(ShardExecutor executor, ShardKey key, int shard, @Nullable ShardTransaction around) {
+        this.executor = executor;
         this.key = key;
         this.shard = shard;
         this.around = around;
     }
 
     /** Work with connections of its own. */
-    static ShardAttempt of(ShardKey key, int shard, ShardRouter router) {
-        return new ShardAttempt(router, key, shard, null);
+    static ShardAttempt of(ShardKey key, int shard, ShardExecutor executor) {
+        return new ShardAttempt(executor, key, shard, null);
     }
 
     /** Work inside a transaction that the router ends. */
-    static ShardAttempt inside(ShardTransaction tx, ShardRouter router) {
-        return new ShardAttempt(router, ShardKey.shard(tx.shard()), tx.shard(), tx);
+    static ShardAttempt inside(ShardTransaction tx, ShardExecutor executor) {
+        return new ShardAttempt(executor, ShardKey.shard(tx.shard()), tx.shard(), tx);
     }
 
     /** The key that the work was given with. */
@@ -75,8 +75,8 @@ public final class ShardAttempt {
                     });
         }
         try {
-            AttemptConnection.Loan loan = router.lend(shard);
-            return router.plain(loan, new AttemptConnection(loan, this, router));
+            AttemptConnection.Loan loan = executor.lend(shard);
+            return executor.plain(loan, new AttemptConnection(loan, this, executor));
         } catch (ShardflakeException | IllegalStateException e) {
             // Frameworks expect the exceptions that JDBC declares.
             throw new SQLException(e.getMessage(), "08001", e);
@@ -102,12 +102,12 @@ public final class ShardAttempt {
      * @return what {@code resume} takes: null if there is no transaction
      */
     public @Nullable Object suspend() {
-        return router.open().enter(null);
+        return executor.open().enter(null);
     }
 
     /** Ends what {@link #suspend} began. */
     public void resume(@Nullable Object suspended) {
-        router.open().enter((ShardTransaction) suspended);
+        executor.open().enter((ShardTransaction) suspended);
     }
 
     /** Notes a transaction that is not read-only, or a statement in auto-commit mode. */

@@ -6,26 +6,18 @@ package org.shardflake.router;
 
 import java.math.BigDecimal;
 import java.sql.Connection;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.LongAdder;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import java.util.function.ObjIntConsumer;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
@@ -60,31 +52,16 @@ import org.shardflake.catalog.LookupDefinition;
  * <p>A transaction belongs to one shard. Work begun inside other work joins its transaction if it is for the same
  * shard, and is refused with {@link CrossShardException} otherwise.
  */
-public final class ShardRouter implements AutoCloseable {
-
-    private static final long LOOK_FOR_WORK_MILLIS = 10;
+public final class ShardRouter implements RouterState, AutoCloseable {
 
     private final MapSource maps;
-    private final PoolSettings poolSettings;
     private final RetryPolicy retryPolicy;
     private final RouterListener listener;
-    private final Duration drainTimeout;
-    private final Duration closeTimeout;
-    private final LongAdder running = new LongAdder();
-    private final OpenTransactions open = new OpenTransactions();
-    /** The attempt that each thread is in. */
-    private final Map<Thread, ShardAttempt> attempts = new ConcurrentHashMap<>();
-
-    private final ReentrantLock changingRoutes = new ReentrantLock();
+    private final RoutedPools pools;
+    private final ShardExecutor executor;
     private final ManyShards manyShards;
     private final ReferenceAccess reference;
     private final Lookups lookups;
-    private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
-    private volatile Routes routes;
-    /** Set once the router takes no more work. */
-    private volatile boolean closed;
-    /** Set once its connections were closed under work that did not finish in time. */
-    private volatile boolean cut;
 
     ShardRouter(
             MapSource maps,
@@ -93,16 +70,14 @@ public final class ShardRouter implements AutoCloseable {
             RouterListener listener,
             Duration drainTimeout,
             Duration closeTimeout,
-            @Nullable ExecutorService executor) {
+            @Nullable ExecutorService threads) {
         this.maps = maps;
-        this.poolSettings = poolSettings;
         this.retryPolicy = retryPolicy;
         this.listener = listener;
-        this.drainTimeout = drainTimeout;
-        this.closeTimeout = closeTimeout;
-        this.routes = Routes.of(maps.map(), this::newPool);
-        this.manyShards = new ManyShards(this, executor);
-        this.reference = new ReferenceAccess(this, retryPolicy, listener);
+        this.pools = new RoutedPools(maps, poolSettings, drainTimeout, closeTimeout);
+        this.executor = new ShardExecutor(pools, maps, retryPolicy, listener);
+        this.manyShards = new ManyShards(executor, threads);
+        this.reference = new ReferenceAccess(executor, retryPolicy, listener);
         this.lookups = new Lookups(maps);
     }
 
@@ -111,13 +86,10 @@ public final class ShardRouter implements AutoCloseable {
         return new ShardRouterBuilder();
     }
 
-    private ServerPool newPool(Server server) {
-        return new ServerPool(server, poolSettings, maps::hint);
-    }
-
     /** The map that this router currently uses. */
+    @Override
     public ShardMap map() {
-        return routes.map();
+        return pools.routes().map();
     }
 
     /**
@@ -141,8 +113,7 @@ public final class ShardRouter implements AutoCloseable {
      * @throws org.shardflake.ShardOutOfRangeException if there is no such shard
      */
     public ShardPlacement locate(ShardKey key) {
-        ShardMap map = map();
-        return map.placement(map.shard(key));
+        return executor.locate(key);
     }
 
     /** The schema of a key's shard, for qualifying tables: {@code shard_0007}. */
@@ -171,12 +142,12 @@ public final class ShardRouter implements AutoCloseable {
      *     may have been done although this throws
      */
     public <T extends @Nullable Object, X extends Exception> T write(long uid, ShardWork<T, X> work) throws X {
-        return admitted(map().shardOfUid(uid), Access.WRITE, work);
+        return executor.execute(map().shardOfUid(uid), Access.WRITE, work);
     }
 
     /** Runs work in a transaction on the shard of a key; otherwise as {@link #write(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T write(ShardKey key, ShardWork<T, X> work) throws X {
-        return admitted(map().shard(key), Access.WRITE, work);
+        return executor.execute(map().shard(key), Access.WRITE, work);
     }
 
     /** Runs work in a transaction on the shard that an id was made in; otherwise as {@link #write(long, ShardWork)}. */
@@ -217,12 +188,12 @@ public final class ShardRouter implements AutoCloseable {
      * before a move that this router has not learned of.
      */
     public <T extends @Nullable Object, X extends Exception> T read(long uid, ShardWork<T, X> work) throws X {
-        return admitted(map().shardOfUid(uid), Access.READ, work);
+        return executor.execute(map().shardOfUid(uid), Access.READ, work);
     }
 
     /** Runs work in a read-only transaction on the shard of a key; otherwise as {@link #read(long, ShardWork)}. */
     public <T extends @Nullable Object, X extends Exception> T read(ShardKey key, ShardWork<T, X> work) throws X {
-        return admitted(map().shard(key), Access.READ, work);
+        return executor.execute(map().shard(key), Access.READ, work);
     }
 
     /** Runs work in a read-only transaction on the shard that an id was made in; otherwise as {@link #read(long, ShardWork)}. */
@@ -236,130 +207,7 @@ public final class ShardRouter implements AutoCloseable {
      */
     public <T extends @Nullable Object, X extends Exception> T readReplica(ShardKey key, ShardWork<T, X> work)
             throws X {
-        return admitted(map().shard(key), Access.REPLICA_READ, work);
-    }
-
-    private <T extends @Nullable Object, X extends Exception> T admitted(int shard, Access access, ShardWork<T, X> work)
-            throws X {
-        ShardTransaction outer = open.current();
-        if (outer != null) {
-            return join(outer, shard, access, work);
-        }
-        enter();
-        try {
-            return observed(shard, tries(shard, access, work));
-        } finally {
-            leave();
-        }
-    }
-
-    /** Admits work, which {@link #close} waits for until {@link #leave}. */
-    void enter() {
-        running.increment();
-        if (closed) {
-            running.decrement();
-            throw closedException();
-        }
-    }
-
-    void leave() {
-        running.decrement();
-    }
-
-    private static IllegalStateException closedException() {
-        return new IllegalStateException("the router is closed");
-    }
-
-    <T extends @Nullable Object, X extends Exception> T inTransaction(int shard, Access access, ShardWork<T, X> work)
-            throws X {
-        return untilDone(shard, tries(shard, access, work));
-    }
-
-    private <T extends @Nullable Object, X extends Exception> Tries<T, X> tries(
-            int shard, Access access, ShardWork<T, X> work) {
-        ShardAttempt around = attempts.get(Thread.currentThread());
-        return new Tries<>() {
-            @Override
-            T next(Routes route) throws X {
-                T result = inTransaction(route, shard, access, work);
-                if (around != null && !access.readOnly()) {
-                    around.tookEffect();
-                }
-                return result;
-            }
-
-            @Override
-            boolean mayRepeat() {
-                return true;
-            }
-
-            @Override
-            boolean isReadOnly() {
-                return access.readOnly();
-            }
-        };
-    }
-
-    /** The tries of one piece of work. */
-    private abstract static class Tries<T extends @Nullable Object, X extends Exception> {
-
-        private int count;
-        private @Nullable Routes last;
-
-        abstract T next(Routes route) throws X;
-
-        /** Whether the failed try has left nothing behind. */
-        abstract boolean mayRepeat();
-
-        /** Whether nothing in the latest try could write. */
-        abstract boolean isReadOnly();
-    }
-
-    /** Work that listeners are told of. */
-    private <T extends @Nullable Object, X extends Exception> T observed(int shard, Tries<T, X> tries) throws X {
-        RunningWork observer = listener.workBegan(routes.pool(shard).server(), shard);
-        if (observer == null) {
-            return untilDone(shard, tries);
-        }
-        Throwable failure = null;
-        try {
-            return untilDone(shard, tries);
-        } catch (Throwable e) {
-            failure = e;
-            throw e;
-        } finally {
-            Server server = Objects.requireNonNull(tries.last).pool(shard).server();
-            observer.ended(server, tries.isReadOnly(), tries.count, failure);
-        }
-    }
-
-    private <T extends @Nullable Object, X extends Exception> T untilDone(int shard, Tries<T, X> tries) throws X {
-        Retry retry = null;
-        while (true) {
-            Routes tried = routes;
-            tries.count++;
-            tries.last = tried;
-            try {
-                return tries.next(tried);
-            } catch (Exception e) {
-                if (e instanceof PoolClosedException) {
-                    checkCut();
-                }
-                if (retry == null) {
-                    retry = new Retry(retryPolicy, maps, listener);
-                }
-                if (!tries.mayRepeat()
-                        || !retry.again(
-                                e,
-                                tried.map().placement(shard),
-                                tried.map().version(),
-                                () -> tried.pool(shard)
-                                        .lacks(List.of(shard), mayHoldConnection())
-                                        .isPresent())) {
-                    throw e;
-                }
-            }
-        }
+        return executor.execute(map().shard(key), Access.REPLICA_READ, work);
     }
 
     /**
@@ -382,58 +230,7 @@ public final class ShardRouter implements AutoCloseable {
      */
     public <T extends @Nullable Object, X extends Exception> T attempt(
             ShardKey key, boolean isRepeatable, AttemptWork<T, X> work) throws X {
-        int shard = map().shard(key);
-        ShardTransaction outer = open.current();
-        if (outer != null) {
-            outer.require(key);
-            return outer.isOfAttempt()
-                    ? work.run(attempts.getOrDefault(Thread.currentThread(), ShardAttempt.inside(outer, this)))
-                    : join(outer, shard, Access.READ, tx -> work.run(ShardAttempt.inside(tx, this)));
-        }
-        enter();
-        try {
-            return observed(shard, new Tries<T, X>() {
-                private ShardAttempt last = ShardAttempt.of(key, shard, ShardRouter.this);
-
-                @Override
-                T next(Routes route) throws X {
-                    last = ShardAttempt.of(key, shard, ShardRouter.this);
-                    return run(last, work);
-                }
-
-                @Override
-                boolean mayRepeat() {
-                    return isRepeatable && !last.hasTakenEffect();
-                }
-
-                @Override
-                boolean isReadOnly() {
-                    return !last.mayWrite();
-                }
-            });
-        } finally {
-            leave();
-        }
-    }
-
-    private <T extends @Nullable Object, X extends Exception> T run(ShardAttempt attempt, AttemptWork<T, X> work)
-            throws X {
-        ShardAttempt around = attempts.put(Thread.currentThread(), attempt);
-        try {
-            return work.run(attempt);
-        } catch (Exception e) {
-            attempt.throwIfUnknown(e);
-            throw e;
-        } finally {
-            if (around == null) {
-                attempts.remove(Thread.currentThread());
-            } else {
-                attempts.put(Thread.currentThread(), around);
-                if (attempt.hasTakenEffect()) {
-                    around.tookEffect();
-                }
-            }
-        }
+        return executor.attempt(key, isRepeatable, work);
     }
 
     /**
@@ -441,123 +238,7 @@ public final class ShardRouter implements AutoCloseable {
      * {@link #write} or {@code read} has begun.
      */
     public @Nullable ShardAttempt currentAttempt() {
-        ShardTransaction tx = open.current();
-        return tx != null && !tx.isOfAttempt() ? ShardAttempt.inside(tx, this) : attempts.get(Thread.currentThread());
-    }
-
-    private static <T extends @Nullable Object, X extends Exception> T join(
-            ShardTransaction outer, int shard, Access access, ShardWork<T, X> work) throws X {
-        outer.requireShard(shard, "the work");
-        if (outer.isReadOnly() && !access.readOnly()) {
-            throw new IllegalStateException(
-                    "a write inside a read of shard %s; make the outer one a write".formatted(shard));
-        }
-        try {
-            return work.run(outer);
-        } catch (Throwable failure) {
-            outer.failed();
-            throw failure;
-        }
-    }
-
-    private <T extends @Nullable Object, X extends Exception> T inTransaction(
-            Routes route, int shard, Access access, ShardWork<T, X> work) throws X {
-        ServerPool pool = route.pool(shard);
-        long start = System.nanoTime();
-        boolean committed = false;
-        LentConnection connection = pool.connection(access, shard);
-        ShardTransaction tx = new ShardTransaction(route.map(), shard, access, connection);
-        try {
-            begin(connection, access, pool);
-            T result = run(tx, work, connection);
-            commit(tx, connection, pool);
-            committed = true;
-            return result;
-        } finally {
-            giveBack(connection);
-            tx.lookups().ended(committed);
-            listener.transactionEnded(
-                    pool.server(), access.readOnly(), committed, Duration.ofNanos(System.nanoTime() - start));
-        }
-    }
-
-    static void begin(Connection connection, Access access, ServerPool pool) {
-        try {
-            if (access.readOnly()) {
-                connection.setReadOnly(true);
-            }
-            connection.setAutoCommit(false);
-        } catch (SQLException e) {
-            throw new ShardSqlException("begin a transaction", pool.server().name(), e);
-        }
-    }
-
-    private <T extends @Nullable Object, X extends Exception> T run(
-            ShardTransaction tx, ShardWork<T, X> work, Connection connection) throws X {
-        open.enter(tx);
-        try {
-            return work.run(tx);
-        } catch (Throwable failure) {
-            rollback(connection, failure);
-            throw failure;
-        } finally {
-            open.enter(null);
-        }
-    }
-
-    static void rollback(Connection connection, Throwable failure) {
-        try {
-            connection.rollback();
-        } catch (SQLException e) {
-            failure.addSuppressed(e);
-        }
-    }
-
-    static void commit(ShardTransaction tx, LentConnection connection, ServerPool pool) {
-        try {
-            commit(tx::checkCommittable, connection, tx.isReadOnly(), pool);
-        } catch (CommitOutcomeUnknownException e) {
-            tx.lookups().leave();
-            throw e;
-        }
-    }
-
-    /** Throws what forbids a commit. */
-    @FunctionalInterface
-    interface CommitCheck {
-        void run() throws SQLException;
-    }
-
-    static void commit(CommitCheck check, LentConnection connection, boolean readOnly, ServerPool pool) {
-        try {
-            check.run();
-            connection.commit();
-        } catch (SQLException e) {
-            boolean answered = isAnswer(connection, e);
-            rollback(connection, e);
-            if (readOnly || answered) {
-                throw new ShardSqlException("commit", pool.server().name(), e);
-            }
-            throw new CommitOutcomeUnknownException(
-                    connection.shard(), pool.server().name(), e);
-        }
-    }
-
-    /** Whether the server itself refused to commit and the connection survived. */
-    private static boolean isAnswer(Connection connection, SQLException e) {
-        try {
-            return e instanceof NotCommittableException || (SqlFailure.isAnswer(e) && !connection.isClosed());
-        } catch (SQLException broken) {
-            return false;
-        }
-    }
-
-    static void giveBack(Connection connection) {
-        try {
-            connection.close();
-        } catch (SQLException e) {
-            // The pool has dropped the connection; the outcome of the work is decided by now.
-        }
+        return executor.currentAttempt();
     }
 
     /**
@@ -572,77 +253,7 @@ public final class ShardRouter implements AutoCloseable {
      * @throws CrossShardException inside a transaction of another shard
      */
     public Connection connection(ShardKey key) {
-        int shard = map().shard(key);
-        ShardTransaction outer = open.current();
-        if (outer != null) {
-            outer.require(key);
-            return outer.connection();
-        }
-        AttemptConnection.Loan loan = lend(shard);
-        return plain(loan, loan.connection());
-    }
-
-    /** A connection whose transactions listeners are told of. */
-    PlainConnection plain(AttemptConnection.Loan loan, ForwardingConnection connection) {
-        Server server = loan.routes().pool(loan.connection().shard()).server();
-        return new PlainConnection(
-                connection,
-                (readOnly, committed, duration) -> listener.transactionEnded(server, readOnly, committed, duration));
-    }
-
-    /** One statement that commits by itself, and may be run again if nobody knows whether it was done. */
-    @FunctionalInterface
-    interface Alone<T> {
-        T run(Connection connection, String server);
-    }
-
-    /** Runs a statement on a shard outside of the transaction that the thread may be in; waits for a move like {@link #write}. */
-    <T> T alone(int shard, Access access, Alone<T> statement) {
-        boolean isInside = mayHoldConnection();
-        return untilDone(shard, new Tries<T, RuntimeException>() {
-            @Override
-            T next(Routes route) {
-                ServerPool pool = route.pool(shard);
-                LentConnection connection = isInside ? pool.aside(shard) : pool.connection(access, shard);
-                try {
-                    return statement.run(connection, pool.server().name());
-                } finally {
-                    giveBack(connection);
-                }
-            }
-
-            @Override
-            boolean mayRepeat() {
-                return true;
-            }
-
-            @Override
-            boolean isReadOnly() {
-                return access.readOnly();
-            }
-        });
-    }
-
-    /** Whether the calling thread may have a connection of a pool, so must not wait for another of it. */
-    private boolean mayHoldConnection() {
-        return attempts.containsKey(Thread.currentThread()) || open.current() != null;
-    }
-
-    /** Lends a connection to the server of a shard. */
-    AttemptConnection.Loan lend(int shard) {
-        enter();
-        try {
-            while (true) {
-                Routes route = routes;
-                try {
-                    return new AttemptConnection.Loan(route, route.pool(shard).connection(Access.WRITE, shard));
-                } catch (PoolClosedException e) {
-                    checkCut();
-                }
-            }
-        } finally {
-            leave();
-        }
+        return executor.connection(key);
     }
 
     /**
@@ -659,7 +270,7 @@ public final class ShardRouter implements AutoCloseable {
      * @return the rows by id, in the order of {@code ids}; an id without a row is left out
      */
     public <T> Map<Long, T> fetch(Collection<Long> ids, ShardQuery<T> query) {
-        return overMany(() -> manyShards.fetch(ids, query));
+        return executor.overMany(() -> manyShards.fetch(ids, query));
     }
 
     /**
@@ -673,12 +284,12 @@ public final class ShardRouter implements AutoCloseable {
 
     /** Reads the newest rows of all shards below an id, as the next page after that id. */
     public <T> List<T> newestBefore(long id, int limit, ShardQuery<T> query) {
-        return overMany(() -> manyShards.newest(id, limit, query));
+        return executor.overMany(() -> manyShards.newest(id, limit, query));
     }
 
     /** The number of rows of a query in all shards; the query needs no column {@code id}. */
     public long count(ShardQuery<?> query) {
-        return overMany(() -> manyShards.count(query));
+        return executor.overMany(() -> manyShards.count(query));
     }
 
     /**
@@ -688,7 +299,7 @@ public final class ShardRouter implements AutoCloseable {
      * @return nothing if there are no rows, or none with a value
      */
     public Optional<BigDecimal> sum(String value, ShardQuery<?> query) {
-        return overMany(() -> manyShards.sum(value, query));
+        return executor.overMany(() -> manyShards.sum(value, query));
     }
 
     /**
@@ -697,7 +308,7 @@ public final class ShardRouter implements AutoCloseable {
      * @param limit how many: 1 or more
      */
     public <T> List<T> top(int limit, RowOrder<T> order, ShardQuery<T> query) {
-        return overMany(() -> manyShards.top(limit, order, null, query));
+        return executor.overMany(() -> manyShards.top(limit, order, null, query));
     }
 
     /**
@@ -708,7 +319,7 @@ public final class ShardRouter implements AutoCloseable {
      * @param after needs only what the order compares
      */
     public <T> List<T> page(int limit, RowOrder<T> order, T after, ShardQuery<T> query) {
-        return overMany(() -> manyShards.top(limit, order, after, query));
+        return executor.overMany(() -> manyShards.top(limit, order, after, query));
     }
 
     /**
@@ -718,7 +329,7 @@ public final class ShardRouter implements AutoCloseable {
      * @param action may throw, which ends the read; called by threads of the router
      */
     public <T> void forEach(ShardQuery<T> query, Consumer<? super T> action) {
-        overMany(() -> {
+        executor.overMany(() -> {
             manyShards.forEach(query, action);
             return query;
         });
@@ -736,7 +347,7 @@ public final class ShardRouter implements AutoCloseable {
      *     the first failure is thrown
      */
     public <T> List<UnreadShards> forEachRow(ShardQuery<T> query, ObjIntConsumer<? super T> action) {
-        return overMany(() -> manyShards.forEachRow(query, action));
+        return executor.overMany(() -> manyShards.forEachRow(query, action));
     }
 
     /**
@@ -745,7 +356,7 @@ public final class ShardRouter implements AutoCloseable {
      * @return the results in order of arrival; closing the stream before its end stops the reads still running
      */
     public <T, X extends Exception> Stream<ShardResult<T>> scatter(Scatter scatter, ShardWork<T, X> work) {
-        return overMany(() -> manyShards.scatter(scatter, work));
+        return executor.overMany(() -> manyShards.scatter(scatter, work));
     }
 
     /** The tables that every server has alike. */
@@ -760,26 +371,7 @@ public final class ShardRouter implements AutoCloseable {
      */
     public Lookup lookup(String name) {
         lookups.get(name, LookupDefinition.State.FILLING);
-        return new Lookup(name, this, lookups, retryPolicy);
-    }
-
-    private <T> T overMany(Supplier<T> read) {
-        requireNoTransaction();
-        enter();
-        try {
-            return read.get();
-        } finally {
-            leave();
-        }
-    }
-
-    private void requireNoTransaction() {
-        ShardTransaction outer = open.current();
-        if (outer != null) {
-            throw new IllegalStateException(
-                    "a read over many shards inside the transaction of shard %s; end the transaction first"
-                            .formatted(outer.shard()));
-        }
+        return new Lookup(name, executor, lookups, retryPolicy);
     }
 
     /** Asks the catalog for a newer map now, and returns the map, which is the one in use if the catalog is down. */
@@ -790,80 +382,39 @@ public final class ShardRouter implements AutoCloseable {
 
     /** Connects to every server, and reports their health and the map's. Takes as long as the slowest server. */
     public RouterHealth health() {
-        enter();
+        pools.enter();
         try {
-            return new RouterHealth(maps.health(), manyShards.probe(routes.pools()));
+            return new RouterHealth(
+                    maps.health(), manyShards.probe(pools.routes().pools()));
         } finally {
-            leave();
+            pools.leave();
         }
     }
 
     /** The state of the map, without connecting to anything. */
+    @Override
     public MapHealth mapHealth() {
         return maps.health();
     }
 
     /** The state of the pools, without connecting to anything. */
+    @Override
     public List<PoolStatus> pools() {
-        return routes.pools().stream().map(ServerPool::status).toList();
+        return pools.routes().pools().stream().map(ServerPool::status).toList();
     }
 
-    Routes routes() {
-        return routes;
-    }
-
-    OpenTransactions open() {
-        return open;
-    }
-
-    MapSource maps() {
-        return maps;
-    }
-
-    Retry newRetry() {
-        return new Retry(retryPolicy, maps, listener);
-    }
-
-    /** Routes by a new map, and drops servers that it lacks once their work is done. */
+    /** Routes by a new map, and tells the listeners. */
     void mapChanged(ShardMap map) {
-        changingRoutes.lock();
-        try {
-            if (closed) {
-                return;
-            }
-            Routes old = routes;
-            Routes next = old.next(map, this::newPool);
-            routes = next;
-            old.without(next).forEach(this::drain);
-        } finally {
-            changingRoutes.unlock();
+        if (pools.mapChanged(map)) {
+            listener.mapChanged(map);
         }
-        listener.mapChanged(map);
     }
 
     /**
      * Opens pools early, so that a server's first writers, for example after a cutover, do not wait for connections.
      */
     void openPools() {
-        routes.pools().forEach(ServerPool::open);
-    }
-
-    private void drain(ServerPool pool) {
-        draining.add(pool);
-        Thread thread = new Thread(
-                () -> {
-                    pool.drain(drainTimeout);
-                    draining.remove(pool);
-                },
-                "shardflake-drain-" + pool.server().name());
-        thread.setDaemon(true);
-        thread.start();
-    }
-
-    private void checkCut() {
-        if (cut) {
-            throw closedException();
-        }
+        pools.open();
     }
 
     /**
@@ -872,33 +423,9 @@ public final class ShardRouter implements AutoCloseable {
      */
     @Override
     public void close() {
-        changingRoutes.lock();
-        try {
-            closed = true;
-        } finally {
-            changingRoutes.unlock();
-        }
-        awaitWork();
-        cut = true;
+        pools.stop();
         maps.close();
         manyShards.close();
-        routes.pools().forEach(ServerPool::close);
-        draining.forEach(ServerPool::close);
-    }
-
-    private void awaitWork() {
-        long start = System.nanoTime();
-        try {
-            while (isBusy() && System.nanoTime() - start < closeTimeout.toNanos()) {
-                Thread.sleep(LOOK_FOR_WORK_MILLIS);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); // An interrupt means that the caller does not want to wait.
-        }
-    }
-
-    private boolean isBusy() {
-        return running.sum() > 0
-                || Stream.concat(routes.pools().stream(), draining.stream()).anyMatch(ServerPool::isBusy);
+        pools.close();
     }
 }

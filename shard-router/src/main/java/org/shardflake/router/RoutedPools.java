@@ -1,0 +1,144 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Stream;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+
+/**
+ * The routes in use with the pools behind them: follows changes of the map, counts the work that runs, and closes after it. Thread-safe.
+ */
+final class RoutedPools implements AutoCloseable {
+
+    private static final long LOOK_FOR_WORK_MILLIS = 10;
+
+    private final MapSource maps;
+    private final PoolSettings settings;
+    private final Duration drainTimeout;
+    private final Duration closeTimeout;
+    private final LongAdder running = new LongAdder();
+    private final ReentrantLock changingRoutes = new ReentrantLock();
+    private final Set<ServerPool> draining = ConcurrentHashMap.newKeySet();
+    private volatile Routes routes;
+    /** Set once the router takes no more work. */
+    private volatile boolean closed;
+    /** Set once its connections were closed under work that did not finish in time. */
+    private volatile boolean cut;
+
+    RoutedPools(MapSource maps, PoolSettings settings, Duration drainTimeout, Duration closeTimeout) {
+        this.maps = maps;
+        this.settings = settings;
+        this.drainTimeout = drainTimeout;
+        this.closeTimeout = closeTimeout;
+        this.routes = Routes.of(maps.map(), this::newPool);
+    }
+
+    private ServerPool newPool(Server server) {
+        return new ServerPool(server, settings, maps::hint);
+    }
+
+    Routes routes() {
+        return routes;
+    }
+
+    /** Admits work, which {@link #stop} waits for until {@link #leave}. */
+    void enter() {
+        running.increment();
+        if (closed) {
+            running.decrement();
+            throw closedException();
+        }
+    }
+
+    void leave() {
+        running.decrement();
+    }
+
+    private static IllegalStateException closedException() {
+        return new IllegalStateException("the router is closed");
+    }
+
+    /** Routes by a new map, and drops servers that it lacks once their work is done; false if the router is closed. */
+    boolean mapChanged(ShardMap map) {
+        changingRoutes.lock();
+        try {
+            if (closed) {
+                return false;
+            }
+            Routes old = routes;
+            Routes next = old.next(map, this::newPool);
+            routes = next;
+            old.without(next).forEach(this::drain);
+            return true;
+        } finally {
+            changingRoutes.unlock();
+        }
+    }
+
+    /** Opens pools before their first use. */
+    void open() {
+        routes.pools().forEach(ServerPool::open);
+    }
+
+    private void drain(ServerPool pool) {
+        draining.add(pool);
+        Thread thread = new Thread(
+                () -> {
+                    pool.drain(drainTimeout);
+                    draining.remove(pool);
+                },
+                "shardflake-drain-" + pool.server().name());
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    /** Throws if the connections were closed under work that did not finish in time. */
+    void checkCut() {
+        if (cut) {
+            throw closedException();
+        }
+    }
+
+    /** Takes no more work, and waits for the work that runs, for some time. */
+    void stop() {
+        changingRoutes.lock();
+        try {
+            closed = true;
+        } finally {
+            changingRoutes.unlock();
+        }
+        awaitWork();
+        cut = true;
+    }
+
+    /** Closes all connections, also under work that still runs. */
+    @Override
+    public void close() {
+        routes.pools().forEach(ServerPool::close);
+        draining.forEach(ServerPool::close);
+    }
+
+    private void awaitWork() {
+        long start = System.nanoTime();
+        try {
+            while (isBusy() && System.nanoTime() - start < closeTimeout.toNanos()) {
+                Thread.sleep(LOOK_FOR_WORK_MILLIS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt(); // An interrupt means that the caller does not want to wait.
+        }
+    }
+
+    private boolean isBusy() {
+        return running.sum() > 0
+                || Stream.concat(routes.pools().stream(), draining.stream()).anyMatch(ServerPool::isBusy);
+    }
+}
