@@ -92,6 +92,18 @@ class LayersTest {
         assertThat(ClassCycles.largest(MAIN.that(resideInAnyPackage(ROUTER)))).hasSizeLessThanOrEqualTo(LARGEST_CYCLE);
     }
 
+    /** They are public only for the router's other packages. */
+    @Test
+    void onlyTheRouterKnowsItsInternalPackages() {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("org.shardflake.router..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("org.shardflake.router.internal..")
+                .check(MAIN);
+    }
+
     @Test
     void operationsKnowNothingOfTheCommandLine() {
         refuses(OPERATIONS, COMMAND_LINE, new String[] {"picocli..", "org.shardflake.cluster.."});

@@ -88,9 +88,9 @@ class ReferenceTest {
                     .sorted()
                     .toList()) {
                 Matcher type = PUBLIC_TYPE.matcher(Files.readString(file));
-                if (type.find() && file.endsWith(type.group(3) + ".java")) {
-                    String name =
-                            sources.relativize(file.getParent()).toString().replace('/', '.');
+                String name = sources.relativize(file.getParent()).toString().replace('/', '.');
+                boolean isInternal = List.of(name.split("\\.")).contains("internal");
+                if (!isInternal && type.find() && file.endsWith(type.group(3) + ".java")) {
                     packages.computeIfAbsent(name, unused -> new ArrayList<>())
                             .add("| `%s` | %s | %s |"
                                     .formatted(type.group(3), type.group(2), firstSentence(type.group(1))));

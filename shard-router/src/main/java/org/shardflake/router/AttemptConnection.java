@@ -6,15 +6,17 @@ package org.shardflake.router;
 
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.SearchPathConnection;
 
 /**
  * A connection on which a framework begins and ends transactions, which the router knows of while they are open. For
  * one thread at a time.
  */
-final class AttemptConnection extends PathConnection {
+final class AttemptConnection extends SearchPathConnection {
 
     private final Routes routes;
-    private final LentConnection lent;
+    private final LeasedConnection lent;
     private final ShardAttempt attempt;
     private final ShardExecutor executor;
     /** The transaction, begun or about to begin, unless in auto-commit mode. */
@@ -31,10 +33,10 @@ final class AttemptConnection extends PathConnection {
     }
 
     /** A connection, and the routes that led to it. */
-    record Loan(Routes routes, LentConnection connection) {}
+    record Loan(Routes routes, LeasedConnection connection) {}
 
     @Override
-    void noteUse() throws SQLException {
+    protected void noteUse() throws SQLException {
         // Without a transaction, too, Spring keeps a connection for the thread.
         ShardAttempt current = executor.currentAttempt();
         if (current != null && current.shard() != attempt.shard()) {

@@ -24,6 +24,8 @@ import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.MapRevision;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.catalog.ShardMapFile;
+import org.shardflake.router.internal.jdbc.ReusedConnection;
+import org.shardflake.router.internal.session.RouterLog;
 import org.shardflake.server.ServerUrl;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,7 +51,7 @@ final class CatalogMapSource implements MapSource {
 
     private final ServerUrl url;
     private final @Nullable Path cacheFile;
-    private final KeptConnection kept;
+    private final ReusedConnection kept;
     private final ShardCatalog catalog;
     private final MapListener listener;
 
@@ -80,7 +82,7 @@ final class CatalogMapSource implements MapSource {
     CatalogMapSource(ServerUrl url, Login login, Duration pollInterval, @Nullable Path cacheFile) {
         this.url = url;
         this.cacheFile = cacheFile;
-        this.kept = new KeptConnection(source(url, login));
+        this.kept = new ReusedConnection(source(url, login));
         this.catalog = ShardCatalog.at(kept, url.toString());
         this.map = loadFirst();
         this.listener = new MapListener(this, url, login, pollInterval);

@@ -7,6 +7,7 @@ package org.shardflake.router;
 import java.io.Serial;
 import java.sql.SQLException;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.internal.session.LeasedConnection;
 
 /**
  * The connection broke during a commit: either all of the transaction's writes are there or none, and only reading
@@ -22,14 +23,14 @@ public final class CommitOutcomeUnknownException extends ShardflakeException {
     private final int shard;
     private final String server;
 
-    /** @param shard {@link LentConnection#MANY_SHARDS} for reference tables */
+    /** @param shard {@link LeasedConnection#MANY_SHARDS} for reference tables */
     CommitOutcomeUnknownException(int shard, String server, SQLException cause) {
         super(
                 ("the connection to server %s broke while committing %s: %s. Read back whether the writes are"
                                 + " there before repeating them")
                         .formatted(
                                 server,
-                                shard == LentConnection.MANY_SHARDS ? "to reference tables" : "in shard " + shard,
+                                shard == LeasedConnection.MANY_SHARDS ? "to reference tables" : "in shard " + shard,
                                 cause.getMessage()),
                 cause);
         this.shard = shard;

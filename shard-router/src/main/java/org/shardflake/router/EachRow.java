@@ -15,6 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
+import org.shardflake.router.internal.session.CancellableConnection;
 
 /**
  * Hands over the rows of shards in the order of their ids, one shard after the other on each server.

@@ -17,6 +17,8 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
+import org.shardflake.router.internal.session.CancellableConnection;
+import org.shardflake.router.internal.session.LeasedConnection;
 
 /**
  * Hands over the rows of any query, as servers send them, some shards in one statement.
@@ -86,11 +88,11 @@ final class EachRowOfShards<T> {
     }
 
     /** Makes the query's text of a schema, or null if only the search_path tells which tables it names. */
-    private @Nullable UnaryOperator<String> inSchema(LentConnection connection, int shard) throws SQLException {
+    private @Nullable UnaryOperator<String> inSchema(LeasedConnection connection, int shard) throws SQLException {
         return query.namesSchema() ? query::sql : connection.qualifier(query.template(), shard);
     }
 
-    private void readSome(LentConnection connection, List<Integer> shards, @Nullable UnaryOperator<String> inSchema)
+    private void readSome(LeasedConnection connection, List<Integer> shards, @Nullable UnaryOperator<String> inSchema)
             throws SQLException {
         if (inSchema == null) {
             connection.searchShard(shards.get(0));
@@ -109,7 +111,7 @@ final class EachRowOfShards<T> {
         }
     }
 
-    private void readSome(LentConnection connection, String sql, int arms) throws SQLException {
+    private void readSome(LeasedConnection connection, String sql, int arms) throws SQLException {
         // Without values it is no prepared statement, in which the driver would take operators such as ? for places of
         // values.
         if (!query.hasParameters()) {

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.postgresql.PGStatement;
 import org.shardflake.Sharding;
+import org.shardflake.router.internal.session.CancellableConnection;
 
 /** Looks up ids of many shards in one statement per server, with an arm of a UNION ALL for each shard. */
 final class IdLookUp<T> {

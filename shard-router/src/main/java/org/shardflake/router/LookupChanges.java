@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.internal.session.RouterLog;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

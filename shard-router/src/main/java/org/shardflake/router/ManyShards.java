@@ -31,6 +31,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.router.internal.session.CancellableConnection;
+import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.RunningReads;
 
 /** Reads many shards, with a task per server or, for a scatter, per shard. Thread-safe. */
 final class ManyShards implements AutoCloseable {
@@ -45,14 +48,9 @@ final class ManyShards implements AutoCloseable {
     ManyShards(ShardExecutor executor, @Nullable ExecutorService threads) {
         this.executor = executor;
         this.ownsThreads = threads == null;
-        this.threads =
-                threads != null ? threads : Executors.newCachedThreadPool(work -> daemon(work, "shardflake-read"));
-    }
-
-    static Thread daemon(Runnable work, String name) {
-        Thread thread = new Thread(work, name);
-        thread.setDaemon(true);
-        return thread;
+        this.threads = threads != null
+                ? threads
+                : Executors.newCachedThreadPool(work -> RunningReads.daemon(work, "shardflake-read"));
     }
 
     <T> Map<Long, T> fetch(Collection<Long> ids, ShardQuery<T> query) {
@@ -247,7 +245,7 @@ final class ManyShards implements AutoCloseable {
             RunningReads reads = new RunningReads();
             Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
             shardsByPool.forEach((pool, some) -> running.put(pool, threads.submit(() -> {
-                try (LentConnection connection = pool.connection(query.access(), LentConnection.MANY_SHARDS)) {
+                try (LeasedConnection connection = pool.connection(query.access(), LeasedConnection.MANY_SHARDS)) {
                     return read.run(new CancellableConnection(connection, reads), pool, some);
                 }
             })));
@@ -303,7 +301,7 @@ final class ManyShards implements AutoCloseable {
             return;
         }
         tasks.forEach(task -> task.cancel(true)); // A task may still be waiting for a connection.
-        daemon(reads::cancel, "shardflake-cancel").start();
+        RunningReads.daemon(reads::cancel, "shardflake-cancel").start();
     }
 
     private static RuntimeException asServerFailure(ServerPool pool, Exception failure) {
@@ -337,7 +335,7 @@ final class ManyShards implements AutoCloseable {
     private static ServerHealth probe(ServerPool pool) {
         long start = System.nanoTime();
         Optional<String> problem = Optional.empty();
-        try (Connection connection = pool.connection(Access.READ, LentConnection.MANY_SHARDS)) {
+        try (Connection connection = pool.connection(Access.READ, LeasedConnection.MANY_SHARDS)) {
             if (!connection.isValid(PROBE_TIMEOUT_SECONDS)) {
                 problem = Optional.of("no answer within %s s".formatted(PROBE_TIMEOUT_SECONDS));
             }

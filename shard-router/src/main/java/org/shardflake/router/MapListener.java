@@ -16,6 +16,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.router.internal.session.RouterLog;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.SharedSessions;
 import org.slf4j.Logger;

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
+import org.shardflake.router.internal.session.CancellableConnection;
 
 /**
  * Finds the newest rows of all shards, some shards at a time.

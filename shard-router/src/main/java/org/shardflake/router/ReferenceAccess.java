@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.internal.session.LeasedConnection;
 
 /**
  * Reads and writes reference tables, which every server has alike in schema {@code reference}. Thread-safe; {@link
@@ -221,7 +222,7 @@ public final class ReferenceAccess {
     }
 
     private static @Nullable String text(ServerPool pool, String sql) {
-        try (Connection connection = pool.connection(Access.READ, LentConnection.MANY_SHARDS);
+        try (Connection connection = pool.connection(Access.READ, LeasedConnection.MANY_SHARDS);
                 PreparedStatement statement = connection.prepareStatement(sql);
                 ResultSet row = statement.executeQuery()) {
             return row.next() ? row.getString(1) : null;
@@ -235,7 +236,7 @@ public final class ReferenceAccess {
             ServerPool pool, Access access, ReferenceWork<T, X> work) throws X {
         long start = System.nanoTime();
         boolean committed = false;
-        LentConnection connection = pool.connection(access, LentConnection.MANY_SHARDS);
+        LeasedConnection connection = pool.connection(access, LeasedConnection.MANY_SHARDS);
         try {
             ShardExecutor.begin(connection, access, pool);
             T result = run(connection, work);

@@ -10,6 +10,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.router.internal.session.RouterLog;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 

@@ -18,6 +18,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.internal.session.RunningReads;
 
 /** One read over many shards: workers that take shards from a queue, and the stream that hands out their results. */
 final class ScatterRun<T, X extends Exception> extends Spliterators.AbstractSpliterator<ShardResult<T>> {

@@ -24,6 +24,11 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
 import org.shardflake.ShardflakeException;
 import org.shardflake.Sharding;
+import org.shardflake.router.internal.session.FenceWatch;
+import org.shardflake.router.internal.session.FirstLogin;
+import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.RouterLog;
+import org.shardflake.router.internal.session.SessionPool;
 import org.shardflake.server.ServerUrl;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -81,7 +86,7 @@ final class ServerPool {
      *
      * @throws PoolClosedException if the server has left the map
      */
-    LentConnection connection(Access access, int shard) {
+    LeasedConnection connection(Access access, int shard) {
         return lend(pool(access, true), shard);
     }
 
@@ -89,14 +94,16 @@ final class ServerPool {
      * A connection to the primary for one statement, in auto-commit mode, for a thread that may have one from {@link #connection}. These
      * are lent so shortly that nobody waits for them in a circle.
      */
-    LentConnection aside(int shard) {
+    LeasedConnection aside(int shard) {
         SessionPool pool = aside;
         return lend(pool != null ? pool : makeAside(), shard);
     }
 
-    private LentConnection lend(SessionPool pool, int shard) {
+    private LeasedConnection lend(SessionPool pool, int shard) {
         try {
             return pool.lend(shard);
+        } catch (SessionPool.UnpreparedException e) {
+            throw new ShardSqlException(e.doing(), server.name(), e.getCause());
         } catch (SQLException e) {
             throw explain(pool, e);
         }
@@ -124,7 +131,7 @@ final class ServerPool {
             SessionPool made = aside;
             if (made == null) {
                 PGSimpleDataSource source = source(false);
-                FenceWatch watch = new FenceWatch(onFence);
+                FenceWatch watch = new FenceWatch(SqlFailure::isFence, onFence);
                 HikariConfig config = config(false, source, watch);
                 config.setPoolName(config.getPoolName() + " aside");
                 config.setMaximumPoolSize(Math.max(2, config.getMaximumPoolSize() / 2));
@@ -165,7 +172,7 @@ final class ServerPool {
     }
 
     private SessionPool make(boolean forReplicas, PGSimpleDataSource source, boolean isForUse) {
-        FenceWatch watch = new FenceWatch(onFence);
+        FenceWatch watch = new FenceWatch(SqlFailure::isFence, onFence);
         HikariConfig config = config(forReplicas, source, watch);
         boolean isConnected = false;
         if (config.getDataSource() == source && config.getUsername() == null) {
@@ -310,8 +317,8 @@ final class ServerPool {
      */
     OptionalInt lacks(List<Integer> shards, boolean isInside) {
         try (Connection connection = isInside
-                        ? aside(LentConnection.MANY_SHARDS)
-                        : connection(Access.READ, LentConnection.MANY_SHARDS);
+                        ? aside(LeasedConnection.MANY_SHARDS)
+                        : connection(Access.READ, LeasedConnection.MANY_SHARDS);
                 PreparedStatement look = connection.prepareStatement("""
                         SELECT shard FROM ROWS FROM (pg_catalog.unnest(?::pg_catalog.text[]), pg_catalog.unnest(?::integer[])) asked (name, shard)
                          WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname OPERATOR(pg_catalog.=) asked.name) LIMIT 1

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.internal.session.SearchPathConnection;
 
 /**
  * One run of work given to {@link ShardRouter#attempt}: its connections, on which a framework begins and ends
@@ -69,8 +70,8 @@ public final class ShardAttempt {
      */
     public Connection connection() throws SQLException {
         if (around != null) {
-            return new PlainConnection(
-                    new PathConnection(around.connection(), around.lent()), (readOnly, committed, duration) -> {
+            return new DirectConnection(
+                    new SearchPathConnection(around.connection(), around.lent()), (readOnly, committed, duration) -> {
                         // The router tells of its transactions itself.
                     });
         }

@@ -17,6 +17,9 @@ import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
+import org.shardflake.router.internal.jdbc.ForwardingConnection;
+import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.NotCommittableException;
 
 /**
  * Runs work on shards: lends connections, begins, commits and rolls back transactions, and repeats work whose shard has moved or whose
@@ -262,7 +265,7 @@ final class ShardExecutor {
         ServerPool pool = route.pool(shard);
         long start = System.nanoTime();
         boolean committed = false;
-        LentConnection connection = pool.connection(access, shard);
+        LeasedConnection connection = pool.connection(access, shard);
         ShardTransaction tx = new ShardTransaction(route.map(), shard, access, connection);
         try {
             begin(connection, access, pool);
@@ -310,7 +313,7 @@ final class ShardExecutor {
         }
     }
 
-    static void commit(ShardTransaction tx, LentConnection connection, ServerPool pool) {
+    static void commit(ShardTransaction tx, LeasedConnection connection, ServerPool pool) {
         try {
             commit(tx::checkCommittable, connection, tx.isReadOnly(), pool);
         } catch (CommitOutcomeUnknownException e) {
@@ -325,7 +328,7 @@ final class ShardExecutor {
         void run() throws SQLException;
     }
 
-    static void commit(CommitCheck check, LentConnection connection, boolean readOnly, ServerPool pool) {
+    static void commit(CommitCheck check, LeasedConnection connection, boolean readOnly, ServerPool pool) {
         try {
             check.run();
             connection.commit();
@@ -370,9 +373,9 @@ final class ShardExecutor {
     }
 
     /** A connection whose transactions listeners are told of. */
-    PlainConnection plain(AttemptConnection.Loan loan, ForwardingConnection connection) {
+    DirectConnection plain(AttemptConnection.Loan loan, ForwardingConnection connection) {
         Server server = loan.routes().pool(loan.connection().shard()).server();
-        return new PlainConnection(
+        return new DirectConnection(
                 connection,
                 (readOnly, committed, duration) -> listener.transactionEnded(server, readOnly, committed, duration));
     }
@@ -390,7 +393,7 @@ final class ShardExecutor {
             @Override
             T next(Routes route) {
                 ServerPool pool = route.pool(shard);
-                LentConnection connection = isInside ? pool.aside(shard) : pool.connection(access, shard);
+                LeasedConnection connection = isInside ? pool.aside(shard) : pool.connection(access, shard);
                 try {
                     return statement.run(connection, pool.server().name());
                 } finally {

@@ -11,6 +11,9 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.Sharding;
+import org.shardflake.router.internal.jdbc.TransactionConnection;
+import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.NotCommittableException;
 
 /**
  * A transaction on one shard, valid while the work given to {@link ShardRouter#write} or {@link ShardRouter#read} runs.
@@ -25,19 +28,19 @@ public final class ShardTransaction {
     private final ShardMap map;
     private final int shard;
     private final Access access;
-    private final LentConnection lent;
+    private final LeasedConnection lent;
     private final Connection connection;
     private final @Nullable ShardKey attempted;
     private final LookupChanges lookups = new LookupChanges();
     private boolean failed;
 
     /** A transaction that the router ends. */
-    ShardTransaction(ShardMap map, int shard, Access access, LentConnection lent) {
+    ShardTransaction(ShardMap map, int shard, Access access, LeasedConnection lent) {
         this(map, shard, access, lent, null);
     }
 
     /** A transaction that a framework ends, in an {@link ShardAttempt attempt} for this key. */
-    ShardTransaction(ShardMap map, int shard, Access access, LentConnection lent, @Nullable ShardKey attempted) {
+    ShardTransaction(ShardMap map, int shard, Access access, LeasedConnection lent, @Nullable ShardKey attempted) {
         this.map = map;
         this.shard = shard;
         this.access = access;
@@ -105,7 +108,7 @@ public final class ShardTransaction {
         return lookups;
     }
 
-    LentConnection lent() {
+    LeasedConnection lent() {
         return lent;
     }
 

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.postgresql.util.PSQLException;
+import org.shardflake.router.internal.session.NotCommittableException;
 
 /** The meaning of a failure for the shard, however deeply the {@code SQLException} is wrapped. */
 enum SqlFailure {
@@ -50,6 +51,11 @@ enum SqlFailure {
             return MISSING;
         }
         return isLost(failure) ? LOST : OTHER;
+    }
+
+    /** Whether a server refused a write to a shard. */
+    static boolean isFence(Throwable failure) {
+        return of(failure) == FENCED;
     }
 
     /** Whether a server refused a login: PostgreSQL's class 28, or the driver's own error for a missing password. */

@@ -13,6 +13,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.postgresql.PGStatement;
+import org.shardflake.router.internal.session.CancellableConnection;
 
 /**
  * Runs a query in the shards of a server, some shards in one statement.

@@ -27,6 +27,9 @@ import org.postgresql.PGConnection;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.internal.session.FenceWatch;
+import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.SessionPool;
 import org.shardflake.sql.FunctionLibrary;
 
 /** What one user of a pooled connection leaves behind must not reach the next. */
@@ -278,8 +281,9 @@ class ConnectionsComeBackAsLentTest {
         config.setUsername(postgres.database(0).user());
         config.setPassword(postgres.database(0).password());
         try (HikariDataSource hikari = new HikariDataSource(config)) {
-            SessionPool pool = new SessionPool("db1", hikari, new PGSimpleDataSource(), new FenceWatch(() -> {}), true);
-            try (LentConnection connection = pool.lend(7)) {
+            SessionPool pool = new SessionPool(
+                    "db1", hikari, new PGSimpleDataSource(), new FenceWatch(SqlFailure::isFence, () -> {}), true);
+            try (LeasedConnection connection = pool.lend(7)) {
                 connection.setAutoCommit(false);
                 try (Statement statement = connection.createStatement()) {
                     statement.execute("SET statement_timeout = '7s'");
@@ -290,7 +294,7 @@ class ConnectionsComeBackAsLentTest {
 
                 assertThat(pool.asksWithCommit()).isFalse();
             }
-            try (LentConnection next = pool.lend(7)) {
+            try (LeasedConnection next = pool.lend(7)) {
                 assertThat(pool.asksWithCommit()).isTrue(); // It was looked at again.
                 assertThat(next.isValid(5)).isTrue();
             }

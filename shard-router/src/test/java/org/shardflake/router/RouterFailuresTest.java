@@ -40,6 +40,8 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
+import org.shardflake.router.internal.jdbc.ForwardingConnection;
+import org.shardflake.router.internal.jdbc.ForwardingDataSource;
 import org.shardflake.sql.FunctionLibrary;
 
 /** What goes wrong is called what it is, and is over in time. */

@@ -20,6 +20,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.internal.session.KnownNames;
+import org.shardflake.router.internal.session.SearchPathConnection;
+import org.shardflake.router.internal.sqltext.ShardNames;
 import org.shardflake.sql.FunctionLibrary;
 
 /** What the router finds out about a shard before it qualifies names, and that both ways lead to the same tables. */
@@ -115,7 +118,7 @@ class ShardNamesTest {
     void aBatchAndGeneratedKeysNeedNoSearchPath() throws SQLException {
         try (ShardRouter router = shards.router().map(shards.map()).build()) {
             router.run(ShardKey.shard(1), tx -> {
-                PathConnection connection = new PathConnection(tx.connection(), tx.lent());
+                SearchPathConnection connection = new SearchPathConnection(tx.connection(), tx.lent());
                 try (PreparedStatement batch =
                         connection.prepareStatement("INSERT INTO photo (uid) VALUES (?)", new String[] {"id"})) {
                     batch.setLong(1, 1);

@@ -29,6 +29,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.internal.session.FencedTables;
 import org.shardflake.sql.FunctionLibrary;
 
 /**

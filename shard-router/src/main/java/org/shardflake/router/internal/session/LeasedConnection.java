@@ -1,0 +1,526 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router.internal.session;
+
+import java.lang.reflect.Array;
+import java.nio.charset.StandardCharsets;
+import java.sql.CallableStatement;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLClientInfoException;
+import java.sql.SQLException;
+import java.sql.SQLWarning;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.CachedQuery;
+import org.postgresql.core.Field;
+import org.postgresql.core.ParameterList;
+import org.postgresql.core.Query;
+import org.postgresql.core.QueryExecutor;
+import org.postgresql.core.ResultCursor;
+import org.postgresql.core.ResultHandlerBase;
+import org.postgresql.core.TransactionState;
+import org.postgresql.core.Tuple;
+import org.postgresql.util.ByteConverter;
+import org.shardflake.Sharding;
+import org.shardflake.router.internal.jdbc.Executions;
+import org.shardflake.router.internal.jdbc.ForwardingConnection;
+import org.shardflake.router.internal.jdbc.ReportingPreparedStatement;
+import org.shardflake.router.internal.sqltext.ShardNames;
+import org.shardflake.router.internal.sqltext.SqlEffects;
+import org.shardflake.router.internal.sqltext.TableNames;
+import org.shardflake.router.internal.sqltext.TableNamesReader;
+import org.shardflake.router.internal.sqltext.WrittenTable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A pooled connection while it is lent. With the commit of a write it asks whether the shard is still open on this
+ * server, unless that is known; it is returned as it was lent.
+ */
+public final class LeasedConnection extends ForwardingConnection {
+
+    /** Marks a connection that reads many shards and belongs to none. */
+    public static final int MANY_SHARDS = -1;
+
+    private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
+    private static final int OID_OF_REGCLASS = 2205;
+    /** About five seconds of cancels; see {@link RunningReads#cancel}. */
+    private static final int MAX_CANCELS = 8;
+
+    private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
+
+    private final Connection pooled;
+    private final BaseConnection driver;
+    private final SessionPool lender;
+    private final int shard;
+    private boolean hasTraces;
+    private boolean usesPath;
+    /** Whether a transaction may have given up its locks, or written without meeting fences. Statements prepared earlier still may. */
+    private boolean asksAlways;
+    /** Whether this transaction has written, and so holds a lock that a fence of the shard waits for. */
+    private boolean holdsLock;
+
+    private boolean closed;
+    private final AtomicInteger cancels = new AtomicInteger();
+    private final AtomicBoolean evicted = new AtomicBoolean();
+
+    LeasedConnection(Connection pooled, SessionPool lender, int shard) throws SQLException {
+        super(pooled);
+        this.pooled = pooled;
+        this.driver = pooled.unwrap(BaseConnection.class);
+        this.lender = lender;
+        this.shard = shard;
+    }
+
+    /**
+     * Cancels the running statement; called from another thread, repeatedly while the connection is in use. The
+     * connection stays open until it is given back, as PostgreSQL would not end a statement whose client has gone; it
+     * is closed if the server takes no cancels.
+     */
+    public void cancel() {
+        try {
+            driver.cancelQuery();
+            if (cancels.incrementAndGet() > MAX_CANCELS) {
+                evict();
+            }
+        } catch (SQLException e) {
+            LOG.debug("a statement could not be cancelled", e);
+            evict();
+        }
+    }
+
+    /** Takes the connection out of the pool. */
+    private void evict() {
+        if (!evicted.getAndSet(true)) {
+            lender.evict(pooled);
+        }
+    }
+
+    /** Whether a statement has failed, so that the transaction can no longer be committed. */
+    boolean isFailed() {
+        return driver.getTransactionState() == TransactionState.FAILED;
+    }
+
+    /**
+     * Checks that COMMIT would commit. After a failed statement PostgreSQL answers it with ROLLBACK, which the driver
+     * does not report.
+     */
+    public void requireCommittable() throws SQLException {
+        if (isClosed()) {
+            throw new NotCommittableException("the connection was lost before the commit", "08003");
+        }
+        if (isFailed()) {
+            throw new NotCommittableException(
+                    "a statement has failed and the work went on, but PostgreSQL has aborted the transaction; let the"
+                            + " exception through, or use a savepoint around what may fail",
+                    "25P02");
+        }
+    }
+
+    /** Whether a statement has begun a transaction. */
+    public boolean isInTransaction() {
+        return driver.getTransactionState() != TransactionState.IDLE;
+    }
+
+    /** The shard that this was lent for. */
+    public int shard() {
+        return shard;
+    }
+
+    /** The schema of the shard that this was lent for. */
+    String schema() {
+        return Sharding.schema(shard);
+    }
+
+    /**
+     * Has names without a schema found in the shard's first, until the transaction ends, or, in auto-commit mode, until
+     * the connection is given back.
+     */
+    void searchShard() throws SQLException {
+        searchShard(shard);
+    }
+
+    /** The same for any shard of the server. */
+    public void searchShard(int other) throws SQLException {
+        boolean isLocal = !pooled.getAutoCommit();
+        if (!isLocal) {
+            leaveTraces();
+        }
+        try (Statement statement = pooled.createStatement()) {
+            statement.execute(lender.searchPath(Sharding.schema(other), isLocal));
+        }
+    }
+
+    /** A statement's text with the shard's schema before its tables; null if only the search_path tells which they are. */
+    @Nullable
+    String qualified(String sql) throws SQLException {
+        watched(sql);
+        if (usesPath) {
+            return null;
+        }
+        Optional<TableNames> read = TableNamesReader.read(sql);
+        return read.isEmpty() ? null : read.get().in(schema(), lender.names().of(shard, pooled, isFailed()));
+    }
+
+    /**
+     * Makes a statement's text of a schema, as {@link #qualified} does, for shards that have the same names as one of them; null if only the
+     * search_path tells which tables it names.
+     */
+    @Nullable
+    public UnaryOperator<String> qualifier(String sql, int one) throws SQLException {
+        Optional<TableNames> read = TableNamesReader.read(sql);
+        if (read.isEmpty()) {
+            return null;
+        }
+        ShardNames names = lender.names().of(one, pooled, isFailed());
+        return read.get().in(Sharding.schema(one), names) == null
+                ? null
+                : schema -> Objects.requireNonNull(read.get().in(schema, names));
+    }
+
+    /**
+     * Whether a statement may have given names another meaning than the shard's: a temporary table comes before that, and
+     * the user's own search_path is in effect until the transaction ends.
+     */
+    boolean usesPath() {
+        return usesPath;
+    }
+
+    /** Prepares a statement between two that set the search_path and take it back. */
+    PreparedStatement prepareWithPath(String mark, String sql) throws SQLException {
+        watched(sql);
+        return pooled.prepareStatement(lender.searchPath(schema(), true) + "; " + mark + sql + "; " + lender.oldPath());
+    }
+
+    /** Notes that the session's state may have changed. */
+    void leaveTraces() {
+        hasTraces = true;
+        asksAlways = true;
+    }
+
+    /** Notes what the text of a statement may change in the session before it runs, and returns it. */
+    String watched(String sql) {
+        if (!hasTraces || !usesPath) {
+            switch (SqlEffects.facts(sql).effect()) {
+                case NONE -> {}
+                case LOCKS -> asksAlways = true;
+                case PATH -> {
+                    usesPath = true;
+                    asksAlways = true;
+                }
+                case SESSION -> {
+                    leaveTraces();
+                    usesPath = true;
+                }
+            }
+        }
+        return sql;
+    }
+
+    /** A prepared statement that tells when it has written to a table of the shard. */
+    private PreparedStatement reporting(PreparedStatement statement, String sql) {
+        WrittenTable written =
+                shard == MANY_SHARDS ? null : SqlEffects.facts(sql).written();
+        return written != null && written.schema().equals(schema())
+                ? new ReportingPreparedStatement(statement, new Write(written.name()))
+                : statement;
+    }
+
+    /** Writes to a table of the shard. */
+    private final class Write implements Executions {
+
+        private final String table;
+
+        private Write(String table) {
+            this.table = table;
+        }
+
+        @Override
+        public <T> T execute(Execution<T> execution) throws SQLException {
+            T result = execution.run();
+            written();
+            return result;
+        }
+
+        @Override
+        public <T> T executeBatch(Execution<T> execution) throws SQLException {
+            T counts = execution.run();
+            if (Array.getLength(counts) > 0) {
+                written();
+            }
+            return counts;
+        }
+
+        /** The fence was down, and the transaction, if there is one, holds a lock from now on. */
+        private void written() {
+            if (!holdsLock && driver.getTransactionState() == TransactionState.OPEN) {
+                holdsLock = lender.isWaitedFor(table);
+            }
+        }
+
+        @Override
+        public Connection connection() {
+            return LeasedConnection.this;
+        }
+    }
+
+    @Override
+    public void rollback() throws SQLException {
+        holdsLock = false;
+        super.rollback();
+    }
+
+    @Override
+    public Savepoint setSavepoint() throws SQLException {
+        asksAlways = true;
+        return super.setSavepoint();
+    }
+
+    @Override
+    public Savepoint setSavepoint(String name) throws SQLException {
+        asksAlways = true;
+        return super.setSavepoint(name);
+    }
+
+    /**
+     * Commits. Work that only read or locked has met no fence so far, so the shard must be open after the last
+     * statement: unless that is known, the server is asked in the round trip of the commit. If it answers with SF001,
+     * nothing is committed. Where the transaction has written, a fence that it has not met waits for it.
+     */
+    @Override
+    public void commit() throws SQLException {
+        boolean isOpenUntilEnd = holdsLock && !asksAlways;
+        holdsLock = false;
+        resetShared();
+        if (shard == MANY_SHARDS
+                || isOpenUntilEnd
+                || pooled.isReadOnly()
+                || pooled.getAutoCommit()
+                || driver.getTransactionState() != TransactionState.OPEN
+                || !lender.asksWithCommit()
+                || lender.openShards().isKnownOpen(shard)) {
+            pooled.commit();
+            return;
+        }
+        try {
+            askAndCommit();
+        } catch (SQLException e) {
+            lender.failed(e);
+            throw e;
+        }
+    }
+
+    @Override
+    public void setAutoCommit(boolean autoCommit) throws SQLException {
+        if (autoCommit && !pooled.getAutoCommit() && isInTransaction()) {
+            commit(); // as JDBC specifies; the driver would not ask
+        }
+        super.setAutoCommit(autoCommit);
+    }
+
+    /** Resets a session that a pooler gives to others after this transaction; on our return it would be too late. */
+    private void resetShared() throws SQLException {
+        if (hasTraces && lender.isShared() && driver.getTransactionState() == TransactionState.OPEN) {
+            lender.resetState(driver);
+            hasTraces = false;
+        }
+    }
+
+    private void askAndCommit() throws SQLException {
+        QueryExecutor executor = driver.getQueryExecutor();
+        CachedQuery both = executor.borrowQuery(ASK_AND_COMMIT);
+        try {
+            int flags = QueryExecutor.QUERY_SUPPRESS_BEGIN | (lender.prepares() ? 0 : QueryExecutor.QUERY_ONESHOT);
+            ParameterList parameters = both.query.createParameterList();
+            if (parameters == null) {
+                throw new IllegalStateException("the driver found no parameter in: " + ASK_AND_COMMIT);
+            }
+            parameters.setStringParameter(1, Sharding.schema(shard) + ".id_seq", OID_OF_REGCLASS);
+            OpenShards.Question question = lender.openShards().ask(shard);
+            Outcome outcome = new Outcome();
+            executor.execute(both.query, parameters, outcome, 0, 0, flags);
+            Long fence = outcome.fence;
+            if (fence != null) {
+                lender.openShards().isOpen(question, fence);
+            }
+        } finally {
+            executor.releaseQuery(both);
+        }
+    }
+
+    /** Keeps the answer, and throws the first error. */
+    private static final class Outcome extends ResultHandlerBase {
+
+        private @Nullable Long fence;
+
+        @Override
+        public void handleResultRows(Query query, Field[] fields, List<Tuple> rows, @Nullable ResultCursor cursor) {
+            byte[] value = rows.isEmpty() ? null : rows.get(0).get(0);
+            if (value != null) {
+                fence = fields[0].getFormat() == Field.BINARY_FORMAT
+                        ? ByteConverter.int8(value, 0)
+                        : Long.parseLong(new String(value, StandardCharsets.US_ASCII));
+            }
+        }
+
+        @Override
+        public void handleWarning(SQLWarning warning) {
+            // Nobody reads the warnings of a commit.
+        }
+    }
+
+    @Override
+    public void close() throws SQLException {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        try (Connection lent = pooled) {
+            // PostgreSQL acts on a cancel some time after it was sent, which could hit the next user's statement. A
+            // closed connection
+            // does not even tell its mode.
+            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged() && !lender.reset(lent, driver))) {
+                evict();
+            }
+        }
+    }
+
+    private boolean mayHaveChanged() throws SQLException {
+        return hasTraces || (pooled.getAutoCommit() && !isIdle());
+    }
+
+    private boolean isIdle() {
+        return driver.getTransactionState() == TransactionState.IDLE;
+    }
+
+    /** Also true if only the driver knows: after a FATAL answer to a commit nothing says how the commit ended. */
+    @Override
+    public boolean isClosed() throws SQLException {
+        return closed || driver.isClosed() || pooled.isClosed();
+    }
+
+    @Override
+    public Statement createStatement() throws SQLException {
+        return new LeasedStatement(super.createStatement(), this);
+    }
+
+    @Override
+    public Statement createStatement(int type, int concurrency) throws SQLException {
+        return new LeasedStatement(super.createStatement(type, concurrency), this);
+    }
+
+    @Override
+    public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
+        return new LeasedStatement(super.createStatement(type, concurrency, holdability), this);
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql) throws SQLException {
+        return super.prepareCall(watched(sql));
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql, int type, int concurrency) throws SQLException {
+        return super.prepareCall(watched(sql), type, concurrency);
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql, int type, int concurrency, int holdability) throws SQLException {
+        return super.prepareCall(watched(sql), type, concurrency, holdability);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql) throws SQLException {
+        return reporting(super.prepareStatement(watched(sql)), sql);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
+        return reporting(super.prepareStatement(watched(sql), keys), sql);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
+        return reporting(super.prepareStatement(watched(sql), columns), sql);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
+        return reporting(super.prepareStatement(watched(sql), columns), sql);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
+        return reporting(super.prepareStatement(watched(sql), type, concurrency), sql);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
+            throws SQLException {
+        return reporting(super.prepareStatement(watched(sql), type, concurrency, holdability), sql);
+    }
+
+    @Override
+    public void setSchema(String schema) throws SQLException {
+        leaveTraces();
+        usesPath = true;
+        super.setSchema(schema);
+    }
+
+    @Override
+    public void setCatalog(String catalog) throws SQLException {
+        leaveTraces();
+        super.setCatalog(catalog);
+    }
+
+    @Override
+    public void setClientInfo(Properties properties) throws SQLClientInfoException {
+        leaveTraces();
+        super.setClientInfo(properties);
+    }
+
+    @Override
+    public void setClientInfo(String name, String value) throws SQLClientInfoException {
+        leaveTraces();
+        super.setClientInfo(name, value);
+    }
+
+    @Override
+    public void setHoldability(int holdability) throws SQLException {
+        leaveTraces();
+        super.setHoldability(holdability);
+    }
+
+    @Override
+    public void setTypeMap(Map<String, Class<?>> map) throws SQLException {
+        leaveTraces();
+        super.setTypeMap(map);
+    }
+
+    @Override
+    public void setTransactionIsolation(int level) throws SQLException {
+        leaveTraces();
+        super.setTransactionIsolation(level);
+    }
+
+    /** Assumes that a caller with the driver's own connection leaves traces, since it can do anything. */
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        leaveTraces();
+        usesPath = true;
+        return super.unwrap(type);
+    }
+}

@@ -1,0 +1,174 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router.internal.session;
+
+import java.sql.CallableStatement;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Savepoint;
+import java.sql.Statement;
+import java.util.regex.Pattern;
+import org.shardflake.router.internal.jdbc.ForwardingConnection;
+import org.shardflake.router.internal.sqltext.TableNames;
+
+/**
+ * A connection on which a table without a schema is that of the shard.
+ *
+ * <p>Where that is sure to mean the same, the text of a prepared statement is given the shard's schema before its tables; see
+ * {@link TableNames}. Then it is like any other of that shard: a path that changes would have PostgreSQL plan anew also
+ * what the statement calls, such as the function that makes ids. For the rest, the path is set; also for all statements
+ * after one that may have given names another meaning.
+ *
+ * <p>The search_path is set in the round trip of a prepared statement, for that alone. For others it is set before the
+ * first of them in a transaction, and ends with it; also before a savepoint, as a rollback to that would take it back.
+ *
+ * <p>The texts of prepared statements name the shard in a comment: PostgreSQL would plan a statement anew each time it
+ * finds another search_path, and refuse one that returns other columns in another shard.
+ */
+public class SearchPathConnection extends ForwardingConnection {
+
+    /** Statements whose text has one result. */
+    private static final Pattern EVERYDAY =
+            Pattern.compile("\\s*(SELECT|INSERT|UPDATE|DELETE|WITH|MERGE|VALUES)\\s", Pattern.CASE_INSENSITIVE);
+
+    private final LeasedConnection lent;
+    private final String mark;
+    private boolean isSet;
+
+    public SearchPathConnection(Connection connection, LeasedConnection lent) {
+        super(connection);
+        this.lent = lent;
+        this.mark = "/* " + lent.schema() + " */ ";
+    }
+
+    /** Notes that a transaction, and with it the search_path, has ended. */
+    protected final void forgetPath() {
+        isSet = false;
+    }
+
+    /** Whether the path is set for the rest of the transaction, and no statement may take it back. */
+    public final boolean isPathSet() {
+        return isSet;
+    }
+
+    /** Called before each statement. */
+    protected void noteUse() throws SQLException {}
+
+    private void beforeUse() throws SQLException {
+        noteUse();
+        if (!isSet) {
+            lent.searchShard();
+            isSet = true;
+        }
+    }
+
+    /** The text with which the shard's tables are found. */
+    private String located(String sql) throws SQLException {
+        String qualified = lent.qualified(sql);
+        if (qualified != null) {
+            noteUse();
+            return qualified;
+        }
+        beforeUse();
+        return mark + sql;
+    }
+
+    @Override
+    public Savepoint setSavepoint() throws SQLException {
+        beforeUse();
+        return super.setSavepoint();
+    }
+
+    @Override
+    public Savepoint setSavepoint(String name) throws SQLException {
+        beforeUse();
+        return super.setSavepoint(name);
+    }
+
+    @Override
+    public Statement createStatement() throws SQLException {
+        beforeUse();
+        return super.createStatement();
+    }
+
+    @Override
+    public Statement createStatement(int type, int concurrency) throws SQLException {
+        beforeUse();
+        return super.createStatement(type, concurrency);
+    }
+
+    @Override
+    public Statement createStatement(int type, int concurrency, int holdability) throws SQLException {
+        beforeUse();
+        return super.createStatement(type, concurrency, holdability);
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql) throws SQLException {
+        beforeUse();
+        return super.prepareCall(sql);
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql, int type, int concurrency) throws SQLException {
+        beforeUse();
+        return super.prepareCall(sql, type, concurrency);
+    }
+
+    @Override
+    public CallableStatement prepareCall(String sql, int type, int concurrency, int holdability) throws SQLException {
+        beforeUse();
+        return super.prepareCall(sql, type, concurrency, holdability);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql) throws SQLException {
+        noteUse();
+        String qualified = lent.qualified(sql);
+        if (qualified != null) {
+            return super.prepareStatement(qualified);
+        }
+        if (isSet
+                || lent.usesPath()
+                || sql.indexOf(';') >= 0
+                || !EVERYDAY.matcher(sql).lookingAt()) {
+            return prepareAlone(sql);
+        }
+        return SearchPathStatement.of(this, sql, lent.prepareWithPath(mark, sql));
+    }
+
+    /** Prepares a statement, with the path set for the rest of the transaction. */
+    PreparedStatement prepareAlone(String sql) throws SQLException {
+        beforeUse();
+        return super.prepareStatement(mark + sql);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int keys) throws SQLException {
+        return super.prepareStatement(located(sql), keys);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int[] columns) throws SQLException {
+        return super.prepareStatement(located(sql), columns);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, String[] columns) throws SQLException {
+        return super.prepareStatement(located(sql), columns);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int type, int concurrency) throws SQLException {
+        return super.prepareStatement(located(sql), type, concurrency);
+    }
+
+    @Override
+    public PreparedStatement prepareStatement(String sql, int type, int concurrency, int holdability)
+            throws SQLException {
+        return super.prepareStatement(located(sql), type, concurrency, holdability);
+    }
+}
