@@ -41,9 +41,9 @@ class WordsTest {
     private static final Pattern SQL =
             Pattern.compile("/\\*(?:[^*]|\\*(?!/))*+\\*/|--[^\n]*|'(?:[^'])*+'", Pattern.DOTALL);
 
-    /** Code in a document, and comments, which tests run. */
-    private static final Pattern CODE =
-            Pattern.compile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^(?: {4}|\t)(?! *[-*\\d] ).*?$|`[^`]*`|\\]\\([^)]*\\)");
+    /** Code in a document, comments, which tests run, links, and the table that a benchmark writes. */
+    private static final Pattern CODE = Pattern.compile(
+            "(?ms)<!-- benchmarks -->.*?<!-- end of benchmarks -->|^ *```.*?^ *```$|<!--.*?-->|^(?: {4}|\t)(?! *(?:[-*]|\\d+\\.) ).*?$|`[^`]*`|\\]\\([^)]*\\)");
 
     private record Word(String pattern, String better, int documents, int sources) {
 
