@@ -10,8 +10,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -45,25 +48,26 @@ class WordsTest {
     private static final Pattern CODE = Pattern.compile(
             "(?ms)<!-- benchmarks -->.*?<!-- end of benchmarks -->|^ *```.*?^ *```$|<!--.*?-->|^(?: {4}|\t)(?! *(?:[-*]|\\d+\\.) ).*?$|`[^`]*`|\\]\\([^)]*\\)");
 
-    private record Word(String pattern, String better, int documents, int sources) {
+    private record Word(String text, Pattern pattern, String better, int documents, int sources) {
 
         static Word parse(String line) {
             String[] parts = line.split(" *; *", -1);
-            return new Word(parts[0], parts[1], Integer.parseInt(parts[2]), Integer.parseInt(parts[3]));
+            return new Word(
+                    parts[0],
+                    Pattern.compile("\\b(?:" + spaced(parts[0]) + ")\\b"),
+                    parts[1],
+                    Integer.parseInt(parts[2]),
+                    Integer.parseInt(parts[3]));
         }
 
-        List<String> in(List<Text> texts) {
-            Pattern word = Pattern.compile(
-                    "\\b(?:" + pattern.replace(" ", "\\s+(?:\\*\\s+|--\\s+)?") + ")\\b", Pattern.CASE_INSENSITIVE);
-            return texts.stream()
-                    .flatMap(text -> word.matcher(text.text())
-                            .results()
-                            .map(found -> "%s:%d: %s"
-                                    .formatted(
-                                            text.file(),
-                                            text.line(found.start()),
-                                            found.group().replaceAll("\\s+", " "))))
-                    .toList();
+        /** Words may be on two lines, also of a comment. */
+        static String spaced(String text) {
+            return text.replace(" ", "\\s+(?:\\*\\s+|--\\s+)?");
+        }
+
+        @Override
+        public String toString() {
+            return "%s; %s; %d; %d".formatted(text, better, documents, sources);
         }
     }
 
@@ -77,36 +81,41 @@ class WordsTest {
 
     @Test
     void noMoreStiffWordsThanThereWere() throws IOException {
-        List<Text> documents = new ArrayList<>();
-        List<Text> sources = new ArrayList<>();
+        List<String> lines = Files.readAllLines(WORDS);
+        List<Word> words = lines.stream()
+                .filter(line -> !line.startsWith("#"))
+                .map(Word::parse)
+                .toList();
+        Map<Word, List<String>> written = new HashMap<>();
+        Map<Word, List<String>> coded = new HashMap<>();
+        Pattern any = Pattern.compile(words.stream()
+                .map(word -> Word.spaced(word.text()))
+                .collect(Collectors.joining("|", "\\b(?:", ")\\b")));
         for (Path file : files()) {
             String name = file.toString();
-            String text = Files.readString(ROOT.resolve(file));
+            String text = Files.readString(ROOT.resolve(file)).toLowerCase(Locale.ROOT);
             if (name.endsWith(".md")) {
-                documents.add(new Text(file, CODE.matcher(text).replaceAll(found -> blank(found.group()))));
+                count(new Text(file, left(CODE, text)), any, words, written);
             } else {
-                sources.add(new Text(file, kept(name.endsWith(".sql") ? SQL : JAVA, text)));
+                count(new Text(file, kept(name.endsWith(".sql") ? SQL : JAVA, text)), any, words, coded);
             }
         }
 
         List<String> errors = new ArrayList<>();
-        List<String> lowered = new ArrayList<>();
-        for (String line : Files.readAllLines(WORDS)) {
-            if (line.isEmpty() || line.startsWith("#")) {
-                lowered.add(line);
-                continue;
-            }
-            Word word = Word.parse(line);
-            List<String> written = word.in(documents);
-            List<String> coded = word.in(sources);
-            check(errors, word, "documents", written, word.documents());
-            check(errors, word, "comments and strings of sources", coded, word.sources());
-            lowered.add("%s; %s; %d; %d"
-                    .formatted(
+        List<String> lowered = new ArrayList<>(
+                lines.stream().filter(line -> line.startsWith("#")).toList());
+        for (Word word : words) {
+            List<String> inDocuments = written.getOrDefault(word, List.of());
+            List<String> inSources = coded.getOrDefault(word, List.of());
+            check(errors, word, "documents", inDocuments, word.documents());
+            check(errors, word, "comments and strings of sources", inSources, word.sources());
+            lowered.add(new Word(
+                            word.text(),
                             word.pattern(),
                             word.better(),
-                            Math.min(written.size(), word.documents()),
-                            Math.min(coded.size(), word.sources())));
+                            Math.min(inDocuments.size(), word.documents()),
+                            Math.min(inSources.size(), word.sources()))
+                    .toString());
         }
         if (Boolean.getBoolean("words.update")) {
             Files.write(WORDS, lowered);
@@ -114,11 +123,30 @@ class WordsTest {
         assertThat(errors).as("see %s", WORDS).isEmpty();
     }
 
+    private static void count(Text text, Pattern any, List<Word> words, Map<Word, List<String>> places) {
+        Matcher found = any.matcher(text.text());
+        while (found.find()) {
+            for (Word word : words) {
+                Matcher here = word.pattern()
+                        .matcher(text.text())
+                        .region(found.start(), found.end())
+                        .useTransparentBounds(true);
+                if (here.matches()) {
+                    places.computeIfAbsent(word, key -> new ArrayList<>())
+                            .add("%s:%d: %s"
+                                    .formatted(
+                                            text.file(),
+                                            text.line(found.start()),
+                                            found.group().replaceAll("\\s+", " ")));
+                }
+            }
+        }
+    }
+
     private static void check(List<String> errors, Word word, String where, List<String> found, int allowed) {
         if (found.size() > allowed) {
             errors.add("\"%s\" (better: %s) is %d times in %s, allowed are %d:\n  %s"
-                    .formatted(
-                            word.pattern(), word.better(), found.size(), where, allowed, String.join("\n  ", found)));
+                    .formatted(word.text(), word.better(), found.size(), where, allowed, String.join("\n  ", found)));
         }
     }
 
@@ -142,22 +170,35 @@ class WordsTest {
     }
 
     private static boolean isRead(Path file) {
-        String name = file.toString().toLowerCase(Locale.ROOT);
-        return name.endsWith(".java")
-                || name.endsWith(".sql")
-                || name.endsWith(".md")
-                        && !name.contains("/decisions/")
-                        && !name.contains("/benchmarks/")
-                        && GENERATED.stream().noneMatch(name::endsWith);
+        String name = file.toString();
+        if (name.endsWith(".md")) {
+            return !name.contains("/decisions/")
+                    && !name.contains("/benchmarks/")
+                    && GENERATED.stream().noneMatch(name::endsWith);
+        }
+        return name.endsWith(".java") || name.endsWith(".sql");
     }
 
+    /** What a pattern finds, each line of the text at its place. */
     private static String kept(Pattern pattern, String text) {
-        StringBuilder result = new StringBuilder(blank(text));
-        pattern.matcher(text).results().forEach(found -> result.replace(found.start(), found.end(), found.group()));
+        StringBuilder result = new StringBuilder();
+        Matcher found = pattern.matcher(text);
+        int end = 0;
+        while (found.find()) {
+            result.append(lines(text, end, found.start())).append(text, found.start(), found.end());
+            end = found.end();
+        }
         return result.toString();
     }
 
-    private static String blank(String text) {
-        return text.chars().mapToObj(c -> c == '\n' ? "\n" : " ").collect(Collectors.joining());
+    /** A text without what a pattern finds, each line at its place. */
+    private static String left(Pattern pattern, String text) {
+        return pattern.matcher(text).replaceAll(found -> lines(text, found.start(), found.end()));
+    }
+
+    private static String lines(String text, int from, int to) {
+        return " "
+                + "\n".repeat((int)
+                        text.substring(from, to).chars().filter(c -> c == '\n').count());
     }
 }
