@@ -123,6 +123,17 @@ class WordsTest {
         assertThat(errors).as("see %s", WORDS).isEmpty();
     }
 
+    @Test
+    void noPageOfTheGuideHasMoreThan2500Words() throws IOException {
+        try (Stream<Path> pages = Files.list(ROOT.resolve("src/docs/guide"))) {
+            assertThat(pages.filter(page -> page.toString().endsWith(".md")))
+                    .hasSizeGreaterThan(20)
+                    .allSatisfy(page -> assertThat(Files.readString(page).split("\\s+", -1))
+                            .as("%s: a page is a how-to; figures belong to the benchmarks", page.getFileName())
+                            .hasSizeLessThanOrEqualTo(2500));
+        }
+    }
+
     private static void count(Text text, Pattern any, List<Word> words, Map<Word, List<String>> places) {
         Matcher found = any.matcher(text.text());
         while (found.find()) {
