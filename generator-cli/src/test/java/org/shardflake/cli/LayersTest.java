@@ -16,9 +16,15 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaConstructor;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.sql.Driver;
 import java.sql.DriverManager;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.shardflake.server.ServerUrl;
@@ -56,6 +62,17 @@ class LayersTest {
     /** Classes that look for hosts or a password in a URL's data source, or pin it for a router. */
     private static final Set<String> MAY_HAVE_SOURCES =
             Set.of("HostFindings", "SplitChecks", "ServerAccess", "SqlRouter", "LookupTables");
+
+    private static final String DRIVER_ADAPTERS = "org.shardflake.server.internal";
+
+    private static final Set<String> PUBLISHED_BY_THE_DRIVER = Set.of(
+            "org.postgresql.copy",
+            "org.postgresql.ds",
+            "org.postgresql.ds.common",
+            "org.postgresql.replication",
+            "org.postgresql.util");
+
+    private static final Set<String> PARAMETERS_OF_ITS_DATA_SOURCES = Set.of("AutoSave", "PreferQueryMode");
 
     private static final int LARGEST_CYCLE = 10;
 
@@ -102,6 +119,54 @@ class LayersTest {
                 .dependOnClassesThat()
                 .resideInAPackage("org.shardflake.router.internal..")
                 .check(MAIN);
+    }
+
+    /** The driver may change what it does not publish in any release; this finds all of its uses in one place. */
+    @Test
+    void onlyAdaptersKnowTheInternalsOfTheDriver() throws IOException {
+        noClasses()
+                .that()
+                .resideOutsideOfPackage(DRIVER_ADAPTERS)
+                .should()
+                .dependOnClassesThat(describe("are internals of the driver", LayersTest::isInternalToTheDriver))
+                .check(MAIN);
+        assertThat(sourcesWith("org.postgresql.core."))
+                .isNotEmpty()
+                .allSatisfy(file -> assertThat(file.getParent()).endsWith(Path.of("server", "internal")));
+    }
+
+    /** The sources of all modules, also of those that the command does not use. */
+    private static List<Path> sourcesWith(String text) throws IOException {
+        List<Path> found = new ArrayList<>();
+        for (Path sources : sources()) {
+            try (Stream<Path> files = Files.walk(sources)) {
+                for (Path file : files.filter(path -> path.toString().matches(".*\\.(java|kt)"))
+                        .toList()) {
+                    if (Files.readString(file).contains(text)) {
+                        found.add(file);
+                    }
+                }
+            }
+        }
+        return found;
+    }
+
+    private static List<Path> sources() throws IOException {
+        List<Path> sources = new ArrayList<>();
+        for (String parent : List.of("..", "../src", "../src/samples")) {
+            try (Stream<Path> modules = Files.list(Path.of(parent))) {
+                modules.map(module -> module.resolve("src/main"))
+                        .filter(Files::isDirectory)
+                        .forEach(sources::add);
+            }
+        }
+        return sources;
+    }
+
+    private static boolean isInternalToTheDriver(JavaClass type) {
+        return type.getPackageName().startsWith("org.postgresql.")
+                && !PUBLISHED_BY_THE_DRIVER.contains(type.getPackageName())
+                && !PARAMETERS_OF_ITS_DATA_SOURCES.contains(type.getSimpleName());
     }
 
     @Test

@@ -7,7 +7,7 @@ package org.shardflake.deploy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import org.postgresql.core.Parser;
+import org.shardflake.server.internal.DriverScanner;
 
 /** SQL split into tokens as by PostgreSQL's scanner, with the same comments and strings. */
 final class SqlTokens {
@@ -95,17 +95,17 @@ final class SqlTokens {
         } else if (c == '\'') {
             add(Kind.STRING, endOfString(), 1);
         } else if (c == '"') {
-            add(Kind.NAME, Parser.parseDoubleQuotes(sql, at), 1);
-        } else if (c == '-' && Parser.parseLineComment(sql, at) > at) {
-            int last = Parser.parseLineComment(sql, at);
+            add(Kind.NAME, DriverScanner.endOfName(sql, at), 1);
+        } else if (c == '-' && DriverScanner.endOfLineComment(sql, at) > at) {
+            int last = DriverScanner.endOfLineComment(sql, at);
             add(Kind.COMMENT, sql[last] == '\n' || sql[last] == '\r' ? last - 1 : last, 0);
-        } else if (c == '/' && Parser.parseBlockComment(sql, at) > at) {
-            add(Kind.COMMENT, Parser.parseBlockComment(sql, at), 0);
-        } else if (c == '$' && Parser.parseDollarQuotes(sql, at) > at) {
-            add(Kind.DOLLAR_STRING, Parser.parseDollarQuotes(sql, at), tagLength());
-        } else if (Parser.isIdentifierContChar(c)) {
+        } else if (c == '/' && DriverScanner.endOfBlockComment(sql, at) > at) {
+            add(Kind.COMMENT, DriverScanner.endOfBlockComment(sql, at), 0);
+        } else if (c == '$' && DriverScanner.endOfDollarString(sql, at) > at) {
+            add(Kind.DOLLAR_STRING, DriverScanner.endOfDollarString(sql, at), tagLength());
+        } else if (DriverScanner.isOfIdentifier(c)) {
             int last = at;
-            while (last + 1 < sql.length && Parser.isIdentifierContChar(sql[last + 1])) {
+            while (last + 1 < sql.length && DriverScanner.isOfIdentifier(sql[last + 1])) {
                 last++;
             }
             add(Kind.WORD, last, 0);
@@ -117,9 +117,9 @@ final class SqlTokens {
     /** The last character of the string that begins here; a doubled quote does not end it. */
     private int endOfString() {
         boolean isStandard = !followsE();
-        int last = Parser.parseSingleQuotes(sql, at, isStandard);
+        int last = DriverScanner.endOfString(sql, at, isStandard);
         while (last + 1 < sql.length && sql[last + 1] == '\'') {
-            last = Parser.parseSingleQuotes(sql, last + 1, isStandard);
+            last = DriverScanner.endOfString(sql, last + 1, isStandard);
         }
         return last;
     }

@@ -16,10 +16,9 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.core.NativeQuery;
-import org.postgresql.core.Parser;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.server.internal.DriverScanner;
 
 /**
  * SQL statements for a shard, whose tables are without a schema or have <code>${shard.schema}</code>. Immutable.
@@ -88,9 +87,7 @@ public record ShardScript(List<String> statements) {
 
     private static ShardScript parse(String text) {
         try {
-            List<String> statements = Parser.parseJdbcSql(text, true, false, true, false, false).stream()
-                    .map(NativeQuery.class::cast)
-                    .map(statement -> statement.nativeSql)
+            List<String> statements = DriverScanner.statements(text).stream()
                     .filter(statement -> !firstWord(statement).isEmpty())
                     .toList();
             if (statements.isEmpty()) {

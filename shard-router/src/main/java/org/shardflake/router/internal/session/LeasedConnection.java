@@ -5,16 +5,13 @@
 package org.shardflake.router.internal.session;
 
 import java.lang.reflect.Array;
-import java.nio.charset.StandardCharsets;
 import java.sql.CallableStatement;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
-import java.sql.SQLWarning;
 import java.sql.Savepoint;
 import java.sql.Statement;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -23,17 +20,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.core.BaseConnection;
-import org.postgresql.core.CachedQuery;
-import org.postgresql.core.Field;
-import org.postgresql.core.ParameterList;
-import org.postgresql.core.Query;
-import org.postgresql.core.QueryExecutor;
-import org.postgresql.core.ResultCursor;
-import org.postgresql.core.ResultHandlerBase;
-import org.postgresql.core.TransactionState;
-import org.postgresql.core.Tuple;
-import org.postgresql.util.ByteConverter;
 import org.shardflake.Sharding;
 import org.shardflake.router.internal.jdbc.Executions;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
@@ -43,6 +29,7 @@ import org.shardflake.router.internal.sqltext.SqlEffects;
 import org.shardflake.router.internal.sqltext.TableNames;
 import org.shardflake.router.internal.sqltext.TableNamesReader;
 import org.shardflake.router.internal.sqltext.WrittenTable;
+import org.shardflake.server.internal.DriverSession;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -63,7 +50,7 @@ public final class LeasedConnection extends ForwardingConnection {
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
 
     private final Connection pooled;
-    private final BaseConnection driver;
+    private final DriverSession driver;
     private final SessionPool lender;
     private final int shard;
     private boolean hasTraces;
@@ -80,7 +67,7 @@ public final class LeasedConnection extends ForwardingConnection {
     LeasedConnection(Connection pooled, SessionPool lender, int shard) throws SQLException {
         super(pooled);
         this.pooled = pooled;
-        this.driver = pooled.unwrap(BaseConnection.class);
+        this.driver = DriverSession.of(pooled);
         this.lender = lender;
         this.shard = shard;
     }
@@ -92,7 +79,7 @@ public final class LeasedConnection extends ForwardingConnection {
      */
     public void cancel() {
         try {
-            driver.cancelQuery();
+            driver.cancel();
             if (cancels.incrementAndGet() > MAX_CANCELS) {
                 evict();
             }
@@ -111,7 +98,7 @@ public final class LeasedConnection extends ForwardingConnection {
 
     /** Whether a statement has failed, so that the transaction can no longer be committed. */
     boolean isFailed() {
-        return driver.getTransactionState() == TransactionState.FAILED;
+        return driver.isFailed();
     }
 
     /**
@@ -132,7 +119,7 @@ public final class LeasedConnection extends ForwardingConnection {
 
     /** Whether a statement has begun a transaction. */
     public boolean isInTransaction() {
-        return driver.getTransactionState() != TransactionState.IDLE;
+        return !driver.isIdle();
     }
 
     /** The shard that this was lent for. */
@@ -266,7 +253,7 @@ public final class LeasedConnection extends ForwardingConnection {
 
         /** The fence was down, and the transaction, if there is one, holds a lock from now on. */
         private void written() {
-            if (!holdsLock && driver.getTransactionState() == TransactionState.OPEN) {
+            if (!holdsLock && driver.isOpen()) {
                 holdsLock = lender.isWaitedFor(table);
             }
         }
@@ -309,7 +296,7 @@ public final class LeasedConnection extends ForwardingConnection {
                 || isOpenUntilEnd
                 || pooled.isReadOnly()
                 || pooled.getAutoCommit()
-                || driver.getTransactionState() != TransactionState.OPEN
+                || !driver.isOpen()
                 || !lender.asksWithCommit()
                 || lender.openShards().isKnownOpen(shard)) {
             pooled.commit();
@@ -333,52 +320,18 @@ public final class LeasedConnection extends ForwardingConnection {
 
     /** Resets a session that a pooler gives to others after this transaction; on our return it would be too late. */
     private void resetShared() throws SQLException {
-        if (hasTraces && lender.isShared() && driver.getTransactionState() == TransactionState.OPEN) {
+        if (hasTraces && lender.isShared() && driver.isOpen()) {
             lender.resetState(driver);
             hasTraces = false;
         }
     }
 
     private void askAndCommit() throws SQLException {
-        QueryExecutor executor = driver.getQueryExecutor();
-        CachedQuery both = executor.borrowQuery(ASK_AND_COMMIT);
-        try {
-            int flags = QueryExecutor.QUERY_SUPPRESS_BEGIN | (lender.prepares() ? 0 : QueryExecutor.QUERY_ONESHOT);
-            ParameterList parameters = both.query.createParameterList();
-            if (parameters == null) {
-                throw new IllegalStateException("the driver found no parameter in: " + ASK_AND_COMMIT);
-            }
-            parameters.setStringParameter(1, Sharding.schema(shard) + ".id_seq", OID_OF_REGCLASS);
-            OpenShards.Question question = lender.openShards().ask(shard);
-            Outcome outcome = new Outcome();
-            executor.execute(both.query, parameters, outcome, 0, 0, flags);
-            Long fence = outcome.fence;
-            if (fence != null) {
-                lender.openShards().isOpen(question, fence);
-            }
-        } finally {
-            executor.releaseQuery(both);
-        }
-    }
-
-    /** Keeps the answer, and throws the first error. */
-    private static final class Outcome extends ResultHandlerBase {
-
-        private @Nullable Long fence;
-
-        @Override
-        public void handleResultRows(Query query, Field[] fields, List<Tuple> rows, @Nullable ResultCursor cursor) {
-            byte[] value = rows.isEmpty() ? null : rows.get(0).get(0);
-            if (value != null) {
-                fence = fields[0].getFormat() == Field.BINARY_FORMAT
-                        ? ByteConverter.int8(value, 0)
-                        : Long.parseLong(new String(value, StandardCharsets.US_ASCII));
-            }
-        }
-
-        @Override
-        public void handleWarning(SQLWarning warning) {
-            // Nobody reads the warnings of a commit.
+        OpenShards.Question question = lender.openShards().ask(shard);
+        Long fence = driver.askAndCommit(
+                ASK_AND_COMMIT, Sharding.schema(shard) + ".id_seq", OID_OF_REGCLASS, lender.prepares());
+        if (fence != null) {
+            lender.openShards().isOpen(question, fence);
         }
     }
 
@@ -403,7 +356,7 @@ public final class LeasedConnection extends ForwardingConnection {
     }
 
     private boolean isIdle() {
-        return driver.getTransactionState() == TransactionState.IDLE;
+        return driver.isIdle();
     }
 
     /** Also true if only the driver knows: after a FATAL answer to a commit nothing says how the commit ended. */

@@ -11,12 +11,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.core.BaseConnection;
-import org.postgresql.core.TransactionState;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.server.internal.DriverSession;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -226,7 +224,7 @@ public final class SessionPool {
     }
 
     /** Resets a session to its initial state; false if that fails. */
-    boolean reset(Connection pooled, BaseConnection driver) {
+    boolean reset(Connection pooled, DriverSession driver) {
         try {
             if (!pooled.getAutoCommit()) {
                 pooled.rollback();
@@ -235,11 +233,7 @@ public final class SessionPool {
             if (!resetSession(driver)) {
                 return false;
             }
-            driver.setTypeMap(Map.of());
-            driver.setHoldability(ResultSet.CLOSE_CURSORS_AT_COMMIT);
-            driver.setPrepareThreshold(source.getPrepareThreshold());
-            driver.setDefaultFetchSize(source.getDefaultRowFetchSize());
-            driver.setAutosave(source.getAutosave());
+            driver.resetSettings(source);
             return true;
         } catch (SQLException | RuntimeException e) {
             LOG.debug("a connection to server {} could not be made as it was, and is closed", server, e);
@@ -252,8 +246,8 @@ public final class SessionPool {
         return isShared;
     }
 
-    private boolean resetSession(BaseConnection driver) throws SQLException {
-        if (driver.getTransactionState() != TransactionState.IDLE) {
+    private boolean resetSession(DriverSession driver) throws SQLException {
+        if (!driver.isIdle()) {
             try (Statement statement = driver.createStatement()) {
                 statement.execute("ROLLBACK"); // The text of a statement began a transaction.
             }
@@ -262,7 +256,7 @@ public final class SessionPool {
     }
 
     /** Resets the session, also in the middle of a transaction; returns whether nothing was left behind. */
-    boolean resetState(BaseConnection driver) throws SQLException {
+    boolean resetState(DriverSession driver) throws SQLException {
         try (Statement statement = driver.createStatement()) {
             boolean hasRows = statement.execute(Objects.requireNonNull(session).reset);
             boolean stays = false;
