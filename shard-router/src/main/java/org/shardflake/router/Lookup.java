@@ -21,6 +21,7 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.router.internal.map.Lookups;
 import org.shardflake.server.SqlText;
 
 /**

@@ -8,6 +8,7 @@ import com.zaxxer.hikari.HikariConfig;
 import java.time.Duration;
 import java.util.function.BiConsumer;
 import org.shardflake.Server;
+import org.shardflake.router.internal.map.Login;
 
 /** The settings that all pools of a router share. */
 record PoolSettings(

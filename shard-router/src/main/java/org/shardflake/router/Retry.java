@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.router.RouterListener.RetryReason;
+import org.shardflake.router.internal.map.MapSource;
 
 /** The tries of one piece of work: decides whether there is another, and waits before it. For one thread. */
 final class Retry {

@@ -12,6 +12,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Stream;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.router.internal.map.MapSource;
 
 /**
  * The routes in use with the pools behind them: follows changes of the map, counts the work that runs, and closes after it. Thread-safe.

@@ -13,6 +13,7 @@ import java.sql.ShardingKeyBuilder;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.router.internal.jdbc.ShardKeyBuilder;
 
 /** The router as a JDBC 4.3 data source: connections by sharding key. */
 final class ShardDataSource implements DataSource {

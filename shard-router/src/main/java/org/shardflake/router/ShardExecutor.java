@@ -18,6 +18,7 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
+import org.shardflake.router.internal.map.MapSource;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.NotCommittableException;
 

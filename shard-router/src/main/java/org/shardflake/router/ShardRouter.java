@@ -24,6 +24,8 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeId;
 import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.router.internal.map.Lookups;
+import org.shardflake.router.internal.map.MapSource;
 
 /**
  * Runs work on the server that has its shard.
@@ -384,8 +386,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     public RouterHealth health() {
         pools.enter();
         try {
-            return new RouterHealth(
-                    maps.health(), manyShards.probe(pools.routes().pools()));
+            return new RouterHealth(mapHealth(), manyShards.probe(pools.routes().pools()));
         } finally {
             pools.leave();
         }
@@ -394,7 +395,7 @@ public final class ShardRouter implements RouterState, AutoCloseable {
     /** The state of the map, without connecting to anything. */
     @Override
     public MapHealth mapHealth() {
-        return maps.health();
+        return new MapHealth(maps.map().version(), maps.age(), maps.problem());
     }
 
     /** The state of the pools, without connecting to anything. */

@@ -18,6 +18,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.Sharding;
+import org.shardflake.router.internal.map.MapSource;
 
 class RetryTest {
 
@@ -97,8 +98,13 @@ class RetryTest {
         }
 
         @Override
-        public MapHealth health() {
-            return new MapHealth(version, Duration.ZERO, Optional.empty());
+        public Duration age() {
+            return Duration.ZERO;
+        }
+
+        @Override
+        public Optional<String> problem() {
+            return Optional.empty();
         }
 
         @Override

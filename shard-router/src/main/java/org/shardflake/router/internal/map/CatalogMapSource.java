@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.map;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * <p>A notification is only a hint to ask. A lost one costs a poll interval, during which fences refuse writes that go
  * by the old map.
  */
-final class CatalogMapSource implements MapSource {
+public final class CatalogMapSource implements MapSource {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final int CATALOG_TIMEOUT_SECONDS = 5;
@@ -79,7 +79,7 @@ final class CatalogMapSource implements MapSource {
      * @param cacheFile where to keep a copy to start from while the catalog is down, or null for none
      * @throws CatalogUnavailableException if neither gives a map
      */
-    CatalogMapSource(ServerUrl url, Login login, Duration pollInterval, @Nullable Path cacheFile) {
+    public CatalogMapSource(ServerUrl url, Login login, Duration pollInterval, @Nullable Path cacheFile) {
         this.url = url;
         this.cacheFile = cacheFile;
         this.kept = new ReusedConnection(source(url, login));
@@ -93,7 +93,7 @@ final class CatalogMapSource implements MapSource {
      *
      * @param onPoll runs now and then while nothing changes; must not throw
      */
-    void start(Consumer<ShardMap> changed, Runnable onPoll) {
+    public void start(Consumer<ShardMap> changed, Runnable onPoll) {
         onChange = changed;
         listener.start(onPoll);
     }
@@ -312,9 +312,13 @@ final class CatalogMapSource implements MapSource {
     }
 
     @Override
-    public MapHealth health() {
-        return new MapHealth(
-                map.version(), Duration.ofNanos(System.nanoTime() - confirmed), Optional.ofNullable(problem));
+    public Duration age() {
+        return Duration.ofNanos(System.nanoTime() - confirmed);
+    }
+
+    @Override
+    public Optional<String> problem() {
+        return Optional.ofNullable(problem);
     }
 
     @Override

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.map;
 
 import java.time.Duration;
 import java.util.List;
@@ -12,12 +12,12 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.LookupDefinition;
 
 /** A map that never changes. */
-final class StaticMapSource implements MapSource {
+public final class StaticMapSource implements MapSource {
 
     private final ShardMap map;
     private final long started = System.nanoTime();
 
-    StaticMapSource(ShardMap map) {
+    public StaticMapSource(ShardMap map) {
         this.map = map;
     }
 
@@ -38,8 +38,13 @@ final class StaticMapSource implements MapSource {
     }
 
     @Override
-    public MapHealth health() {
-        return new MapHealth(map.version(), Duration.ofNanos(System.nanoTime() - started), Optional.empty());
+    public Duration age() {
+        return Duration.ofNanos(System.nanoTime() - started);
+    }
+
+    @Override
+    public Optional<String> problem() {
+        return Optional.empty();
     }
 
     @Override

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.map;
 
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
@@ -12,9 +12,9 @@ import org.postgresql.ds.PGSimpleDataSource;
  *
  * @param user null for the user in each URL
  */
-record Login(@Nullable String user, @Nullable String password) {
+public record Login(@Nullable String user, @Nullable String password) {
 
-    void on(PGSimpleDataSource source) {
+    public void on(PGSimpleDataSource source) {
         if (user != null) {
             source.setUser(user);
             source.setPassword(password);

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.map;
 
 import java.time.Duration;
 import java.util.List;
@@ -17,7 +17,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
 
 /** The catalog's lookups, of some seconds ago at most unless the catalog is down. Thread-safe. */
-final class Lookups {
+public final class Lookups {
 
     /** {@code lookup drop} waits longer than this. */
     private static final Duration LOOK_AGAIN = Duration.ofSeconds(10);
@@ -30,7 +30,7 @@ final class Lookups {
     private final ReentrantLock asking = new ReentrantLock();
     private volatile @Nullable Known known;
 
-    Lookups(MapSource catalog) {
+    public Lookups(MapSource catalog) {
         this.catalog = catalog;
     }
 
@@ -39,7 +39,7 @@ final class Lookups {
      *
      * @throws ShardflakeException if there is none of this name
      */
-    LookupDefinition get(String name, LookupDefinition.State wanted) {
+    public LookupDefinition get(String name, LookupDefinition.State wanted) {
         long began = System.nanoTime();
         LookupDefinition found = known().byName.get(name);
         if (found == null || !suits(found, wanted)) {
@@ -52,7 +52,7 @@ final class Lookups {
     }
 
     /** The shards know that a lookup was dropped, so what is known of it is out of date. */
-    void isDropped(LookupDefinition lookup) {
+    public void isDropped(LookupDefinition lookup) {
         Known last = known;
         LookupDefinition its = last == null ? null : last.byName.get(lookup.name());
         if (its != null && its.number() == lookup.number()) {

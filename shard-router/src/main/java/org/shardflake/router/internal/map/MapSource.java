@@ -2,16 +2,17 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.map;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.LookupDefinition;
 
 /** The source of a router's map and of news about newer ones. Thread-safe. */
-interface MapSource extends AutoCloseable {
+public interface MapSource extends AutoCloseable {
 
     /** The newest known map. Never blocks. */
     ShardMap map();
@@ -28,7 +29,11 @@ interface MapSource extends AutoCloseable {
     /** Waits until the map is newer than a version, or the timeout has passed. */
     void awaitNewerThan(long version, Duration timeout) throws InterruptedException;
 
-    MapHealth health();
+    /** The time since the map was last known to be current. */
+    Duration age();
+
+    /** The reason why the catalog cannot be reached at present. */
+    Optional<String> problem();
 
     /**
      * The catalog's lookups.

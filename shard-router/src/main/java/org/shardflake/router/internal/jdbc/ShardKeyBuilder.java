@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.jdbc;
 
 import java.sql.SQLException;
 import java.sql.SQLType;
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 
 /** Builds a {@link ShardKey} from a uid through JDBC's API for sharding keys. For one thread, as JDBC specifies. */
-final class ShardKeyBuilder implements ShardingKeyBuilder {
+public final class ShardKeyBuilder implements ShardingKeyBuilder {
 
     private final List<@Nullable Object> subkeys = new ArrayList<>();
 
