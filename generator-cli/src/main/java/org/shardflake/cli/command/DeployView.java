@@ -105,7 +105,7 @@ final class DeployView {
             addPart(text, "statement", failure.sql().strip().replaceAll("\\s+", " "));
             List<String> error = failure.error().lines().toList();
             addPart(text, "error", error.isEmpty() ? "" : error.get(0));
-            addLines(text, "    ", error.stream().skip(1).toList(), failure == failures.get(0));
+            addLines(text, "    ", error.stream().skip(1).toList(), failure.equals(failures.get(0)));
         }
         addRest(text, failures.stream().skip(SHOWN).mapToInt(FailureGroup::size).sum(), "failed");
         text.add(table(report.differing()));
@@ -117,7 +117,7 @@ final class DeployView {
         StringJoiner text = new StringJoiner("\n");
         for (ShardDrift drift : drifts.stream().limit(SHOWN).toList()) {
             text.add("shard %s on %s differs from most others".formatted(drift.shard(), drift.server()));
-            addLines(text, "  ", drift.differences(), drift == drifts.get(0));
+            addLines(text, "  ", drift.differences(), drift.equals(drifts.get(0)));
         }
         addRest(text, drifts.size() - SHOWN, "differ");
         return text.toString();
