@@ -6,6 +6,7 @@ package org.shardflake.router;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
 
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -41,6 +42,7 @@ class WriteThatReadsTest {
     private TestDatabase catalogDatabase;
     private ShardCatalog catalog;
     private ShardRouter router;
+    private long built;
 
     @BeforeAll
     static void createShards() throws SQLException {
@@ -56,6 +58,7 @@ class WriteThatReadsTest {
                 .pollInterval(Duration.ofHours(1))
                 .retryPolicy(RetryPolicy.DEFAULT.withMaxTries(20))
                 .build();
+        built = System.nanoTime();
         for (int i = 0; i < 3; i++) {
             router.write(7, tx -> Photos.insert(tx, 7, "before"));
         }
@@ -159,6 +162,8 @@ class WriteThatReadsTest {
 
     /** Two rows more on the new server, and the router has not heard of it. */
     private void moveUnheard() throws SQLException {
+        // Half a second after its start the router listens, and asks for the map once more.
+        await().until(() -> router.mapHealth().age().toNanos() < System.nanoTime() - built);
         execute(catalogDatabase, """
                 CREATE OR REPLACE FUNCTION shardflake_catalog.record_change() RETURNS bigint LANGUAGE sql
                 BEGIN ATOMIC
