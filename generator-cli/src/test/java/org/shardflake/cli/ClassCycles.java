@@ -67,15 +67,15 @@ final class ClassCycles {
         numbers.put(name, number);
         lowest.put(name, number);
         path.push(name);
-        for (String used : uses.get(name)) {
+        for (String used : uses.getOrDefault(name, Set.of())) {
             if (!numbers.containsKey(used)) {
                 visit(used);
-                lowest.merge(name, lowest.get(used), Math::min);
+                lowest.merge(name, lowest.getOrDefault(used, number), Math::min);
             } else if (path.contains(used)) {
-                lowest.merge(name, numbers.get(used), Math::min);
+                lowest.merge(name, numbers.getOrDefault(used, number), Math::min);
             }
         }
-        if (lowest.get(name) == number) {
+        if (lowest.getOrDefault(name, number) == number) {
             Set<String> group = new TreeSet<>();
             while (numbers.getOrDefault(path.peek(), -1) >= number) {
                 group.add(path.pop());
