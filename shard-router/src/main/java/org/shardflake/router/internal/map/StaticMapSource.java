@@ -5,11 +5,8 @@
 package org.shardflake.router.internal.map;
 
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import org.shardflake.ShardMap;
-import org.shardflake.ShardflakeException;
-import org.shardflake.catalog.LookupDefinition;
 
 /** A map that never changes. */
 public final class StaticMapSource implements MapSource {
@@ -45,15 +42,6 @@ public final class StaticMapSource implements MapSource {
     @Override
     public Optional<String> problem() {
         return Optional.empty();
-    }
-
-    @Override
-    public List<LookupDefinition> lookups() {
-        throw new ShardflakeException(
-                ShardflakeException.Kind.USAGE,
-                "this router has a map that never changes, and lookups are in the catalog",
-                "build it with catalog(url)",
-                null);
     }
 
     @Override
