@@ -162,7 +162,7 @@ class WordsTest {
     }
 
     private static List<Path> files() throws IOException {
-        List<Path> roots = new ArrayList<>(List.of(Path.of("README.md"), Path.of("src/docs")));
+        List<Path> roots = new ArrayList<>(List.of(Path.of("README.md"), Path.of(".github"), Path.of("src/docs")));
         for (String module : ModulesTest.modules()) {
             roots.add(Path.of(module, "src/main"));
         }
