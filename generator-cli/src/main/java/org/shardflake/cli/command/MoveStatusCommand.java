@@ -11,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Redraw;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
@@ -61,7 +60,8 @@ final class MoveStatusCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         moves.onlyReads();
-        Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
+        Mover mover = moves.mover(
+                moves.settings(), new MoveProgress(spec.commandLine().getErr()));
         Redraw redraw = new Redraw(spec.commandLine().getOut());
         List<MoveStatus> all = read(mover);
         print(all, redraw);

@@ -296,6 +296,11 @@ final class ServerSplitCommand implements Callable<Integer> {
     private record Steps(PrintWriter err) implements SplitListener {
 
         @Override
+        public void waits(String what) {
+            err.printf("waiting: %s%n", what);
+        }
+
+        @Override
         public void warned(PreflightCheck check) {
             err.printf("warning: %s: %s%n", check.name(), check.found());
         }

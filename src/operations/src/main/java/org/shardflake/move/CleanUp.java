@@ -9,6 +9,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
@@ -127,12 +129,10 @@ final class CleanUp {
         if (side.present(its).isEmpty()) {
             return;
         }
-        Poll poll = Poll.everyMillis(200, settings.patience());
-        Poll.Reason reason = () -> "the copy of shard %s on %s is left, since sessions there hold its tables: %s"
-                .formatted(shard.shard(), side.name(), side.holders(shard.shard()));
-        if (!poll.until(
-                () -> tryToDrop(side, shard.shard(), () -> requireSealed(shard, side, its)), reason, listener::waits)) {
-            throw new MoveException(reason.get() + ". End them, and run the same command again");
+        Optional<String> left = dropClosed(
+                side, shard.shard(), settings.patience(), listener::waits, () -> requireSealed(shard, side, its));
+        if (left.isPresent()) {
+            throw new MoveException(left.get() + ". End them, and run the same command again");
         }
         listener.reached(MoveStep.SHARD_DROPPED);
     }
@@ -157,10 +157,17 @@ final class CleanUp {
      * Removes the copy of a shard that takes no writes.
      *
      * @param condition looked at while nobody can use the copy
-     * @return whether it is gone; not if sessions held its tables for all this time
+     * @param voice is told which sessions hold its tables, once they have for a second
+     * @return what is left and why, if sessions held its tables for all this time
      */
-    static boolean dropClosed(MoveSide side, int shard, Duration patience, Condition condition) throws SQLException {
-        return Poll.everyMillis(200, patience).until(() -> tryToDrop(side, shard, condition));
+    static Optional<String> dropClosed(
+            MoveSide side, int shard, Duration patience, Consumer<String> voice, Condition condition)
+            throws SQLException {
+        Poll.Reason reason = () -> "the copy of shard %s on %s is left, since sessions there hold its tables: %s"
+                .formatted(shard, side.name(), side.holders(shard));
+        return Poll.everyMillis(200, patience).until(() -> tryToDrop(side, shard, condition), reason, voice)
+                ? Optional.empty()
+                : Optional.of(reason.get());
     }
 
     /** Waits only briefly for readers, since others would queue behind it. */

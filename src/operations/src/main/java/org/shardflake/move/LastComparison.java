@@ -92,7 +92,7 @@ final class LastComparison implements AutoCloseable {
         Sql.call(before, "SELECT 1");
         // The source has everything before it.
         reverse.await(settings.patience(), listener);
-        reverse.stop();
+        reverse.stop(settings.patience(), listener);
         Sql.call(after, "SELECT 1");
         listener.reached(MoveStep.REVERSE_STOPPED);
     }

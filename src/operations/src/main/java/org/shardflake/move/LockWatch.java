@@ -12,6 +12,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -63,7 +65,7 @@ final class LockWatch implements AutoCloseable {
 
     private final Callable<List<Place>> places;
     private final Duration patience;
-    private final MoveListener listener;
+    private final Consumer<String> listener;
     private final Map<Place, Connection> connections = new HashMap<>();
     private final Map<String, String> told = new HashMap<>();
     private final Thread thread;
@@ -72,19 +74,51 @@ final class LockWatch implements AutoCloseable {
     private volatile boolean isOver;
     private volatile @Nullable String gaveUp;
 
-    private LockWatch(Callable<List<Place>> places, Duration patience, MoveListener listener) {
+    private LockWatch(Callable<List<Place>> places, Duration patience, Consumer<String> listener) {
         this.places = places;
         this.patience = patience;
         this.listener = listener;
         this.thread = new Thread(this::run, "shardflake-lock-watch");
     }
 
-    /** @param places where to look; asked when a second is over */
-    static LockWatch begin(Callable<List<Place>> places, Duration patience, MoveListener listener) {
+    /**
+     * Begins to look.
+     *
+     * @param places where; asked when a second is over
+     * @param listener is told what is awaited, and who holds it
+     */
+    static LockWatch begin(Callable<List<Place>> places, Duration patience, Consumer<String> listener) {
         LockWatch watch = new LockWatch(places, patience, listener);
         watch.thread.setDaemon(true);
         watch.thread.start();
         return watch;
+    }
+
+    /** A name for sessions that no other command's have, so that they are a {@link Place#mark}. */
+    static String mark(String application) {
+        return "%s %06x".formatted(application, ThreadLocalRandom.current().nextInt(1 << 24));
+    }
+
+    /**
+     * Runs work under such a watch.
+     *
+     * @throws MoveException if this has cancelled a statement of the work
+     */
+    static <T> T during(Callable<List<Place>> places, Duration patience, Consumer<String> listener, Sql.Work<T> work)
+            throws SQLException {
+        try (LockWatch locks = begin(places, patience, listener)) {
+            return locks.during(work);
+        }
+    }
+
+    /** @throws MoveException if this watch has cancelled a statement of the work */
+    <T> T during(Sql.Work<T> work) throws SQLException {
+        try {
+            return work.run();
+        } catch (SQLException | RuntimeException e) {
+            throwInstead(e);
+            throw e;
+        }
     }
 
     /** The process of the session that has the lease of the move from now on. */
@@ -142,7 +176,7 @@ final class LockWatch implements AutoCloseable {
         try {
             Connection connection = connections.get(place);
             if (connection == null) {
-                connection = place.url().connect("shardflake watch");
+                connection = place.url().connectToEither("shardflake watch");
                 connections.put(place, connection);
             }
             for (Waiting waiting : Sql.list(
@@ -168,7 +202,7 @@ final class LockWatch implements AutoCloseable {
                         waiting.what(),
                         waiting.holders() == null ? "a session that is just ending" : waiting.holders());
         if (!isOver && !what.equals(told.put(place.name() + waiting.pid(), what))) {
-            listener.waits(what);
+            listener.accept(what);
         }
         if (waiting.isSession() && !isEndless && !isOver && waiting.seconds() >= patience.toSeconds()) {
             gaveUp = "%s waited %s s for %s, which %s holds"

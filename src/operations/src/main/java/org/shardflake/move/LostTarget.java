@@ -32,7 +32,8 @@ final class LostTarget {
         try (MoveLease lease = catalog.takeUp(id, OptionalLong.empty(), MoveListener.NONE, session -> {})) {
             Move move = lease.move();
             requireLost(servers.apply(move.target()));
-            try (MoveSide source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim())) {
+            try (MoveSide source =
+                    MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim(), voice -> {})) {
                 requireHere(source, move);
                 lease.enter(MovePhase.CANCELLING);
                 ShardSet fenced = source.fenced(move.shardSet());

@@ -68,8 +68,11 @@ final class MoveCatalog {
 
     /** All unfinished moves, oldest first. */
     List<Move> list() throws SQLException {
-        return Sql.with(
-                connect(), connection -> Sql.list(connection, MOVES + " ORDER BY id", row -> read(connection, row)));
+        return Sql.with(connect(), MoveCatalog::all);
+    }
+
+    static List<Move> all(Connection connection) throws SQLException {
+        return Sql.list(connection, MOVES + " ORDER BY id", row -> read(connection, row));
     }
 
     /**
@@ -127,21 +130,15 @@ final class MoveCatalog {
         return row.getObject(column, OffsetDateTime.class).toInstant();
     }
 
-    /** Checks that no adoption prevents a move. */
-    Optional<PreflightCheck> adoptions() throws SQLException {
-        return Sql.with(connect(), OpenAdoptions::inTheWay);
-    }
-
     /**
      * Records a new move without starting it.
      *
      * @throws MoveRefusedException if a shard is in another move, or not on the source
      */
-    Move create(String source, String target, ShardSet shards, String reason) throws SQLException {
-        return Sql.with(connect(), connection -> {
-            long id = Sql.inTransaction(connection, () -> create(connection, source, target, shards, reason));
-            return find(connection, id);
-        });
+    static Move begin(Connection connection, String source, String target, ShardSet shards, String reason)
+            throws SQLException {
+        long id = Sql.inTransaction(connection, () -> create(connection, source, target, shards, reason));
+        return find(connection, id);
     }
 
     private static long create(Connection connection, String source, String target, ShardSet shards, String reason)

@@ -21,6 +21,11 @@ public record MoveServer(String name, ServerUrl url) {
         url = url.named(name);
     }
 
+    /** Where to look for its sessions, and its subscriptions, that have the mark in their names. */
+    LockWatch.Place watched(String mark) {
+        return new LockWatch.Place(name, url, mark, false);
+    }
+
     Connection connect(String application) throws SQLException {
         return url.connect(application);
     }

@@ -66,8 +66,8 @@ final class MoveSession implements AutoCloseable {
         MoveSide target = null;
         try {
             Move move = lease.move();
-            source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim());
-            target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim());
+            source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim(), listener::waits);
+            target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim(), listener::waits);
             MoveSession session = new MoveSession(lease, move, source, target, claims, locks);
             session.requireApart();
             session.forward.logInAnew();

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -58,10 +59,10 @@ final class MoveSide implements AutoCloseable {
     }
 
     /** Connects, ends the sessions of earlier claims, and makes the server obey only this one. */
-    static MoveSide claim(MoveServer server, String tag, long claim) throws SQLException {
+    static MoveSide claim(MoveServer server, String tag, long claim, Consumer<String> voice) throws SQLException {
         Connection control = server.connect(application(tag));
         try {
-            endOthers(server, control);
+            endOthers(server, control, voice);
             MoveSide side = new MoveSide(server, tag, claim, control);
             if (side.hasLibrary()) {
                 Sql.call(control, "SELECT shardflake.claim_move(?, ?)", tag, claim);
@@ -79,10 +80,10 @@ final class MoveSide implements AutoCloseable {
     }
 
     /** A server that is a standby, or was one: connects and ends the sessions of earlier claims, and changes nothing. */
-    static MoveSide ofStandby(MoveServer server, String tag, long claim) throws SQLException {
+    static MoveSide ofStandby(MoveServer server, String tag, long claim, Consumer<String> voice) throws SQLException {
         Connection control = server.url().connectToEither(application(tag));
         try {
-            endOthers(server, control);
+            endOthers(server, control, voice);
             return new MoveSide(server, tag, claim, control);
         } catch (SQLException | RuntimeException e) {
             Sql.close(control);
@@ -90,8 +91,9 @@ final class MoveSide implements AutoCloseable {
         }
     }
 
-    private static void endOthers(MoveServer server, Connection control) throws SQLException {
-        if (!Poll.everyMillis(10, END_PATIENCE).until(() -> Sql.number(control, END_OTHERS) == 0)) {
+    private static void endOthers(MoveServer server, Connection control, Consumer<String> voice) throws SQLException {
+        Poll.Reason reason = () -> "%s waits for sessions of an earlier run to end".formatted(server.name());
+        if (!Poll.everyMillis(10, END_PATIENCE).until(() -> Sql.number(control, END_OTHERS) == 0, reason, voice)) {
             throw new MoveException("sessions of an earlier run on %s do not end".formatted(server.name()));
         }
     }

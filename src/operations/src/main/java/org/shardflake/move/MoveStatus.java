@@ -31,14 +31,14 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
              WHERE n.nspname = ANY (?) GROUP BY 1
             """;
 
-    static MoveStatus read(Move move, Function<String, MoveServer> servers) throws SQLException {
+    static MoveStatus read(Move move, Function<String, MoveServer> servers, String application) throws SQLException {
         MoveServer source = servers.apply(move.source());
         MoveServer target = servers.apply(move.target());
         String name = "shardflake_" + move.tag();
         Map<Integer, Long> bytes = new HashMap<>();
         boolean sealed = false;
         try {
-            sealed = Sql.with(source.connect("shardflake move status"), connection -> {
+            sealed = Sql.with(source.connect(application), connection -> {
                 Sql.list(connection, BYTES, row -> bytes.put(row.getInt(1), row.getLong(2)), move.shardSet());
                 return !Seal.sealed(connection, move.shardSet()).isEmpty();
             });
@@ -56,8 +56,9 @@ public record MoveStatus(Move move, Map<Integer, Long> bytes, StreamStatus forwa
                         source,
                         target,
                         following || move.phase() == MovePhase.CATCHING_UP,
-                        move.wayOut()),
-                StreamStatus.read(name + "_reverse", target, source, following && !sealed, move.wayOut()));
+                        move.wayOut(),
+                        application),
+                StreamStatus.read(name + "_reverse", target, source, following && !sealed, move.wayOut(), application));
     }
 
     /** What the streams of a following move have lost, as far as their publishers answer. */

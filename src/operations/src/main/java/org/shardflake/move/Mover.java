@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
@@ -128,7 +128,7 @@ public final class Mover {
 
     /** All unfinished moves, oldest first. */
     public List<Move> moves() {
-        return Sql.translating(catalog::list);
+        return inCatalog(MoveCatalog::all);
     }
 
     /**
@@ -137,12 +137,19 @@ public final class Mover {
      * @throws MoveRefusedException if there is none, or it is finished
      */
     public Move move(long id) {
-        return Sql.translating(() -> catalog.find(id));
+        return inCatalog(connection -> MoveCatalog.find(connection, id));
     }
 
     /** A move and the state of its replication. */
     public MoveStatus status(Move move) {
-        return Sql.translating(() -> MoveStatus.read(move, servers));
+        String mark = LockWatch.mark("shardflake move status");
+        return Sql.translating(() -> LockWatch.during(
+                () -> List.of(
+                        servers.apply(move.source()).watched(mark),
+                        servers.apply(move.target()).watched(mark)),
+                settings.patience(),
+                listener::waits,
+                () -> MoveStatus.read(move, servers, mark)));
     }
 
     /** The existing move of exactly these shards between these servers, if any. */
@@ -157,25 +164,45 @@ public final class Mover {
     /** Checks whether these shards can be moved. Changes nothing. */
     public PreflightReport check(String source, String target, ShardSet shards) {
         PreflightReport report = preflight(servers.apply(source), servers.apply(target), shards);
-        return Sql.translating(() -> catalog.adoptions().map(report::with).orElse(report));
+        return inCatalog(OpenAdoptions::inTheWay).map(report::with).orElse(report);
     }
 
     private PreflightReport preflight(MoveServer source, MoveServer target, ShardSet shards) {
-        String application = "%s %06x"
-                .formatted(Preflight.APPLICATION, ThreadLocalRandom.current().nextInt(1 << 24));
-        try (LockWatch locks = LockWatch.begin(
-                () -> List.of(
-                        new LockWatch.Place(source.name(), source.url(), application, false),
-                        new LockWatch.Place(target.name(), target.url(), application, false)),
+        String mark = LockWatch.mark(Preflight.APPLICATION);
+        return Sql.translating(() -> LockWatch.during(
+                () -> List.of(source.watched(mark), target.watched(mark)),
                 settings.patience(),
-                listener)) {
+                listener::waits,
+                () -> preflight(source, target, shards, mark)));
+    }
+
+    /** A server that does not answer from the beginning is most likely the wrong one; one that was there may be restarting. */
+    private PreflightReport preflight(MoveServer source, MoveServer target, ShardSet shards, String mark)
+            throws SQLException {
+        Patience patience = new Patience(settings.patience());
+        AtomicBoolean answered = new AtomicBoolean();
+        while (true) {
             try {
-                return Preflight.run(source, target, shards, application);
-            } catch (ServerRefusalException e) {
-                locks.throwInstead(e);
-                throw e;
+                return Preflight.run(source, target, shards, mark, () -> answered.set(true));
+            } catch (SQLException e) {
+                boolean isSilent = String.valueOf(e.getSQLState()).startsWith("08");
+                if ((isSilent && !answered.get()) || !Sql.isOutage(e) || patience.isOver()) {
+                    throw e;
+                }
+                listener.interrupted(Sql.message(e));
+                Pause.millis(RETRY_MILLIS);
             }
         }
+    }
+
+    /** Runs a query of the catalog, whose locks are awaited as long as patience lasts. */
+    private <T> T inCatalog(Sql.Query<T> query) {
+        String mark = LockWatch.mark("shardflake move");
+        return Sql.translating(() -> LockWatch.during(
+                () -> List.of(new LockWatch.Place("the catalog", catalog.url(), mark, false)),
+                settings.patience(),
+                listener::waits,
+                () -> Sql.with(catalog.url().connect(mark), query)));
     }
 
     /**
@@ -218,7 +245,7 @@ public final class Mover {
 
     /** Records a move without any check of the servers. */
     Move create(String source, String target, ShardSet shards, String reason) {
-        Move move = Sql.translating(() -> catalog.create(source, target, shards, reason));
+        Move move = inCatalog(connection -> MoveCatalog.begin(connection, source, target, shards, reason));
         listener.reached(MoveStep.RECORDED);
         return move;
     }
@@ -414,18 +441,17 @@ public final class Mover {
     }
 
     /** Stops the source before it would follow a shard whose copy differs: a row that is good only there must not be overwritten. */
-    private static Map<Integer, List<TableDifference>> awaitComparisons(
+    private Map<Integer, List<TableDifference>> awaitComparisons(
             MoveSession session, Comparisons comparisons, boolean goingBack) throws SQLException {
         Map<Integer, List<TableDifference>> different = comparisons.await();
         if (!goingBack && !different.isEmpty()) {
-            session.reverse().stop();
+            session.reverse().stop(settings.patience(), listener);
         }
         return different;
     }
 
     /** What was cut over is compared, whatever has happened to the next shard. */
-    private static void endComparisons(
-            MoveSession session, Comparisons comparisons, boolean goingBack, Exception failure) {
+    private void endComparisons(MoveSession session, Comparisons comparisons, boolean goingBack, Exception failure) {
         try {
             awaitComparisons(session, comparisons, goingBack);
         } catch (SQLException | RuntimeException e) {
@@ -806,7 +832,7 @@ public final class Mover {
             case KEPT_UNCOMPARED -> {
                 ShardSet uncompared = uncomparedSinceCutover(session);
                 if (session.reverse().hasSubscription()) {
-                    session.reverse().stop();
+                    session.reverse().stop(settings.patience(), listener);
                 }
                 ShardSet copies = session.source().present(session.move().shardSet(ShardPhase.SWITCHED));
                 Seal.putOn(session.source(), copies);
@@ -883,18 +909,16 @@ public final class Mover {
     }
 
     private <T> T workUntilDone(long id, Work<T> work) throws SQLException {
-        try (LockWatch locks = LockWatch.begin(() -> places(id), settings.patience(), listener)) {
+        try (LockWatch locks = LockWatch.begin(() -> places(id), settings.patience(), listener::waits)) {
             return workUntilDone(id, work, locks);
         }
     }
 
     private List<LockWatch.Place> places(long id) throws SQLException {
         Move move = catalog.find(id);
-        MoveServer source = servers.apply(move.source());
-        MoveServer target = servers.apply(move.target());
         return List.of(
-                new LockWatch.Place(source.name(), source.url(), move.tag(), false),
-                new LockWatch.Place(target.name(), target.url(), move.tag(), false),
+                servers.apply(move.source()).watched(move.tag()),
+                servers.apply(move.target()).watched(move.tag()),
                 new LockWatch.Place("the catalog", catalog.url(), move.tag(), true));
     }
 

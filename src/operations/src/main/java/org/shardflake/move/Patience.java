@@ -17,6 +17,11 @@ final class Patience {
         this.duration = duration;
     }
 
+    /** What is left of it; starts it. */
+    Duration left() {
+        return isOver() ? Duration.ZERO : Duration.ofNanos(Math.max(0, end - System.nanoTime()));
+    }
+
     /** Starts anew. */
     void restart() {
         running = false;

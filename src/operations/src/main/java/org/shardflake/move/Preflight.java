@@ -84,15 +84,24 @@ public final class Preflight {
 
     /** Runs all possible checks. */
     public static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards) {
-        return run(source, target, shards, APPLICATION);
+        return Sql.translating(() -> run(source, target, shards, APPLICATION, () -> {}));
     }
 
-    /** @param application what its sessions are called, so that another can watch them */
-    static PreflightReport run(MoveServer source, MoveServer target, ShardSet shards, String application) {
-        return Sql.translating(() -> Sql.with(
+    /**
+     * The same.
+     *
+     * @param application what its sessions are called, so that another can watch them
+     * @param answered runs when both servers have answered
+     */
+    static PreflightReport run(
+            MoveServer source, MoveServer target, ShardSet shards, String application, Runnable answered)
+            throws SQLException {
+        return Sql.with(
                 source.connect(application),
-                from -> Sql.with(
-                        target.connect(application), to -> new Preflight(source, target, shards, from, to).run())));
+                from -> Sql.with(target.connect(application), to -> {
+                    answered.run();
+                    return new Preflight(source, target, shards, from, to).run();
+                }));
     }
 
     /** Those checks that also concern shards that a standby of the source takes over. */

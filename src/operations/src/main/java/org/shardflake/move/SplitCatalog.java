@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -38,13 +39,16 @@ final class SplitCatalog {
     private static final Duration LOCK_PATIENCE = Duration.ofSeconds(20);
 
     private final ServerUrl url;
+    private final String application;
 
-    SplitCatalog(ServerUrl url) {
-        this.url = url;
+    /** @param application what its sessions are called, so that another can watch them */
+    SplitCatalog(ServerUrl url, String application) {
+        this.url = url.named("the catalog");
+        this.application = application;
     }
 
     private Connection connect() throws SQLException {
-        return url.connect("shardflake split");
+        return url.connect(application);
     }
 
     private static boolean isKept(Connection connection) throws SQLException {
@@ -162,6 +166,11 @@ final class SplitCatalog {
         }
     }
 
+    /** @throws MoveRefusedException if it is done, or was given up */
+    Split find(long id) throws SQLException {
+        return Sql.with(connect(), connection -> find(connection, id));
+    }
+
     private static Split find(Connection connection, long id) throws SQLException {
         return listed(connection).stream()
                 .filter(split -> split.move() == id)
@@ -172,13 +181,14 @@ final class SplitCatalog {
     /**
      * Takes over a split exclusively: an earlier holder can change nothing more in the catalog.
      *
+     * @param voice is told who works on it, once that has been awaited for a second
      * @throws MoveRefusedException if somebody is working on it
      */
-    Lease takeUp(long id) throws SQLException {
+    Lease takeUp(long id, Consumer<String> voice) throws SQLException {
         Connection connection = connect();
         try {
-            Optional<String> holder =
-                    new AdvisoryLock("shardflake.split", Math.toIntExact(id)).take(connection, LOCK_PATIENCE);
+            Optional<String> holder = new AdvisoryLock("shardflake.split", Math.toIntExact(id))
+                    .take(connection, LOCK_PATIENCE, others -> voice.accept(others + " works on this split"));
             if (holder.isPresent()) {
                 throw new MoveRefusedException(
                         "another shardflake works on this split: in the catalog, %s holds its lock"

@@ -23,7 +23,6 @@ import org.shardflake.server.ServerUrl;
 /** Checks whether a server can be split by a standby, before anything is changed. */
 final class SplitChecks {
 
-    private static final String APPLICATION = "shardflake split, checking";
     private static final Pattern APPLICATION_NAME = Pattern.compile("application_name=(\\S+)");
 
     private static final String MISSING_RIGHTS = """
@@ -71,14 +70,15 @@ final class SplitChecks {
      * @param catalog where the catalog is
      * @param urls those by which anybody may come to the catalog or a server of the shard map
      */
-    static List<PreflightCheck> run(SplitRequest request, MoveServer source, ServerUrl catalog, List<KnownUrl> urls)
+    static List<PreflightCheck> run(
+            SplitRequest request, MoveServer source, ServerUrl catalog, List<KnownUrl> urls, String application)
             throws SQLException {
         return Sql.with(
-                source.connect(APPLICATION),
+                source.connect(application),
                 from -> Sql.with(
-                        request.standby().connectToEither(APPLICATION),
+                        request.standby().connectToEither(application),
                         standby -> Sql.with(
-                                catalog.connect(APPLICATION),
+                                catalog.connect(application),
                                 catalogs -> new SplitChecks(request, source, from, standby).run(catalogs, urls))));
     }
 
@@ -186,7 +186,7 @@ final class SplitChecks {
         int port = all.getPortNumbers()[position];
         try {
             boolean leads = Sql.with(
-                    url.toRead(() -> {}).connect(APPLICATION, one -> {
+                    url.toRead(() -> {}).connect("shardflake split", one -> {
                         one.setServerNames(new String[] {host});
                         one.setPortNumbers(new int[] {port});
                         one.setTargetServerType("any");

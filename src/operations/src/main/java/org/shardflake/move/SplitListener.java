@@ -15,4 +15,11 @@ public interface SplitListener {
 
     /** A step has just been done. */
     default void reached(SplitStep step) {}
+
+    /**
+     * The work has been waiting for something for a second, and goes on waiting while patience lasts.
+     *
+     * @param what the wait, what it is for, and who holds it; told again when that changes
+     */
+    default void waits(String what) {}
 }

@@ -31,17 +31,13 @@ import org.shardflake.server.ServerUrl;
  */
 public final class Splitter {
 
-    private static final String CANCELED = "57014";
-
-    private static final String OLDEST = """
-            SELECT COALESCE((SELECT format('pid %s of %s, since %s', pid, usename, xact_start) FROM pg_stat_activity
-                              WHERE backend_xid IS NOT NULL ORDER BY xact_start LIMIT 1), 'gone by now, or a prepared one')
-            """;
-
-    private static final Duration LONGEST = Duration.ofMinutes(1);
+    private static final String APPLICATION = "shardflake split";
     private static final Duration SENDER_PATIENCE = Duration.ofSeconds(20);
 
     private final ServerUrl catalogUrl;
+    /** What sessions are called in which no split is taken up. */
+    private final String mark;
+
     private final SplitCatalog catalog;
     private final Function<String, MoveServer> servers;
     private final MoveSettings settings;
@@ -53,7 +49,8 @@ public final class Splitter {
     public Splitter(
             ServerUrl catalog, Function<String, MoveServer> servers, MoveSettings settings, SplitListener listener) {
         this.catalogUrl = catalog;
-        this.catalog = new SplitCatalog(catalog);
+        this.mark = LockWatch.mark(APPLICATION);
+        this.catalog = new SplitCatalog(catalog, mark);
         this.servers = servers;
         this.settings = settings;
         this.listener = listener;
@@ -61,7 +58,7 @@ public final class Splitter {
 
     /** All unfinished splits in a catalog, oldest first. */
     public static List<Split> splits(ServerUrl catalog) {
-        return Sql.translating(new SplitCatalog(catalog)::list);
+        return Sql.translating(new SplitCatalog(catalog, APPLICATION)::list);
     }
 
     /** The unfinished split of a server into this one and another, if any. */
@@ -77,11 +74,63 @@ public final class Splitter {
      * @throws MoveRefusedException if a move or another split concerns the server
      */
     public List<PreflightCheck> check(SplitRequest request) {
-        return Sql.translating(() -> {
+        MoveServer source = servers.apply(request.source());
+        return watched(List.of(source.watched(mark), standby(request).watched(mark)), locks -> {
             requireHere(request);
             catalog.refuseOthers(request.source(), request.target().name());
-            return SplitChecks.run(request, servers.apply(request.source()), catalogUrl, known());
+            return SplitChecks.run(request, source, catalogUrl, known(), mark);
         });
+    }
+
+    private static MoveServer standby(SplitRequest request) {
+        return new MoveServer(request.target().name(), request.standby());
+    }
+
+    @FunctionalInterface
+    private interface Work<T> {
+        T run(LockWatch locks) throws SQLException;
+    }
+
+    /** Locks in the catalog and at these places are awaited as long as patience lasts. */
+    private <T> T watched(List<LockWatch.Place> places, Work<T> work) {
+        List<LockWatch.Place> all = new ArrayList<>(places);
+        all.add(new LockWatch.Place("the catalog", catalogUrl, mark, false));
+        return Sql.translating(() -> {
+            try (LockWatch locks = LockWatch.begin(() -> all, settings.patience(), listener::waits)) {
+                return locks.during(() -> work.run(locks));
+            }
+        });
+    }
+
+    /** Takes a split up, and works on it. */
+    private <T> T takenUp(long id, Function<Split, Optional<MoveServer>> standby, TakenUp<T> work) {
+        Split split = watched(List.of(), locks -> catalog.find(id));
+        List<LockWatch.Place> places = new ArrayList<>();
+        places.add(servers.apply(split.source()).watched(split.tag()));
+        standby.apply(split).ifPresent(server -> places.add(server.watched(split.tag())));
+        return watched(places, locks -> {
+            try (SplitCatalog.Lease lease = catalog.takeUp(id, listener::waits)) {
+                return work.run(lease, locks);
+            }
+        });
+    }
+
+    private static Function<Split, Optional<MoveServer>> at(ServerUrl standby) {
+        return split -> Optional.of(new MoveServer(split.target(), standby));
+    }
+
+    /** Whoever took the target out of the map has the copies there. */
+    private Optional<MoveServer> inMap(Split split) {
+        return named(ShardCatalog.at(catalogUrl).load(), split.target()).map(server -> servers.apply(server.name()));
+    }
+
+    private MoveSide claim(SplitCatalog.Lease lease, String server) throws SQLException {
+        return MoveSide.claim(servers.apply(server), lease.split().tag(), lease.claim(), listener::waits);
+    }
+
+    @FunctionalInterface
+    private interface TakenUp<T> {
+        T run(SplitCatalog.Lease lease, LockWatch locks) throws SQLException;
     }
 
     private void requireHere(SplitRequest request) {
@@ -134,14 +183,12 @@ public final class Splitter {
      * @throws MoveRefusedException if a check fails, or the standby cannot be used any more
      */
     public long promote(SplitRequest request) {
-        return Sql.translating(() -> {
-            Optional<Split> begun = begun(request.source(), request.target().name());
-            begun.ifPresent(split -> requireSame(split, request));
-            long id = begun.isPresent() ? begun.get().move() : begin(request).move();
-            try (SplitCatalog.Lease lease = catalog.takeUp(id)) {
-                if (lease.split().phase() != SplitPhase.MOVING) {
-                    promote(lease, request.standby());
-                }
+        Optional<Split> begun = begun(request.source(), request.target().name());
+        begun.ifPresent(split -> requireSame(split, request));
+        long id = begun.isPresent() ? begun.get().move() : begin(request).move();
+        return takenUp(id, at(request.standby()), (lease, locks) -> {
+            if (lease.split().phase() != SplitPhase.MOVING) {
+                promote(lease, request.standby(), locks);
             }
             return id;
         });
@@ -157,7 +204,7 @@ public final class Splitter {
         }
     }
 
-    private Split begin(SplitRequest request) throws SQLException {
+    private Split begin(SplitRequest request) {
         for (PreflightCheck check : check(request)) {
             switch (check.outcome()) {
                 case FAILED ->
@@ -169,35 +216,34 @@ public final class Splitter {
                 case OK -> {}
             }
         }
-        Split split = catalog.create(request);
+        Split split = watched(List.of(), locks -> catalog.create(request));
         listener.reached(SplitStep.RECORDED);
         return split;
     }
 
-    private Duration patience() {
-        return settings.patience().compareTo(LONGEST) < 0 ? settings.patience() : LONGEST;
-    }
-
-    private void promote(SplitCatalog.Lease lease, ServerUrl url) throws SQLException {
+    private void promote(SplitCatalog.Lease lease, ServerUrl url, LockWatch locks) throws SQLException {
         Split split = lease.split();
         MoveServer target = new MoveServer(split.target(), url);
-        try (MoveSide source = MoveSide.claim(servers.apply(split.source()), split.tag(), lease.claim());
-                Standby standby = Standby.connect(target, split.tag(), lease.claim());
-                SchemaLock schema = SchemaLock.take(source.control(), source.name(), settings.patience())) {
+        try (MoveSide source = claim(lease, split.source());
+                Standby standby = Standby.connect(target, split.tag(), lease.claim(), listener::waits);
+                SchemaLock schema =
+                        SchemaLock.take(source.control(), source.name(), settings.patience(), listener::waits)) {
             requireApart(standby, source, lease);
             if (split.phase() == SplitPhase.PREPARING) {
                 prepare(lease, source, standby);
             }
             SplitPosition position = lease.split().position().orElseThrow();
             if (standby.isInRecovery()) {
-                position = standby.stillAt(position, patience());
+                position = standby.stillAt(position, settings.patience());
                 lease.promoting(position);
                 standby.requireAlone();
-                standby.promote(patience());
+                standby.promote(settings.patience());
                 listener.reached(SplitStep.PROMOTED);
             }
             // From the promotion to here nothing asks the catalog or the source, which may be gone.
-            standby.closeShards(position, lease.claim());
+            try (LockWatch.Endless closing = locks.endless()) { // It has limits of its own.
+                standby.closeShards(position, lease.claim());
+            }
             listener.reached(SplitStep.CLOSED);
             standby.release();
             dropStandbySlot(source.control(), lease.split());
@@ -273,7 +319,9 @@ public final class Splitter {
         Stream forward = Stream.forward(lease.split().tag(), source, standby.side());
         publish(forward, source, lease.split().shards());
         listener.reached(SplitStep.SLOT_CREATED);
-        if (!Poll.everyMillis(20, patience()).until(new Arrival(forward))) {
+        Poll.Reason reason = () -> "%s waits for what %s writes; see that it is its standby, streams, and does not lag"
+                .formatted(standby.side().name(), source.name());
+        if (!Poll.everyMillis(20, settings.patience()).until(new Arrival(forward), reason, listener::waits)) {
             throw new MoveException(
                     "%s does not get what %s writes, or not soon enough; see that it is its standby, streams, and does not lag"
                             .formatted(standby.side().name(), source.name()));
@@ -299,25 +347,8 @@ public final class Splitter {
             forward.dropSlot();
         }
         if (!forward.hasSlot()) {
-            createSlot(source, forward.name());
+            Replication.createSlot(source.control(), forward.name());
         }
-    }
-
-    private void createSlot(MoveSide source, String name) throws SQLException {
-        Connection control = source.control();
-        Sql.execute(control, "SET statement_timeout = %s".formatted(patience().toMillis()));
-        try {
-            Replication.createSlot(control, name);
-        } catch (SQLException e) {
-            if (!CANCELED.equals(e.getSQLState())) {
-                throw e;
-            }
-            Sql.execute(control, "SET statement_timeout = 0");
-            throw new MoveException(
-                    "slot %s was not made within %s s, since it waits for every transaction that writes on %s, in any database; the oldest is %s. End that and run the same command again, or give the split up with --cancel"
-                            .formatted(name, patience().toSeconds(), source.name(), Sql.text(control, OLDEST)));
-        }
-        Sql.execute(control, "SET statement_timeout = 0");
     }
 
     /** A mark that was made when the slot was there, and is seen on the standby: then that has everything from before the slot. */
@@ -340,7 +371,7 @@ public final class Splitter {
         String slot = lease.split().standbySlot().orElse("");
         requireNothingPrepared(source);
         List<Integer> senders = Standby.senders(source.control(), slot);
-        SplitPosition position = standby.standStill(slot, patience());
+        SplitPosition position = standby.standStill(slot, settings.patience());
         listener.reached(SplitStep.CUT_OFF);
         requireItStreamedFrom(source, standby, slot, senders);
         standby.requireAlone();
@@ -365,11 +396,15 @@ public final class Splitter {
     }
 
     /** What sent the log to it ends at the cut, unless that was another standby. */
-    private static void requireItStreamedFrom(MoveSide source, Standby standby, String slot, List<Integer> before)
+    private void requireItStreamedFrom(MoveSide source, Standby standby, String slot, List<Integer> before)
             throws SQLException {
         boolean ended = !before.isEmpty()
                 && Poll.everyMillis(50, SENDER_PATIENCE)
-                        .until(() -> !Standby.senders(source.control(), slot).containsAll(before));
+                        .until(
+                                () -> !Standby.senders(source.control(), slot).containsAll(before),
+                                () -> "%s waits for what sent its log to %s to end"
+                                        .formatted(source.name(), standby.side().name()),
+                                listener::waits);
         if (!ended) {
             throw new MoveRefusedException(
                     "%s did not stream from %s: nothing that sends its log there ended when the standby was cut off"
@@ -395,11 +430,7 @@ public final class Splitter {
      * @throws MoveRefusedException if the move has not ended
      */
     public int finish(long id) {
-        return Sql.translating(() -> {
-            try (SplitCatalog.Lease lease = catalog.takeUp(id)) {
-                return finish(lease);
-            }
-        });
+        return takenUp(id, this::inMap, (lease, locks) -> finish(lease));
     }
 
     private int finish(SplitCatalog.Lease lease) throws SQLException {
@@ -422,9 +453,9 @@ public final class Splitter {
 
     private int dropCopies(SplitCatalog.Lease lease, ShardMap map) throws SQLException {
         Split split = lease.split();
-        try (MoveSide target = MoveSide.claim(servers.apply(split.target()), split.tag(), lease.claim())) {
-            ShardSet copies = new StandbyCopies(target, map, Mover.moves(catalogUrl), settings.patience())
-                    .drop(() -> listener.reached(SplitStep.COPY_DROPPED));
+        try (MoveSide target = claim(lease, split.target())) {
+            ShardSet copies =
+                    new StandbyCopies(target, map, Mover.moves(catalogUrl), settings.patience(), listener).drop();
             Standby.forget(target.control(), split.tag());
             target.giveUpClaim();
             return copies.size();
@@ -456,11 +487,7 @@ public final class Splitter {
      * @throws MoveRefusedException if the move is recorded
      */
     public Cancelled cancel(long id, ServerUrl standbyUrl) {
-        return Sql.translating(() -> {
-            try (SplitCatalog.Lease lease = catalog.takeUp(id)) {
-                return cancel(lease, standbyUrl);
-            }
-        });
+        return takenUp(id, at(standbyUrl), (lease, locks) -> cancel(lease, standbyUrl));
     }
 
     private Cancelled cancel(SplitCatalog.Lease lease, ServerUrl standbyUrl) throws SQLException {
@@ -471,7 +498,7 @@ public final class Splitter {
             return Cancelled.STANDBY_TO_BE_THROWN_AWAY;
         }
         boolean asBefore = split.phase() == SplitPhase.PREPARING && followsAgain(lease, standbyUrl);
-        try (MoveSide source = MoveSide.claim(servers.apply(split.source()), split.tag(), lease.claim())) {
+        try (MoveSide source = claim(lease, split.source())) {
             CleanUp.ofSource(source, split.tag());
             if (!asBefore) {
                 dropStandbySlot(source.control(), split);
@@ -506,9 +533,10 @@ public final class Splitter {
         }
     }
 
-    private static boolean followsAgain(SplitCatalog.Lease lease, ServerUrl url) throws SQLException {
+    private boolean followsAgain(SplitCatalog.Lease lease, ServerUrl url) throws SQLException {
         Split split = lease.split();
-        try (Standby standby = Standby.connect(new MoveServer(split.target(), url), split.tag(), lease.claim())) {
+        try (Standby standby =
+                Standby.connect(new MoveServer(split.target(), url), split.tag(), lease.claim(), listener::waits)) {
             if (!standby.isInRecovery()) {
                 return false;
             }

@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -88,16 +89,18 @@ final class Standby implements AutoCloseable {
     private final MoveSide side;
     private final Connection control;
     private final String tag;
+    private final Consumer<String> voice;
 
-    private Standby(MoveSide side, String tag) {
+    private Standby(MoveSide side, String tag, Consumer<String> voice) {
         this.side = side;
         this.control = side.control();
         this.tag = tag;
+        this.voice = voice;
     }
 
     /** Connects to a standby, or to what has been promoted since; ends the sessions of earlier runs. */
-    static Standby connect(MoveServer server, String tag, long claim) throws SQLException {
-        return new Standby(MoveSide.ofStandby(server, tag, claim), tag);
+    static Standby connect(MoveServer server, String tag, long claim, Consumer<String> voice) throws SQLException {
+        return new Standby(MoveSide.ofStandby(server, tag, claim, voice), tag, voice);
     }
 
     MoveSide side() {
@@ -171,12 +174,13 @@ final class Standby implements AutoCloseable {
         Sql.execute(control, "ALTER SYSTEM RESET primary_slot_name");
         reload();
         Poll soon = Poll.everyMillis(20, RELOAD_PATIENCE);
-        if (soon.until(() -> !isCutOff()) && slot().equals(slotBefore)) {
+        Poll.Reason reason = () -> side.name() + " waits for its configuration to be read again";
+        if (soon.until(() -> !isCutOff(), reason, voice) && slot().equals(slotBefore)) {
             return;
         }
         Sql.execute(control, "ALTER SYSTEM SET primary_slot_name = " + Sql.quote(slotBefore));
         reload();
-        if (!soon.until(() -> slot().equals(slotBefore))) {
+        if (!soon.until(() -> slot().equals(slotBefore), reason, voice)) {
             throw new MoveException("%s does not read its configuration again".formatted(side.name()));
         }
     }
@@ -203,7 +207,10 @@ final class Standby implements AutoCloseable {
             // What it got ends amid a record, and the rest of that would be missing.
             reconnect(slotBefore);
             Poll.everyMillis(50, RELOAD_PATIENCE)
-                    .until(() -> Sql.isTrue(control, "SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"));
+                    .until(
+                            () -> Sql.isTrue(control, "SELECT EXISTS (SELECT FROM pg_stat_wal_receiver)"),
+                            () -> side.name() + " waits for its primary to send again",
+                            voice);
         }
         throw new MoveException(
                 "%s does not come to an end with what it got from its primary; a query there may be in the way of its replay"
@@ -211,26 +218,42 @@ final class Standby implements AutoCloseable {
     }
 
     private @Nullable SplitPosition awaitStill(Patience whole) throws SQLException {
-        Patience still = new Patience(STILL);
-        List<Long> before = List.of();
-        while (!whole.isOver()) {
+        Stillness stillness = new Stillness();
+        Poll.everyMillis(50, whole.left()).until(stillness, stillness, voice);
+        return stillness.position;
+    }
+
+    /** Whether it stands still, or never will at the end of what it got. */
+    private final class Stillness implements Poll.Condition, Poll.Reason {
+        private @Nullable SplitPosition position;
+        private Patience still = new Patience(STILL);
+        private List<Long> before = List.of();
+
+        @Override
+        public boolean holds() throws SQLException {
             List<Long> now = Sql.list(control, RECEIVED, row -> List.of(row.getLong(1), row.getLong(2), row.getLong(3)))
                     .get(0);
             if (isCutOff() && now.get(2) == 0 && now.get(0).equals(now.get(1)) && now.equals(before)) {
                 long nextXid = Sql.number(control, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
                 if (replayed() == now.get(1)) {
-                    return new SplitPosition(now.get(1), nextXid, started());
+                    position = new SplitPosition(now.get(1), nextXid, started());
+                    return true;
                 }
             }
             if (before.isEmpty() || !now.subList(0, 2).equals(before.subList(0, 2))) {
                 still = new Patience(STILL);
             } else if (still.isOver() && isCutOff() && now.get(2) == 0) {
-                return null;
+                return true;
             }
             before = now;
-            Pause.millis(50);
+            return false;
         }
-        return null;
+
+        @Override
+        public String get() {
+            return "%s waits until it has replayed what it got from its primary, and stands still; a query there may be in the way"
+                    .formatted(side.name());
+        }
     }
 
     /** The end of what was replayed. After a promotion it is where the standby was promoted, until the server is restarted. */
@@ -261,7 +284,8 @@ final class Standby implements AutoCloseable {
      */
     SplitPosition stillAt(SplitPosition position, Duration patience) throws SQLException {
         // After a restart it first replays what it has.
-        if (!Poll.everyMillis(50, patience).until(() -> replayed() >= position.lsn())) {
+        Poll.Reason reason = () -> side.name() + " waits until it has replayed what it had got";
+        if (!Poll.everyMillis(50, patience).until(() -> replayed() >= position.lsn(), reason, voice)) {
             throw new MoveException(
                     "%s has not replayed what it had got; run the same command again".formatted(side.name()));
         }
@@ -274,7 +298,8 @@ final class Standby implements AutoCloseable {
     /** Makes it a primary. */
     void promote(Duration patience) throws SQLException {
         Sql.call(control, "SELECT pg_promote(false)");
-        if (!Poll.everyMillis(2, patience).until(() -> !isInRecovery())) {
+        Poll.Reason reason = () -> side.name() + " waits for its promotion";
+        if (!Poll.everyMillis(2, patience).until(() -> !isInRecovery(), reason, voice)) {
             throw new MoveException(
                     "%s was told to be a primary, and is not yet; run the same command again".formatted(side.name()));
         }
@@ -399,7 +424,10 @@ final class Standby implements AutoCloseable {
         Sql.execute(control, "ALTER SYSTEM RESET primary_slot_name");
         reload();
         boolean open = Poll.everyMillis(20, RELOAD_PATIENCE)
-                .until(() -> !side.server().url().isReadOnlyByDefault());
+                .until(
+                        () -> !side.server().url().isReadOnlyByDefault(),
+                        () -> side.name() + " waits for default_transaction_read_only to be off",
+                        voice);
         if (!open) {
             throw new MoveException(
                     "%s still has default_transaction_read_only on, by its own configuration; take that out, and run the same command again"

@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
@@ -25,12 +26,14 @@ final class StandbyCopies {
     private final ShardMap map;
     private final List<Move> moves;
     private final Duration patience;
+    private final SplitListener listener;
 
-    StandbyCopies(MoveSide side, ShardMap map, List<Move> moves, Duration patience) {
+    StandbyCopies(MoveSide side, ShardMap map, List<Move> moves, Duration patience, SplitListener listener) {
         this.side = side;
         this.map = map;
         this.moves = moves;
         this.patience = patience;
+        this.listener = listener;
     }
 
     /**
@@ -38,21 +41,19 @@ final class StandbyCopies {
      *
      * @throws MoveException if some are left
      */
-    ShardSet drop(Runnable dropped) throws SQLException {
+    ShardSet drop() throws SQLException {
         List<Integer> copies = present().stream()
                 .filter(shard -> shard < map.sharding().shardCount()
                         && !map.server(shard).name().equals(side.name())
                         && moves.stream().noneMatch(move -> move.shardSet().contains(shard)))
                 .toList();
         for (int shard : copies) {
-            if (!CleanUp.dropClosed(side, shard, patience, () -> requirePresent(shard))) {
-                throw new MoveException(
-                        Kind.PARTLY_DONE,
-                        "the copy of shard %s on %s is left, since sessions there hold its tables"
-                                .formatted(shard, side.name()),
-                        "end them, and run the same command again");
+            Optional<String> kept =
+                    CleanUp.dropClosed(side, shard, patience, listener::waits, () -> requirePresent(shard));
+            if (kept.isPresent()) {
+                throw new MoveException(Kind.PARTLY_DONE, kept.get(), "end them, and run the same command again");
             }
-            dropped.run();
+            listener.reached(SplitStep.COPY_DROPPED);
         }
         List<Integer> left = present();
         if (!left.isEmpty()) {

@@ -25,7 +25,6 @@ import org.shardflake.jdbc.Sql;
  */
 final class Stream {
 
-    private static final Duration STOP_PATIENCE = Duration.ofSeconds(30);
     private static final Duration LOOK = Duration.ofSeconds(1);
 
     private final String key;
@@ -236,11 +235,13 @@ final class Stream {
     }
 
     /** Stops the subscriber. When this returns, each change is applied completely or not at all. */
-    void stop() throws SQLException {
+    void stop(Duration patience, MoveListener listener) throws SQLException {
         Sql.execute(subscriber.control(), subscriber.checkClaim() + "ALTER SUBSCRIPTION %s DISABLE".formatted(name));
-        if (!Poll.everyMillis(5, STOP_PATIENCE).until(this::endsWorkers)) {
-            throw new MoveException(
-                    "the worker of subscription %s on %s does not end".formatted(name, subscriber.name()));
+        Poll.Reason reason =
+                () -> "%s waits for the worker of subscription %s to end".formatted(subscriber.name(), name);
+        if (!Poll.everyMillis(5, patience).until(this::endsWorkers, reason, listener::waits)) {
+            throw new MoveException("the worker of subscription %s on %s does not end, though it was told to %s s ago"
+                    .formatted(name, subscriber.name(), patience.toSeconds()));
         }
     }
 

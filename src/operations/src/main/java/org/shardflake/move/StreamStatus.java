@@ -36,26 +36,40 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
      *
      * @param follows whether the subscriber should be following now
      * @param wayOut what to do if the stream is lost
+     * @param application what its sessions are called, so that another can watch them
      */
-    static StreamStatus read(String name, MoveServer publisher, MoveServer subscriber, boolean follows, String wayOut)
+    static StreamStatus read(
+            String name,
+            MoveServer publisher,
+            MoveServer subscriber,
+            boolean follows,
+            String wayOut,
+            String application)
             throws SQLException {
         try {
             return Sql.with(
-                    publisher.connect(APPLICATION), from -> read(name, publisher, from, subscriber, follows, wayOut));
+                    publisher.connect(application),
+                    from -> read(name, publisher, from, subscriber, follows, wayOut, application));
         } catch (SQLException e) {
             return new StreamStatus(false, 0, 0, 0, silence(publisher, e));
         }
     }
 
     private static StreamStatus read(
-            String name, MoveServer publisher, Connection from, MoveServer subscriber, boolean follows, String wayOut)
+            String name,
+            MoveServer publisher,
+            Connection from,
+            MoveServer subscriber,
+            boolean follows,
+            String wayOut,
+            String application)
             throws SQLException {
         StreamStatus slot = slot(name, from);
         StreamTrouble.Side side = new StreamTrouble.Side(publisher.name(), from);
         Optional<StreamTrouble> loss = follows ? StreamTrouble.lossOfSlot(name, side) : Optional.empty();
         try {
             return Sql.with(
-                    subscriber.connect(APPLICATION),
+                    subscriber.connect(application),
                     to -> slot.with(
                             name,
                             side,

@@ -6,7 +6,7 @@ package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.catchThrowable;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -23,7 +23,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
-import org.shardflake.ShardflakeException;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -49,6 +48,11 @@ class MoveTroubleTest {
 
         @Override
         public void streamFails(String problem) {
+            told.add(problem);
+        }
+
+        @Override
+        public void interrupted(String problem) {
             told.add(problem);
         }
     };
@@ -100,28 +104,27 @@ class MoveTroubleTest {
     }
 
     @Test
-    void aServerThatEndsSessionsDuringTheChecksIsNamed() throws Exception {
-        Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
-        CompletableFuture<Throwable> checked = CompletableFuture.supplyAsync(() -> {
-            Throwable failure = null;
-            for (int time = 0; failure == null && time < 200; time++) {
-                failure = catchThrowable(() -> mover.check("db1", "db2", ShardSet.of(1)));
-            }
-            return failure;
-        });
+    void checksGoOnWhenAServerEndedTheirSessionsAsLongAsPatienceLasts() throws Exception {
+        try (Connection holder = session("a long change")) {
+            holder.setAutoCommit(false);
+            Sql.execute(holder, "LOCK TABLE shard_0001.account");
+            Mover mover = shards.mover(AccountShards.patient(LONG), listener);
+            CompletableFuture<PreflightReport> checked =
+                    CompletableFuture.supplyAsync(() -> mover.check("db1", "db2", ShardSet.of(1)));
 
-        assertThat(Poll.everyMillis(5, LONG).until(() -> {
-                    shards.execute(
-                            "db2",
-                            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'shardflake move, checking%' AND state = 'active'");
-                    return checked.isDone();
-                }))
+            endWaiting();
+            holder.rollback();
+
+            assertThat(checked.get().passed()).isTrue();
+        }
+        assertThat(told).anyMatch(line -> line.startsWith("db1 (") && line.contains("ended the session"));
+    }
+
+    private void endWaiting() throws SQLException {
+        String waiting =
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name LIKE 'shardflake move, checking%' AND wait_event_type = 'Lock'";
+        assertThat(Poll.everyMillis(5, LONG).until(() -> shards.number("db1", waiting) > 0))
                 .isTrue();
-
-        assertThat(checked.get())
-                .isInstanceOf(ShardflakeException.class)
-                .hasMessageContaining("db2 (")
-                .hasMessageContaining("ended the session");
     }
 
     @Test
@@ -142,6 +145,75 @@ class MoveTroubleTest {
         assertThat(told).anyMatch(line -> line.startsWith("db1 waits for ") && line.contains("(a long report)"));
         shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener).follow(move.id());
         shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener).cancel(move.id(), Mover.End.BACK);
+    }
+
+    @Test
+    void whatOnlyLooksOrRecordsNamesWhomItWaitsForAndObeysPatience() throws SQLException {
+        Mover hasty = shards.mover(AccountShards.patient(Duration.ofSeconds(1)), listener);
+        try (Connection db1 = session("a long report");
+                Connection catalog = shards.catalogUrl().connect("a long change")) {
+            db1.setAutoCommit(false);
+            catalog.setAutoCommit(false);
+            Sql.execute(db1, "LOCK TABLE shard_0001.account");
+            Sql.execute(catalog, "SELECT FROM shardflake_catalog.installation FOR UPDATE");
+
+            assertThatThrownBy(() -> hasty.create("db1", "db2", ShardSet.of(1), ""))
+                    .isInstanceOf(MoveException.class)
+                    .hasMessageMatching("the catalog waited \\d+ s for .*\\(a long change\\).*");
+            catalog.rollback();
+            Move move = hasty.create("db1", "db2", ShardSet.of(1), "");
+            assertThatThrownBy(() -> hasty.status(move))
+                    .isInstanceOf(MoveException.class)
+                    .hasMessageMatching("db1 waited \\d+ s for .*\\(a long report\\).*");
+            db1.rollback();
+
+            hasty.cancel(move.id(), Mover.End.BACK);
+        }
+        assertThat(told)
+                .anyMatch(line -> line.startsWith("the catalog waits for ") && line.contains("(a long change)"))
+                .anyMatch(line -> line.startsWith("db1 waits for a lock on shard_0001.account")
+                        && line.contains("(a long report)"));
+    }
+
+    /** A process that does not run stands for one that waits for a disk. */
+    @Test
+    @Tag("full")
+    void aWorkerThatDoesNotEndIsAwaitedAsLongAsPatienceSays() throws Exception {
+        Mover mover = shards.mover(AccountShards.patient(Duration.ofSeconds(60)), listener);
+        Move move = mover.follow(mover.create("db1", "db2", ShardSet.of(1), "").id());
+        mover.cutOver(move.id(), ShardSet.of(1));
+        String stream = "shardflake_" + move.tag() + "_reverse";
+        long worker =
+                shards.number("db1", "SELECT pid FROM pg_stat_subscription WHERE subname = '%s'".formatted(stream));
+        assumeTrue(
+                ProcessHandle.of(worker)
+                        .flatMap(process -> process.info().command())
+                        .filter(command -> command.endsWith("postgres"))
+                        .isPresent(),
+                "the server is on another machine");
+        shards.executeInCatalog("UPDATE shardflake_catalog.move SET claim = 100");
+        try (MoveSide source = side("db1", move);
+                MoveSide target = side("db2", move)) {
+            signal("STOP", worker);
+            assertThatThrownBy(() -> Stream.reverse(move.tag(), source, target).stop(Duration.ofSeconds(2), listener))
+                    .isInstanceOf(MoveException.class)
+                    .hasMessageContaining("does not end");
+        } finally {
+            signal("CONT", worker);
+        }
+        assertThat(told).contains("db1 waits for the worker of subscription %s to end".formatted(stream));
+        mover.reverse(move.id(), ShardSet.of(1));
+        mover.cancel(move.id(), Mover.End.BACK);
+    }
+
+    private MoveSide side(String server, Move move) throws SQLException {
+        return MoveSide.claim(new MoveServer(server, shards.url(server)), move.tag(), 100, told::add);
+    }
+
+    private static void signal(String signal, long process) throws Exception {
+        new ProcessBuilder("kill", "-" + signal, String.valueOf(process))
+                .start()
+                .waitFor();
     }
 
     @Test

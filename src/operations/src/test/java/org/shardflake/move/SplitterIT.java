@@ -19,6 +19,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -39,6 +40,7 @@ import org.shardflake.cluster.PostgresStandby;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.doctor.Finding;
+import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 
@@ -453,6 +455,14 @@ class SplitterIT {
         half.both.execute("db2", "INSERT INTO shard_0001.tag VALUES (9, 'after')");
 
         half.mover().cancel(id, Mover.End.KEPT_UNCOMPARED);
+        List<String> told = new CopyOnWriteArrayList<>();
+        try (Connection holder = half.standby.connect(DATABASE)) {
+            holder.setAutoCommit(false);
+            Sql.execute(holder, "LOCK TABLE shard_0000.tag IN ACCESS SHARE MODE");
+            assertThatThrownBy(() -> hasty(half, told).finish(id))
+                    .hasMessageContaining("the copy of shard 0 on db2 is left");
+        }
+        assertThat(told).anyMatch(line -> line.startsWith("the copy of shard 0 on db2 is left, since sessions there"));
         half.splitter(SplitListener.NONE).finish(id);
 
         assertThat(half.both.number("db2", "SELECT count(*) FROM shard_0001.tag WHERE account_id IN (8, 9)"))
@@ -485,19 +495,55 @@ class SplitterIT {
         refused(half, half.standby.uri(DATABASE), "commits on db1 wait for");
         execute(cluster.server(0), "postgres", "ALTER SYSTEM RESET synchronous_standby_names");
         execute(cluster.server(0), "postgres", "SELECT pg_reload_conf()");
-        half.standby.pauseReplay();
-        MoveSettings hasty = AccountShards.uncompared(Duration.ofSeconds(1));
-        assertThatThrownBy(() -> new Splitter(
-                                known.catalogUrl(),
-                                name -> new MoveServer(name, known.url(name)),
-                                hasty,
-                                SplitListener.NONE)
-                        .promote(half.request()))
-                .hasMessageContaining("does not get what db1 writes, or not soon enough");
-        half.standby.resumeReplay();
-        half.giveUp();
-        assertThat(known.leftovers("db1")).isZero();
         half.discard();
+    }
+
+    @Test
+    @Tag("full")
+    void waitsOfASplitHaveAVoiceAndObeyPatience() throws Exception {
+        Half half = new Half();
+        List<String> told = new CopyOnWriteArrayList<>();
+        Splitter hasty = hasty(half, told);
+        try (Connection holder = half.both.catalogUrl().connect("a long change")) {
+            holder.setAutoCommit(false);
+            Sql.execute(holder, "SELECT FROM shardflake_catalog.installation FOR UPDATE");
+            expectWait(hasty, half, "the catalog waited \\d+ s for .*\\(a long change\\).*");
+        }
+        try (Connection holder = half.both.url("db1").connect("a long report")) {
+            holder.setAutoCommit(false);
+            Sql.execute(holder, "INSERT INTO shard_0001.tag VALUES (10, 'before')");
+            expectWait(hasty, half, "db1 waited \\d+ s for .*\\(a long report\\).*");
+        }
+        half.standby.pauseReplay();
+        expectWait(hasty, half, "db2 does not get what db1 writes, or not soon enough.*");
+        half.standby.resumeReplay();
+        assertThat(told)
+                .anyMatch(line -> line.startsWith("the catalog waits for ") && line.contains("(a long change)"))
+                .anyMatch(line -> line.startsWith("db1 waits for ") && line.contains("(a long report)"))
+                .anyMatch(line -> line.startsWith("db2 waits for what db1 writes"));
+
+        half.giveUp();
+        assertThat(half.both.leftovers("db1")).isZero();
+        half.discard();
+    }
+
+    private static Splitter hasty(Half half, List<String> told) {
+        return new Splitter(
+                half.both.catalogUrl(),
+                name -> new MoveServer(name, half.both.url(name)),
+                AccountShards.uncompared(Duration.ofSeconds(3)),
+                new SplitListener() {
+                    @Override
+                    public void waits(String what) {
+                        told.add(what);
+                    }
+                });
+    }
+
+    private static void expectWait(Splitter splitter, Half half, String message) {
+        assertThatThrownBy(() -> splitter.promote(half.request()))
+                .isInstanceOf(MoveException.class)
+                .hasMessageMatching(message);
     }
 
     private static void refused(Half half, String standby, String why) {
