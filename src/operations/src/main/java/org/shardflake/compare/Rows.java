@@ -20,6 +20,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.grants.OwnersCode;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -229,6 +230,7 @@ public record Rows(String name, String key, List<String> keyTypes, String keyHas
 
     /** Sets a connection up so that what it sees can be compared with another. */
     public static void prepare(Connection connection) throws SQLException {
+        OwnersCode.refuseViews(connection);
         connection.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
         connection.setReadOnly(true);
         connection.setAutoCommit(false);

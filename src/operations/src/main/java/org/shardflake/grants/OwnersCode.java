@@ -14,7 +14,8 @@ import org.shardflake.jdbc.Sql;
 
 /**
  * A table whose rows run what somebody has written: functions in checks, in domains, in generated columns and in indexes, and triggers
- * that fire for copied rows, too. A superuser who writes its rows would run that as superuser.
+ * that fire for copied rows, too. Another role that writes its rows would run that with its own rights: those of a superuser, or of a mover
+ * for whom other owners' tables are open, too.
  *
  * @param schema of the table, as in SQL
  * @param owner of the table, as in SQL
@@ -86,7 +87,7 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
     private static final String OWNER = """
             SELECT quote_ident(n.nspname), quote_ident(o.rolname)
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles o ON o.oid = c.relowner, pg_roles m
-             WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.rolsuper AND NOT o.rolsuper
+             WHERE c.oid = ?::regclass AND m.rolname = current_user AND m.oid <> o.oid AND NOT o.rolsuper
             """;
 
     /** The base of a domain; or text, for a type that has a domain somewhere inside. */
@@ -104,7 +105,18 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
              ORDER BY a.attname
             """;
 
-    /** What this session would run with more rights than the table's owner has. */
+    private static final String REFUSE_VIEWS =
+            "SELECT set_config(name, 'view, foreign-table', false) FROM pg_settings WHERE name = 'restrict_nonsystem_relation_kind'";
+
+    /**
+     * Has a session that reads owners' tables, and nothing else, refuse views and foreign tables: an owner may replace a table by one that runs
+     * functions. PostgreSQL does from 15.8, 16.4 and 17 on.
+     */
+    public static void refuseViews(Connection connection) throws SQLException {
+        Sql.list(connection, REFUSE_VIEWS, row -> row.getString(1));
+    }
+
+    /** What this session would run with other rights than the table's owner has. */
     public static Optional<OwnersCode> of(Connection target, String table) throws SQLException {
         List<OwnersCode> owned =
                 Sql.list(target, OWNER, row -> new OwnersCode(row.getString(1), row.getString(2), List.of()), table);

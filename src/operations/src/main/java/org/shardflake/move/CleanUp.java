@@ -157,7 +157,7 @@ final class CleanUp {
      * Removes the copy of a shard that takes no writes.
      *
      * @param condition looked at while nobody can use the copy
-     * @param voice is told which sessions hold its tables, once they have for a second
+     * @param voice gets the sessions that hold its tables, once they have for a second
      * @return what is left and why, if sessions held its tables for all this time
      */
     static Optional<String> dropClosed(

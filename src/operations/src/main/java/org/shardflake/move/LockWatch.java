@@ -85,7 +85,7 @@ final class LockWatch implements AutoCloseable {
      * Begins to look.
      *
      * @param places where; asked when a second is over
-     * @param listener is told what is awaited, and who holds it
+     * @param listener gets what is awaited, and who holds it
      */
     static LockWatch begin(Callable<List<Place>> places, Duration patience, Consumer<String> listener) {
         LockWatch watch = new LockWatch(places, patience, listener);

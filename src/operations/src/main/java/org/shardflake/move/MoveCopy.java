@@ -19,6 +19,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.shardflake.ShardSet;
+import org.shardflake.grants.OwnersCode;
 import org.shardflake.jdbc.Sql;
 
 /** Copies all shards of a move as of one moment, several at a time, the largest first, and of those that are very large, several parts. */
@@ -207,6 +208,7 @@ final class MoveCopy {
         Copier(ExportedSnapshot snapshot, Throttle throttle) throws SQLException {
             from = source.connect();
             try {
+                OwnersCode.refuseViews(from);
                 snapshot.importInto(from);
                 to = target.connect();
             } catch (SQLException | RuntimeException e) {

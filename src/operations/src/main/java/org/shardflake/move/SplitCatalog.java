@@ -181,7 +181,7 @@ final class SplitCatalog {
     /**
      * Takes over a split exclusively: an earlier holder can change nothing more in the catalog.
      *
-     * @param voice is told who works on it, once that has been awaited for a second
+     * @param voice gets who works on it, once that has been awaited for a second
      * @throws MoveRefusedException if somebody is working on it
      */
     Lease takeUp(long id, Consumer<String> voice) throws SQLException {

@@ -17,7 +17,7 @@ public interface SplitListener {
     default void reached(SplitStep step) {}
 
     /**
-     * The work has been waiting for something for a second, and goes on waiting while patience lasts.
+     * The work has been waiting for something for a second, and keeps waiting while patience lasts.
      *
      * @param what the wait, what it is for, and who holds it; told again when that changes
      */

@@ -119,7 +119,7 @@ public final class Splitter {
         return split -> Optional.of(new MoveServer(split.target(), standby));
     }
 
-    /** Whoever took the target out of the map has the copies there. */
+    /** The target, unless it was taken out of the map, with the copies that it has. */
     private Optional<MoveServer> inMap(Split split) {
         return named(ShardCatalog.at(catalogUrl).load(), split.target()).map(server -> servers.apply(server.name()));
     }
@@ -241,7 +241,7 @@ public final class Splitter {
                 listener.reached(SplitStep.PROMOTED);
             }
             // From the promotion to here nothing asks the catalog or the source, which may be gone.
-            try (LockWatch.Endless closing = locks.endless()) { // It has limits of its own.
+            try (LockWatch.Endless closing = locks.endless()) { // It has its own limits.
                 standby.closeShards(position, lease.claim());
             }
             listener.reached(SplitStep.CLOSED);

@@ -240,7 +240,7 @@ final class Stream {
         Poll.Reason reason =
                 () -> "%s waits for the worker of subscription %s to end".formatted(subscriber.name(), name);
         if (!Poll.everyMillis(5, patience).until(this::endsWorkers, reason, listener::waits)) {
-            throw new MoveException("the worker of subscription %s on %s does not end, though it was told to %s s ago"
+            throw new MoveException("the worker of subscription %s on %s does not end; it was stopped %s s ago"
                     .formatted(name, subscriber.name(), patience.toSeconds()));
         }
     }

@@ -106,6 +106,7 @@ final class TableCopy {
     }
 
     private void copy(Table table, String rows, String option, Share share, Progress progress) throws SQLException {
+        hold(table.name());
         Optional<OwnersCode> code = OwnersCode.of(target, table.name());
         if (code.isPresent()) {
             copyAsOwner(table, rows, code.get(), share, progress);
@@ -125,7 +126,16 @@ final class TableCopy {
                         progress));
     }
 
-    /** By a temporary table, from which the owner takes the rows: COPY would run the owner's functions as this superuser. */
+    /** Until the end of the target's transaction its owner gives the table no other columns, checks or triggers, and no view its name. */
+    private void hold(String table) throws SQLException {
+        Sql.execute(target, "LOCK TABLE ONLY %s IN ROW EXCLUSIVE MODE".formatted(table));
+        if (!Sql.isTrue(target, "SELECT relkind = 'r' FROM pg_class WHERE oid = ?::regclass", table)) {
+            throw new MoveException(
+                    "%s is no longer a table on the server that its rows are copied to".formatted(table));
+        }
+    }
+
+    /** By a temporary table, from which the owner takes the rows: COPY would run the owner's functions with the rights of this session. */
     private void copyAsOwner(Table table, String rows, OwnersCode code, Share share, Progress progress)
             throws SQLException {
         CopyManager from = source.unwrap(PGConnection.class).getCopyAPI();

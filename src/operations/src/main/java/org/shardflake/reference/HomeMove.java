@@ -92,6 +92,8 @@ final class HomeMove {
     /** Makes what can be made while the old home takes writes. */
     private void prepare(Home home) throws SQLException {
         ReferenceServer next = session.server(String.valueOf(home.next()));
+        requireSequences(session.server(home.server()), "USAGE");
+        requireSequences(next, "UPDATE");
         String tag = String.valueOf(home.nextTag());
         ReferenceStream.publish(next.control(), tag, next.tables());
         for (ReferenceStream stream : session.streams(next.name(), tag)) {
@@ -157,7 +159,8 @@ final class HomeMove {
     }
 
     /** Sequences are not replicated. They only go forward, since this may be repeated when the new home has drawn from them. */
-    private static void carrySequences(ReferenceServer old, ReferenceServer now) throws SQLException {
+    static void carrySequences(ReferenceServer old, ReferenceServer now) throws SQLException {
+        requireSequences(old, "USAGE");
         record Position(String sequence, long value) {}
         List<Position> positions = Sql.list(
                 old.control(),
@@ -169,6 +172,32 @@ final class HomeMove {
                     "SELECT setval(s::regclass, v) FROM (VALUES (?, ?::bigint)) p (s, v), pg_sequence q WHERE q.seqrelid = s::regclass AND CASE WHEN q.seqincrement > 0 THEN v > COALESCE(pg_sequence_last_value(s::regclass), q.seqmin - 1) ELSE v < COALESCE(pg_sequence_last_value(s::regclass), q.seqmax + 1) END",
                     position.sequence(),
                     position.value());
+        }
+    }
+
+    /** PostgreSQL shows no position to a role without the right, as if the sequence were unused. */
+    private static void requireSequences(ReferenceServer server, String right) throws SQLException {
+        List<String> hidden = Sql.list(
+                server.control(),
+                "SELECT oid::regclass::text FROM pg_class WHERE relnamespace = to_regnamespace('reference') AND CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(oid, ?) END ORDER BY 1",
+                row -> row.getString(1),
+                right);
+        if (!hidden.isEmpty()) {
+            throw new ShardflakeException(
+                    Kind.PRECONDITION,
+                    "%s lacks the right %s on %s of %s, so its position cannot be carried to another server"
+                            .formatted(
+                                    Sql.text(server.control(), "SELECT current_user"),
+                                    right,
+                                    String.join(", ", hidden),
+                                    server.name()),
+                    "GRANT %s ON SEQUENCE %s TO %s on %s, and run the same command again"
+                            .formatted(
+                                    right,
+                                    String.join(", ", hidden),
+                                    Sql.text(server.control(), "SELECT quote_ident(current_user)"),
+                                    server.name()),
+                    null);
         }
     }
 

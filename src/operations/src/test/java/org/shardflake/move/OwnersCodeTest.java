@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -150,7 +151,7 @@ class OwnersCodeTest {
         postgres.restore("bare");
         for (int i = 0; i < 3; i++) {
             try (Connection connection = postgres.database(i).connect()) {
-                Sql.execute(connection, "DROP ROLE IF EXISTS code_owner");
+                Sql.execute(connection, "DROP ROLE IF EXISTS code_owner, code_mover");
             }
         }
     }
@@ -300,5 +301,56 @@ class OwnersCodeTest {
             assertThat(shards.number(server, "SELECT count(*) FROM pg_roles WHERE rolname = 'code_owner' AND rolsuper"))
                     .isZero();
         }
+    }
+
+    /** A mover without a superuser's rights may be a member of several owners; their functions must not use its rights. */
+    @Test
+    void noneRunsWithTheRightsOfAMoverWhoActsForOthers() throws Exception {
+        deployAsSuperuser();
+        shards.execute("db1", "DROP TABLE shard_0001.entry");
+        shards.execute("db2", """
+                CREATE ROLE code_mover LOGIN;
+                GRANT code_owner TO code_mover;
+                CREATE SCHEMA shard_0001 AUTHORIZATION code_owner;
+                SET ROLE code_owner;
+                CREATE TABLE shard_0001.ledger (id bigint PRIMARY KEY, uid bigint NOT NULL CHECK (code.check_row(uid)), amount code.amount, pair code.pair,
+                    text varchar(20), at timestamptz, double bigint GENERATED ALWAYS AS (code.twice(uid)) STORED)
+                """);
+        try (Connection source = shards.url("db1").connect("a test");
+                Connection target = shards.as("code_mover", "").url("db2").connect("a test");
+                Connection control = shards.url("db2").connect("a test")) {
+            source.setAutoCommit(false);
+            Throttle throttle = new Throttle(
+                    new MoveLimits(0, 0), Duration.ofSeconds(10), Duration.ofMinutes(1), control, MoveListener.NONE);
+            TableCopy copy = new TableCopy(source, target, throttle);
+            TableCopy.Table table = copy.table("shard_0001.ledger");
+
+            Sql.inTransaction(target, () -> {
+                copy.copyWhere("uid > 0", table, new TableCopy.Share(0, 0), (bytes, rows, size) -> {});
+                return true;
+            });
+            assertThat(seen("db2")).contains("check by code_owner").noneMatch(line -> line.contains("code_mover"));
+
+            // What comes next is planted after the checks of a move.
+            shards.as("code_owner", "code").executeAsUser("db2", """
+                    TRUNCATE code.seen;
+                    ALTER TABLE shard_0001.ledger RENAME TO hidden;
+                    CREATE VIEW shard_0001.ledger AS SELECT id, uid, amount, pair, text, at FROM shard_0001.hidden;
+                    CREATE FUNCTION code.instead() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM code.note(''view''); RETURN NULL; END';
+                    CREATE TRIGGER instead INSTEAD OF INSERT ON shard_0001.ledger FOR EACH ROW EXECUTE FUNCTION code.instead();
+                    CREATE VIEW shard_0001.entry AS SELECT 1 AS id, code.note('view')
+                    """);
+            assertThatThrownBy(() -> Sql.inTransaction(target, () -> {
+                        copy.copyWhere("uid > 0", table, new TableCopy.Share(0, 0), (bytes, rows, size) -> {});
+                        return true;
+                    }))
+                    .hasMessageContaining("shard_0001.ledger is no longer a table");
+        }
+        try (Connection comparing =
+                ComparisonSessions.open(MoveSide.toRead(new MoveServer("db2", shards.url("db2")), "test"))) {
+            assertThatThrownBy(() -> Sql.list(comparing, "SELECT e FROM shard_0001.entry e", row -> row.getString(1)))
+                    .hasMessageContaining("restricted");
+        }
+        assertThat(seen("db2")).isEmpty();
     }
 }

@@ -6,6 +6,7 @@ package org.shardflake.reference;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import java.nio.file.Path;
@@ -34,6 +35,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.server.ServerUrl;
 
 /** Tables that four servers have alike, written on one of them. Each test has rows or tables of its own. */
 class ReferenceTablesIT {
@@ -322,6 +324,27 @@ class ReferenceTablesIT {
         assertThat(fixture.tables().status().isWell()).isTrue();
         assertThat(state("db2", "INSERT INTO reference.country VALUES ('XX', 'Nowhere')"))
                 .isEqualTo("SF012");
+    }
+
+    /** PostgreSQL shows such a role no position, as if the sequence were unused. */
+    @Test
+    void aSequenceThatMayNotBeReadIsNamedAndNotTakenForAnUnusedOne() throws Exception {
+        fixture.deploy(
+                "",
+                "--changeset ann:drawn\nCREATE TABLE drawn (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, what text NOT NULL);\n");
+        fixture.execute("db1", "INSERT INTO reference.drawn (what) VALUES ('first')");
+        fixture.execute("db1", "CREATE ROLE reference_reader; GRANT USAGE ON SCHEMA reference TO reference_reader");
+        String asReader = fixture.server(0).url() + "?options=-c%20role%3Dreference_reader";
+        try (ReferenceServer old = ReferenceServer.connect("db1", ServerUrl.parse(asReader));
+                ReferenceServer next = ReferenceServer.connect(
+                        "db2", ServerUrl.parse(fixture.server(1).url()))) {
+            assertThatThrownBy(() -> HomeMove.carrySequences(old, next))
+                    .isInstanceOf(ShardflakeException.class)
+                    .hasMessageContaining("reference_reader lacks the right USAGE on ")
+                    .hasMessageContaining("reference.drawn_id_seq");
+        } finally {
+            fixture.execute("db1", "DROP OWNED BY reference_reader; DROP ROLE reference_reader");
+        }
     }
 
     @Test
