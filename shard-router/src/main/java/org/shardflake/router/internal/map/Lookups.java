@@ -21,8 +21,8 @@ public final class Lookups {
 
     /** {@code lookup drop} waits longer than this. */
     private static final Duration LOOK_AGAIN = Duration.ofSeconds(10);
-    /** The catalog is asked this seldom by calls that miss a lookup; they wait for their turn, and so are slow to fail. */
-    private static final Duration BETWEEN_MISSES = Duration.ofMillis(500);
+    /** The catalog is asked no more often than this by calls that miss a lookup. They wait for their turn, mostly in a transaction, so this is short. */
+    private static final Duration BETWEEN_MISSES = Duration.ofMillis(50);
 
     private record Known(Map<String, LookupDefinition> byName, long asked) {}
 
