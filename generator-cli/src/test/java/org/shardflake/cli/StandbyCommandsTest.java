@@ -232,7 +232,13 @@ class StandbyCommandsTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"adopt old_note --into=note --key=uid --from=db2", "rebalance plan", "server drain db2"})
+    @ValueSource(
+            strings = {
+                "adopt old_note --into=note --key=uid --from=db2",
+                "rebalance plan",
+                "server drain db2",
+                "move start --dry-run --shards=1 --to=db2"
+            })
     void whatReadsShardsRefusesAServerOfTheMapThatIsAStandby(String command) throws SQLException {
         String whole = query(cluster.server(0), "SELECT url FROM shardflake_catalog.server WHERE name = 'db1'");
         execute(cluster.server(1), "CREATE TABLE old_note (id bigint PRIMARY KEY, uid bigint NOT NULL)");

@@ -19,7 +19,6 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveListener;
 import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Mixin;
@@ -87,7 +86,8 @@ final class MoveBegin extends CopyMixin {
     /** Shows and checks the planned moves, and returns the exit code. */
     int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) {
         Map<String, ShardSet> sources = sources(moves.map());
-        Mover mover = moves.mover(moves.settings(), MoveListener.NONE);
+        Mover mover = moves.mover(
+                moves.settings(), new MoveProgress(command.commandLine().getErr()));
         List<PreflightReport> plan = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             Optional<Move> begun = mover.begun(source.getKey(), target, source.getValue());

@@ -13,7 +13,6 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
@@ -58,7 +57,10 @@ final class MoveStartCommand implements Callable<Integer> {
         if (begin.isDryRun()) {
             return begin.dryRun(spec, moves, output);
         }
-        begin.requirePassing(moves.mover(moves.settings(), MoveListener.NONE), sources);
+        begin.requirePassing(
+                moves.mover(
+                        moves.settings(), new MoveProgress(spec.commandLine().getErr())),
+                sources);
         List<Move> started = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             MoveProgress progress = new MoveProgress(spec.commandLine().getErr());

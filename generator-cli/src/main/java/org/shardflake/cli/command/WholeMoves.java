@@ -93,7 +93,7 @@ final class WholeMoves implements ParallelMoves.Watcher {
         progresses.clear();
         try (MovesProgress together = new MovesProgress(err, settings)) {
             all = together;
-            return work.run(parallel.moves(moves.mover(settings, MoveListener.NONE), copying.reason(), keep, this));
+            return work.run(parallel.moves(moves.mover(settings, new MoveProgress(err)), copying.reason(), keep, this));
         } catch (ShardflakeException e) {
             throw e.kind() != Kind.VERIFICATION && areCutOver() ? CutoverView.partly(e) : e;
         }

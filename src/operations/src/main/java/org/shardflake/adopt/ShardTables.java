@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.TreeSet;
 import java.util.function.IntFunction;
@@ -47,13 +48,27 @@ final class ShardTables implements AutoCloseable {
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
+    /** Whether each is a table, and what changes when its owner has it run other code. */
+    private static final String STATES = """
+            SELECT given.shard, c.relkind IN ('r', 'p'), concat_ws(' ', c.oid, c.relowner,
+                   (SELECT string_agg(concat(attnum, ':', atttypid, attgenerated), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
+                   (SELECT string_agg(concat(oid, ':', tgenabled), ',' ORDER BY oid) FROM pg_trigger WHERE tgrelid = c.oid),
+                   (SELECT string_agg(oid::text, ',' ORDER BY oid) FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c'),
+                   (SELECT string_agg(oid::text, ',' ORDER BY oid) FROM pg_attrdef WHERE adrelid = c.oid),
+                   (SELECT string_agg(indexrelid::text, ',' ORDER BY indexrelid) FROM pg_index WHERE indrelid = c.oid))
+              FROM unnest(?::integer[], ?::text[]) given (shard, name) JOIN pg_class c ON c.oid = to_regclass(given.name)
+            """;
+
+    /** What a table runs, in a state of it. */
+    private record Known(String state, Optional<OwnersCode> code) {}
+
     private final String server;
     private final Connection connection;
     private final ShardSet shards;
     private final String table;
     private final TreeSet<Integer> staged = new TreeSet<>();
     private final List<Long> written = new ArrayList<>();
-    private final Map<Integer, Optional<OwnersCode>> codes = new HashMap<>();
+    private final Map<Integer, Known> known = new HashMap<>();
     private final byte[] buffer = new byte[BUFFER];
     private int buffered;
     private @Nullable Boolean isSilenced;
@@ -307,9 +322,11 @@ final class ShardTables implements AutoCloseable {
                             + "SET LOCAL lock_timeout = '10s'; LOCK TABLE "
                             + tables + " IN ROW EXCLUSIVE MODE");
             refuseFenced(some);
+            learn(some);
             List<String> all = new ArrayList<>();
             for (int shard : some) {
-                Optional<OwnersCode> code = code(shard);
+                Optional<OwnersCode> code =
+                        Objects.requireNonNull(known.get(shard)).code();
                 String its = statements.apply(shard);
                 all.add(code.isPresent() ? code.get().run(connection, its) : its);
             }
@@ -318,14 +335,30 @@ final class ShardTables implements AutoCloseable {
         }));
     }
 
-    /** What this session would run with more rights than the owner of the shard's table has. */
-    private Optional<OwnersCode> code(int shard) throws SQLException {
-        Optional<OwnersCode> known = codes.get(shard);
-        if (known == null) {
-            known = OwnersCode.of(connection, table(shard));
-            codes.put(shard, known);
+    /**
+     * Asks what this session would run with more rights than the owner of each table has, unless nothing has changed since it asked. The
+     * tables are locked, so that nothing changes before the transaction ends.
+     */
+    private void learn(List<Integer> some) throws SQLException {
+        Object[] names = some.stream().map(this::table).toArray();
+        Map<Integer, String> states = new HashMap<>();
+        Sql.list(
+                        connection,
+                        STATES,
+                        row -> row.getBoolean(2) ? Map.entry(row.getInt(1), row.getString(3)) : Map.entry(-1, ""),
+                        connection.createArrayOf("integer", some.toArray()),
+                        connection.createArrayOf("text", names))
+                .forEach(state -> states.put(state.getKey(), state.getValue()));
+        for (int shard : some) {
+            String state = states.get(shard);
+            if (state == null) {
+                throw new AdoptException("%s on %s is not a table any more".formatted(table(shard), server));
+            }
+            Known before = known.get(shard);
+            if (before == null || !before.state().equals(state)) {
+                known.put(shard, new Known(state, OwnersCode.of(connection, table(shard))));
+            }
         }
-        return known;
     }
 
     /** Takes the numbers of the transactions that have brought rows since the last call. */

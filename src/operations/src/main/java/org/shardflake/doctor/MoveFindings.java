@@ -25,6 +25,7 @@ import org.shardflake.doctor.ServerFacts.StreamTrouble;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
+import org.shardflake.move.MoveException;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
@@ -295,8 +296,8 @@ final class MoveFindings {
                     MoveStatus status = mover.status(move);
                     problem(move, "_forward", move.target(), status.forward(), problems);
                     problem(move, "_reverse", move.source(), status.reverse(), problems);
-                } catch (ServerRefusalException e) {
-                    // It is gone meanwhile, or a server is, which is found elsewhere.
+                } catch (ServerRefusalException | MoveException e) {
+                    // The move or a server is gone, which is found elsewhere, or a lock was not given in time.
                 }
             }
         }

@@ -105,15 +105,23 @@ public record OwnersCode(String schema, String owner, List<Column> columns) {
              ORDER BY a.attname
             """;
 
-    private static final String REFUSE_VIEWS =
-            "SELECT set_config(name, 'view, foreign-table', false) FROM pg_settings WHERE name = 'restrict_nonsystem_relation_kind'";
+    private static final String RESTRICT =
+            "SELECT set_config(name, ?, false) FROM pg_settings WHERE name = 'restrict_nonsystem_relation_kind'";
 
     /**
      * Has a session that reads owners' tables, and nothing else, refuse views and foreign tables: an owner may replace a table by one that runs
      * functions. PostgreSQL does from 15.8, 16.4 and 17 on.
      */
     public static void refuseViews(Connection connection) throws SQLException {
-        Sql.list(connection, REFUSE_VIEWS, row -> row.getString(1));
+        Sql.list(connection, RESTRICT, row -> row.getString(1), "view, foreign-table");
+    }
+
+    /** The same for a part of what the session does. */
+    public static <T> T refusingViews(Connection connection, Sql.Work<T> work) throws SQLException {
+        refuseViews(connection);
+        T result = work.run(); // After a failure the session is closed.
+        Sql.list(connection, RESTRICT, row -> row.getString(1), "");
+        return result;
     }
 
     /** What this session would run with other rights than the table's owner has. */

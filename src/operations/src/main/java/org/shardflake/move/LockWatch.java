@@ -187,6 +187,10 @@ final class LockWatch implements AutoCloseable {
                             row.getLong(1), row.getBoolean(2), row.getLong(3), row.getString(4), row.getString(5)))) {
                 tell(place, waiting, connection);
             }
+            if (ServerUrl.isStandby(connection)) { // The next look may find the primary.
+                connections.remove(place);
+                connection.close();
+            }
         } catch (SQLException e) {
             Connection lost = connections.remove(place);
             if (lost != null) {

@@ -281,7 +281,7 @@ final class MoveCopy {
 
         private void copy(Sized next, List<String> tables, boolean mayBeThere, boolean lacksIndexes)
                 throws SQLException {
-            if (mayBeThere && !lacksIndexes && shards.isThere(tables)) {
+            if (mayBeThere && !lacksIndexes && OwnersCode.refusingViews(to, () -> shards.isThere(tables))) {
                 listener.copied(next.shard(), next.bytes(), 0);
                 tell(next.shard());
             } else {

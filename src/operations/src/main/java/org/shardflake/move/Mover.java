@@ -24,6 +24,7 @@ import org.shardflake.compare.DifferenceSearch.Difference;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.server.StandbyException;
 
 /**
  * Moves shards between live servers.
@@ -176,7 +177,10 @@ public final class Mover {
                 () -> preflight(source, target, shards, mark)));
     }
 
-    /** A server that does not answer from the beginning is most likely the wrong one; one that was there may be restarting. */
+    /**
+     * A server that does not answer from the beginning, or is a standby, is most likely the wrong one; one that was there may be
+     * restarting.
+     */
     private PreflightReport preflight(MoveServer source, MoveServer target, ShardSet shards, String mark)
             throws SQLException {
         Patience patience = new Patience(settings.patience());
@@ -185,8 +189,9 @@ public final class Mover {
             try {
                 return Preflight.run(source, target, shards, mark, () -> answered.set(true));
             } catch (SQLException e) {
-                boolean isSilent = String.valueOf(e.getSQLState()).startsWith("08");
-                if ((isSilent && !answered.get()) || !Sql.isOutage(e) || patience.isOver()) {
+                boolean isWrong = e instanceof StandbyException
+                        || String.valueOf(e.getSQLState()).startsWith("08");
+                if ((isWrong && !answered.get()) || !Sql.isOutage(e) || patience.isOver()) {
                     throw e;
                 }
                 listener.interrupted(Sql.message(e));

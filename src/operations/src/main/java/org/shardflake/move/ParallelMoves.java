@@ -126,8 +126,8 @@ public final class ParallelMoves {
         private void tell(Move begun) {
             try {
                 watcher.begun(request, its.status(begun));
-            } catch (ServerRefusalException e) {
-                // Whoever carries out the move has more patience with a server that is down.
+            } catch (ServerRefusalException | MoveException e) {
+                // The move itself has more patience with a server that is down, or a table that is locked.
             }
         }
 

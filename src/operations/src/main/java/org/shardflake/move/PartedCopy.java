@@ -16,6 +16,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Digest;
+import org.shardflake.grants.OwnersCode;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -116,7 +117,7 @@ final class PartedCopy {
         PartedShard parted = new PartedShard(shard, tables);
         Map<SplitTable, Kept> kept = new LinkedHashMap<>();
         for (SplitTable table : tables) {
-            kept.put(table, kept(table));
+            kept.put(table, OwnersCode.refusingViews(target, () -> kept(table)));
         }
         plan(parted, bytes, kept, progress);
         if (!parted.parts.isEmpty()) {

@@ -50,8 +50,14 @@ final class TableCopy {
     /** The time of an entry of an index that is built afterwards, likewise. */
     private static final long ENTRY = 60;
 
-    /** The bytes that are in a temporary table at a time. */
+    /** The least bytes that are in a temporary table at a time. */
     private static final long STAGE = 16 << 20;
+
+    /**
+     * A temporary table takes this part of what was copied before, if that is more. Each time that the owner takes the rows, its
+     * transaction keeps a dozen locks, and a server has room for some thousands.
+     */
+    private static final int STAGE_OF_ALL = 16;
 
     private final Connection source;
     private final Connection target;
@@ -258,13 +264,14 @@ final class TableCopy {
         private @Nullable CopyIn in;
         private int filled;
         private long sent;
+        private long sentBefore;
         private long rows;
         private long counted;
 
         /**
          * Forwards to one COPY after the other.
          *
-         * @param most the bytes after which one ends
+         * @param most the bytes after which the first one ends; the others grow with what was sent
          * @param step what is done after each
          */
         Pump(Opening opening, long most, Step step, Share share, Progress progress) {
@@ -280,7 +287,7 @@ final class TableCopy {
             for (byte[] row = read(out); row != null; row = read(out)) {
                 if (filled + row.length > buffer.length && filled > 0) {
                     flush();
-                    if (sent >= most) {
+                    if (sent >= Math.max(most, sentBefore / STAGE_OF_ALL)) {
                         end(0);
                         in = named(target, opening::open);
                     }
@@ -333,6 +340,7 @@ final class TableCopy {
 
         private void end(long size) throws SQLException {
             long copied = named(target, Objects.requireNonNull(in)::endCopy);
+            sentBefore += sent;
             sent = 0;
             step.take();
             progress.copied(0, copied, size);
