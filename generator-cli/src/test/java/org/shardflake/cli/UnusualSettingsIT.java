@@ -76,7 +76,7 @@ class UnusualSettingsIT {
 
     /** Settings that log every statement in detail, or start parallel workers for most of them: they only make the test slow. */
     private static final Pattern OF_TIME_ONLY = Pattern.compile(
-            "debug_print_.*|log_(parser|planner|executor|statement)_stats|parallel_(setup|tuple)_cost|min_parallel_(table|index)_scan_size");
+            "debug_print_.*|log_(parser|planner|executor|statement)_stats|log_min_messages|parallel_(setup|tuple)_cost|min_parallel_(table|index)_scan_size");
 
     /** Settings of the commands' role only, as the others would stop the application, as they are meant to. */
     private static final Set<String> OF_THE_ROLE = Set.of(
