@@ -53,7 +53,7 @@ import org.shardflake.server.ServerUrl;
  */
 @Tag("full")
 @Execution(ExecutionMode.CONCURRENT)
-class AdviceIT {
+class SituationsIT {
 
     private static final int ALL = 224;
 
