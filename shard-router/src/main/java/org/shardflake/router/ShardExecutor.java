@@ -109,11 +109,6 @@ final class ShardExecutor {
             }
 
             @Override
-            boolean mayRepeat() {
-                return true;
-            }
-
-            @Override
             boolean isReadOnly() {
                 return access.readOnly();
             }
@@ -129,7 +124,9 @@ final class ShardExecutor {
         abstract T next(Routes route) throws X;
 
         /** Whether the failed try has left nothing behind. */
-        abstract boolean mayRepeat();
+        boolean mayRepeat() {
+            return true;
+        }
 
         /** Whether nothing in the latest try could write. */
         abstract boolean isReadOnly();
@@ -381,7 +378,7 @@ final class ShardExecutor {
                 (readOnly, committed, duration) -> listener.transactionEnded(server, readOnly, committed, duration));
     }
 
-    /** One statement that commits by itself, and may be run again if nobody knows whether it was done. */
+    /** A statement that commits by itself, and may be repeated when it is unknown whether it was done. */
     @FunctionalInterface
     interface Alone<T> {
         T run(Connection connection, String server);
@@ -400,11 +397,6 @@ final class ShardExecutor {
                 } finally {
                     giveBack(connection);
                 }
-            }
-
-            @Override
-            boolean mayRepeat() {
-                return true;
             }
 
             @Override

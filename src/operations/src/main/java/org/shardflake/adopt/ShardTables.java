@@ -48,15 +48,15 @@ final class ShardTables implements AutoCloseable {
 
     private static final String SILENCE = "SET LOCAL session_replication_role = replica";
 
-    /** Whether each is a table, and what changes when its owner has it run other code. */
+    /** Of each that is a table, what changes when its owner has it run other code. */
     private static final String STATES = """
-            SELECT given.shard, c.relkind IN ('r', 'p'), concat_ws(' ', c.oid, c.relowner,
+            SELECT given.shard, concat_ws(' ', c.oid, c.relowner,
                    (SELECT string_agg(concat(attnum, ':', atttypid, attgenerated), ',' ORDER BY attnum) FROM pg_attribute WHERE attrelid = c.oid AND attnum > 0),
                    (SELECT string_agg(concat(oid, ':', tgenabled), ',' ORDER BY oid) FROM pg_trigger WHERE tgrelid = c.oid),
                    (SELECT string_agg(oid::text, ',' ORDER BY oid) FROM pg_constraint WHERE conrelid = c.oid AND contype = 'c'),
                    (SELECT string_agg(oid::text, ',' ORDER BY oid) FROM pg_attrdef WHERE adrelid = c.oid),
                    (SELECT string_agg(indexrelid::text, ',' ORDER BY indexrelid) FROM pg_index WHERE indrelid = c.oid))
-              FROM unnest(?::integer[], ?::text[]) given (shard, name) JOIN pg_class c ON c.oid = to_regclass(given.name)
+              FROM unnest(?::integer[], ?::text[]) given (shard, name) JOIN pg_class c ON c.oid = to_regclass(given.name) AND c.relkind IN ('r', 'p')
             """;
 
     /** What a table runs, in a state of it. */
@@ -343,12 +343,11 @@ final class ShardTables implements AutoCloseable {
         Object[] names = some.stream().map(this::table).toArray();
         Map<Integer, String> states = new HashMap<>();
         Sql.list(
-                        connection,
-                        STATES,
-                        row -> row.getBoolean(2) ? Map.entry(row.getInt(1), row.getString(3)) : Map.entry(-1, ""),
-                        connection.createArrayOf("integer", some.toArray()),
-                        connection.createArrayOf("text", names))
-                .forEach(state -> states.put(state.getKey(), state.getValue()));
+                connection,
+                STATES,
+                row -> states.put(row.getInt(1), row.getString(2)),
+                connection.createArrayOf("integer", some.toArray()),
+                connection.createArrayOf("text", names));
         for (int shard : some) {
             String state = states.get(shard);
             if (state == null) {

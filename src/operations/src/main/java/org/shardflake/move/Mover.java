@@ -143,7 +143,7 @@ public final class Mover {
 
     /** A move and the state of its replication. */
     public MoveStatus status(Move move) {
-        String mark = LockWatch.mark("shardflake move status");
+        String mark = LockWatch.mark(StreamStatus.APPLICATION);
         return Sql.translating(() -> LockWatch.during(
                 () -> List.of(
                         servers.apply(move.source()).watched(mark),

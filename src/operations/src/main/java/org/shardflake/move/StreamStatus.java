@@ -22,7 +22,7 @@ import org.shardflake.server.SessionFailedException;
  */
 public record StreamStatus(boolean running, long lagBytes, long lagMillis, long applyErrors, String problem) {
 
-    private static final String APPLICATION = "shardflake move status";
+    static final String APPLICATION = "shardflake move status";
 
     private static final String PUBLISHER = """
             SELECT s.active, pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn)::bigint,
