@@ -140,7 +140,7 @@ final class HibernateSetUp implements BeanPostProcessor {
                 throw new ShardflakeStartException(
                         "%s takes ids from %s as they are, but that is an id sequence of Shardflake, whose numbers are not ids."
                                 .formatted(entity.getEntityName(), sequence),
-                        "Annotate its id with @ShardflakeId instead of @GeneratedValue.");
+                        "Annotate its id with @GeneratedShardflakeId instead of @GeneratedValue.");
             }
         }
     }

@@ -27,9 +27,10 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
 import org.shardflake.server.SqlText;
 
-/** Draws the ids of {@link ShardflakeId}. Thread-safe. */
+/** Draws the ids of {@link GeneratedShardflakeId}. Thread-safe. */
 @SuppressWarnings("NullAway.Init") // Hibernate initializes it after it made it.
-public class ShardflakeIdGenerator implements BeforeExecutionGenerator, AnnotationBasedGenerator<ShardflakeId> {
+public class ShardflakeIdGenerator
+        implements BeforeExecutionGenerator, AnnotationBasedGenerator<GeneratedShardflakeId> {
 
     @Serial
     private static final long serialVersionUID = 1L;
@@ -89,14 +90,14 @@ public class ShardflakeIdGenerator implements BeforeExecutionGenerator, Annotati
 
     @Override
     @SuppressWarnings("removal") // Hibernate 6.6 has only this; that of 7 calls it.
-    public void initialize(ShardflakeId annotation, Member member, GeneratorCreationContext context) {
+    public void initialize(GeneratedShardflakeId annotation, Member member, GeneratorCreationContext context) {
         Class<?> type = member instanceof Field field ? field.getType() : ((Method) member).getReturnType();
         if (type != long.class && type != Long.class) {
-            throw new MappingException("@ShardflakeId on %s.%s of type %s, allowed: long or Long"
+            throw new MappingException("@GeneratedShardflakeId on %s.%s of type %s, allowed: long or Long"
                     .formatted(member.getDeclaringClass().getSimpleName(), member.getName(), type.getName()));
         }
         if (annotation.block() < 1 || annotation.block() > MOST) {
-            throw new MappingException("@ShardflakeId(block = %s) on %s.%s, allowed: 1..%s"
+            throw new MappingException("@GeneratedShardflakeId(block = %s) on %s.%s, allowed: 1..%s"
                     .formatted(annotation.block(), member.getDeclaringClass().getSimpleName(), member.getName(), MOST));
         }
         size = annotation.block();

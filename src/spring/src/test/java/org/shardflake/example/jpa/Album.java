@@ -10,14 +10,14 @@ import jakarta.persistence.Id;
 import jakarta.persistence.OneToMany;
 import java.util.ArrayList;
 import java.util.List;
-import org.shardflake.spring.ShardflakeId;
+import org.shardflake.spring.GeneratedShardflakeId;
 
 @SuppressWarnings("UnusedVariable") // Hibernate reads the fields.
 @Entity
 public class Album {
 
     @Id
-    @ShardflakeId
+    @GeneratedShardflakeId
     private Long id;
 
     private long uid;

@@ -10,14 +10,14 @@ import jakarta.persistence.Id;
 import jakarta.persistence.ManyToOne;
 import jakarta.persistence.Version;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.spring.ShardflakeId;
+import org.shardflake.spring.GeneratedShardflakeId;
 
 @SuppressWarnings("UnusedVariable") // Hibernate reads the fields.
 @Entity
 public class Photo {
 
     @Id
-    @ShardflakeId
+    @GeneratedShardflakeId
     private Long id;
 
     private long uid;

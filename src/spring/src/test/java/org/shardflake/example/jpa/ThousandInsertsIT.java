@@ -28,7 +28,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * Prints the times of 1,000 inserts with {@code @ShardflakeId}, and of a batch without Hibernate, beside those of {@code IDENTITY}. To measure, let the JVM compile as that of an application
+ * Prints the times of 1,000 inserts with {@code @GeneratedShardflakeId}, and of a batch without Hibernate, beside those of {@code IDENTITY}. To measure, let the JVM compile as that of an application
  * does: {@code -Dtests.jvm=-XX:+UseSerialGC}.
  */
 @Tag("full")
@@ -86,7 +86,7 @@ class ThousandInsertsIT {
                 jdbc[round] = batch / identity;
             }
         }
-        print("with @ShardflakeId, " + how, hibernate);
+        print("with @GeneratedShardflakeId, " + how, hibernate);
         print("without Hibernate, " + how, jdbc);
     }
 

@@ -17,7 +17,7 @@ import org.hibernate.annotations.IdGeneratorType;
  *
  * <pre>{@code
  * @Id
- * @ShardflakeId
+ * @GeneratedShardflakeId
  * private Long id;
  * }</pre>
  *
@@ -29,7 +29,7 @@ import org.hibernate.annotations.IdGeneratorType;
 @IdGeneratorType(ShardflakeIdGenerator.class)
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.FIELD, ElementType.METHOD})
-public @interface ShardflakeId {
+public @interface GeneratedShardflakeId {
 
     /** The id sequence, in the shard's schema; by default that of the column, such as {@code photo_id_seq}. */
     String sequence() default "";
