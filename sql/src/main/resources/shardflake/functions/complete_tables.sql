@@ -21,6 +21,7 @@ DECLARE
     v_shard_count integer := (SELECT shard_count FROM shardflake.uid_column);
     v_new regclass[] := '{}';
     v_rekeyed regclass[] := '{}';
+    v_referring regclass[] := '{}';
     v_keyless text[] := '{}';
     v_meanwhile text := COALESCE(current_setting('shardflake.meanwhile', true), '');
     v_checks text := COALESCE(current_setting('shardflake.checks', true), '');
@@ -29,17 +30,12 @@ BEGIN
         PERFORM set_config('shardflake.checks', 'off', true);
     END IF;
     PERFORM shardflake.refuse_relatives(shard);
-    SELECT target, string_agg(column_name, ', ') AS columns INTO v_table FROM shardflake.shard_keys(shard) WHERE said GROUP BY target HAVING count(*) > 1 LIMIT 1;
-    IF FOUND THEN
-        RAISE EXCEPTION 'table % has several shard keys: %', v_table.target, v_table.columns
-            USING ERRCODE = 'invalid_table_definition',
-                  HINT = 'The comment of one column only may begin with: shard key.';
-    END IF;
     FOR v_table IN
         SELECT c.oid::regclass AS target, k.conkey AS key, a.attname AS id,
                a.atttypid = 'bigint'::regtype AND NOT a.atthasdef AND a.attidentity = '' AND NOT c.relispartition
                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND k.conkey[1] = ANY (f.conkey)) AS needs_values,
-               a.attnum = y.attnum AS is_key, y.said AS says_key,
+               a.attnum = y.attnum AS is_key, y.said AS says_key, string_agg(y.column_name, ', ') FILTER (WHERE y.said) OVER (PARTITION BY c.oid) AS keys, y.column_name AS shard_key,
+               EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND y.attnum = ANY (f.conkey)) AS refers_by_key,
                y.said AND a.attnum = y.attnum AND a.atthasdef AND NOT c.relispartition AND (
                    SELECT pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key[(]'
                      FROM pg_attrdef d WHERE d.adrelid = c.oid AND d.adnum = a.attnum) AS makes_ids,
@@ -56,6 +52,11 @@ BEGIN
          WHERE c.relkind IN ('r', 'p')
          ORDER BY c.relname COLLATE "C"
     LOOP
+        IF v_table.says_key AND v_table.keys <> v_table.shard_key THEN
+            RAISE EXCEPTION 'table % has several shard keys: %', v_table.target, v_table.keys
+                USING ERRCODE = 'invalid_table_definition',
+                      HINT = 'The comment of one column only may begin with: shard key.';
+        END IF;
         IF v_table.key IS NULL THEN
             v_keyless := v_keyless || v_table.target::text;
             CONTINUE;
@@ -76,6 +77,9 @@ BEGIN
         IF v_table.needs_fence THEN
             PERFORM shardflake.add_fence(v_table.target);
             v_new := v_new || v_table.target;
+            IF v_table.refers_by_key THEN
+                v_referring := v_referring || v_table.target;
+            END IF;
         ELSIF v_table.has_odd_fence THEN
             EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', v_table.target);
             -- Unless it has gone up meanwhile. This function sees the latest definition, whatever the snapshot.
@@ -97,7 +101,9 @@ BEGIN
     IF cardinality(v_new || v_rekeyed) > 0 AND shardflake.adds_checks() THEN
         PERFORM shardflake.add_check(c.target, c.column_name, c.shard_count)
            FROM shardflake.checks(shard) c WHERE c.target = ANY (v_new || v_rekeyed) AND NOT c.present;
-        PERFORM shardflake.refuse_misrouting(shard, v_new);
+        IF cardinality(v_referring) > 0 THEN
+            PERFORM shardflake.refuse_misrouting(shard, v_referring);
+        END IF;
     END IF;
     RETURN cardinality(v_new);
 END

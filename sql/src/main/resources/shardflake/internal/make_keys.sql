@@ -64,6 +64,7 @@ BEGIN
       JOIN pg_attribute a ON a.attrelid = f.confrelid AND a.attnum = f.confkey[array_position(f.conkey, y.attnum)]
       JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
      WHERE y.target = ANY (tables) AND pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key[(]'
+     ORDER BY y.target::text COLLATE "C"
      LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'table % is keyed by %, which refers to % of table %, whose new ids are of another shard', v_key.target, v_key.column_name, v_key.id, v_key.referred

@@ -7,18 +7,14 @@ CREATE OR REPLACE FUNCTION shardflake.shard_keys(shard integer)
     SET search_path = pg_catalog, pg_temp
 AS $$
     -- What a table says itself comes before the column that was named for all tables.
-    SELECT c.oid::regclass, a.attname, a.attnum, k.rank = 1
-      FROM shardflake.relations(shard) relation
-      JOIN pg_class c ON c.oid = relation AND c.relkind IN ('r', 'p')
-     CROSS JOIN LATERAL (
-           SELECT s.objsubid::int2 AS attnum, 1 AS rank FROM pg_description s
-            WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key([^[:alnum:]_]|$)'
-            UNION ALL
-           SELECT n.attnum, 2 FROM shardflake.uid_column u JOIN pg_attribute n ON n.attname = u.column_name
-            WHERE n.attrelid = c.oid AND n.attnum > 0 AND NOT n.attisdropped
-              AND NOT EXISTS (SELECT FROM pg_description s
-                               WHERE s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid > 0 AND s.description ~* '^shard key([^[:alnum:]_]|$)')) k
-      JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum AND NOT a.attisdropped
+    SELECT k.target, k.attname, k.attnum, k.said
+      FROM (SELECT c.oid::regclass AS target, a.attname, a.attnum, s.objoid IS NOT NULL AS said, bool_or(s.objoid IS NOT NULL) OVER (PARTITION BY c.oid) AS one_said
+              FROM shardflake.relations(shard) relation
+              JOIN pg_class c ON c.oid = relation AND c.relkind IN ('r', 'p')
+              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+              LEFT JOIN pg_description s ON s.classoid = 'pg_class'::regclass AND s.objoid = c.oid AND s.objsubid = a.attnum
+               AND s.description ~* '^shard key([^[:alnum:]_]|$)') k
+     WHERE CASE WHEN k.one_said THEN k.said ELSE k.attname = (SELECT u.column_name FROM shardflake.uid_column u) END
 $$;
 
 COMMENT ON FUNCTION shardflake.shard_keys(integer) IS

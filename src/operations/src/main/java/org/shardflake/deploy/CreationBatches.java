@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Batches of shards created in one transaction, all schemas before the first table: each new schema makes PostgreSQL discard the
@@ -24,9 +25,13 @@ final class CreationBatches {
      */
     private static final int MOST_STATEMENTS = 100;
 
-    /** Statements whose effect lasts to the end of the transaction, and so reaches the next shard. */
+    /**
+     * Statements whose effect lasts to the end of the transaction, and so reaches the next shard. Not those that each shard takes back
+     * itself: the search path, which is set for every changeset, and what is said to complete_tables between two changesets.
+     */
     private static final Pattern LASTING = Pattern.compile(
-            "(?:^|;|\\bBEGIN\\b)\\s*(?:SET|RESET)\\b|\\bset_config\\b|\\bTEMP(?:ORARY)?\\b", Pattern.CASE_INSENSITIVE);
+            "(?:^|;|\\bBEGIN\\b)\\s*(?:SET|RESET)\\b(?! LOCAL (?:search_path|shardflake\\.meanwhile) =)|\\bset_config\\b|\\bTEMP(?:ORARY)?\\b",
+            Pattern.CASE_INSENSITIVE);
 
     private CreationBatches() {}
 
@@ -57,10 +62,11 @@ final class CreationBatches {
         return batches;
     }
 
-    /** The number of statements, even where Liquibase was told not to split a text. */
+    /** The number of statements that may lock something, even where Liquibase was told not to split a text. */
     private static int count(List<String> statements) {
-        return statements.stream()
-                .mapToInt(statement -> statement.split(";").length)
-                .sum();
+        return (int) statements.stream()
+                .flatMap(statement -> Stream.of(statement.split(";")))
+                .filter(statement -> !statement.stripLeading().startsWith("SET LOCAL "))
+                .count();
     }
 }

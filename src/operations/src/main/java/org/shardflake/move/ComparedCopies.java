@@ -40,10 +40,8 @@ final class ComparedCopies {
 
     private static final String OID = "SELECT ?::regclass::oid::bigint";
 
-    private static final String OIDS = """
-            SELECT format('%I.%I', n.nspname, c.relname), c.oid::bigint
-              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE format('%I.%I', n.nspname, c.relname) = ANY (?)
-            """;
+    private static final String OIDS =
+            "SELECT name, to_regclass(name)::oid::bigint FROM unnest(?) name WHERE to_regclass(name) IS NOT NULL";
 
     /** More transactions than this apart, numbers of 32 bits do not say which of two is later. */
     private static final long COMPARABLE = 1L << 31;
