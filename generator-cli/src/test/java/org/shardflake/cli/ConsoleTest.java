@@ -22,6 +22,7 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -155,6 +156,25 @@ class ConsoleTest {
         }
     }
 
+    /** More clients than the console answers at a time send the first word of a request. */
+    @Test
+    void slowRequestsHoldNobodyUp() throws Exception {
+        List<Socket> slow = new ArrayList<>();
+        try {
+            for (int i = 0; i < 50; i++) {
+                Socket socket = new Socket("127.0.0.1", console.port());
+                slow.add(socket);
+                socket.getOutputStream().write("GET ".getBytes(UTF_8));
+            }
+
+            assertThat(get(at("/console.js"), "Cookie", cookie).statusCode()).isEqualTo(200);
+        } finally {
+            for (Socket socket : slow) {
+                socket.close();
+            }
+        }
+    }
+
     @Test
     void otherSitesAreRefused() throws Exception {
         HttpRequest.Builder post =
@@ -192,8 +212,8 @@ class ConsoleTest {
 
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(refused.err()).isEqualTo("""
-                error: 0.0.0.0:0 is not an address of localhost, and needs TLS and a password; --tls-keystore and --tls-keystore-password-file and --password-file are missing
-                hint: or listen on localhost, and come from another machine through a tunnel: ssh -L 9719:127.0.0.1:9719 HOST
+                error: the console listens only on localhost, and 0.0.0.0:0 is not an address of it
+                hint: from another machine, use a tunnel: ssh -L 9719:127.0.0.1:9719 HOST
                 """);
     }
 

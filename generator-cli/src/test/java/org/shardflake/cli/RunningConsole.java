@@ -46,11 +46,7 @@ final class RunningConsole implements AutoCloseable {
     }
 
     static RunningConsole start(Map<String, String> environment, int port, String... options) {
-        return startAt("localhost:" + port, environment, options);
-    }
-
-    static RunningConsole startAt(String address, Map<String, String> environment, String... options) {
-        RunningConsole console = new RunningConsole(address, environment, options);
+        RunningConsole console = new RunningConsole("localhost:" + port, environment, options);
         console.thread.start();
         await().atMost(PATIENCE)
                 .failFast("it ended", () -> !console.thread.isAlive())

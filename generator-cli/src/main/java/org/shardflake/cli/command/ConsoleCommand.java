@@ -11,9 +11,10 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import org.shardflake.PublicIds;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.console.Console;
 import org.shardflake.cli.console.Operator;
-import org.shardflake.cli.console.Remote;
+import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.watch.Watch;
@@ -37,8 +38,8 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         exitCodeListHeading = "%nExit codes:%n",
         exitCodeList = {
-            "1:the catalog cannot be reached at the start, or failed, or a file cannot be read",
-            "2:the command line is wrong, or the address needs TLS and a password",
+            "1:the catalog cannot be reached at the start, or failed",
+            "2:the command line is wrong, or the address is not one of localhost",
             "4:there is no catalog, it is too old for --allow-changes, or the address is taken",
             "130:ended with Ctrl-C"
         },
@@ -57,16 +58,13 @@ final class ConsoleCommand implements Callable<Integer> {
             defaultValue = "127.0.0.1:9719",
             converter = AddressConverter.class,
             description =
-                    "Where to listen; an address that is not of localhost needs TLS and a password. Port 0 takes any that is free (default: ${DEFAULT-VALUE}).")
+                    "Where to listen, on localhost only. Port 0 takes any that is free (default: ${DEFAULT-VALUE}).")
     private InetSocketAddress address;
 
     @Option(
             names = "--allow-changes",
-            description = "Let the page run the commands that it shows, for whoever has the token.")
+            description = "Let the page run the commands that it shows, for anyone who has the token.")
     private boolean allowChanges;
-
-    @Mixin
-    private RemoteMixin remote;
 
     @Mixin
     private IdKeyMixin key;
@@ -76,15 +74,15 @@ final class ConsoleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        Optional<Remote> others = remote.remote(address);
+        requireLocal();
         Optional<PublicIds> publicIds = key.isGiven() ? Optional.of(key.publicIds()) : Optional.empty();
         Optional<Operator> operator = allowChanges ? Optional.of(operator()) : Optional.empty();
         catalog.onlyReads();
         try (Watch watch = new Watch(catalog.url(), catalog::urlOf, catalog::warn);
-                Console console = start(watch, publicIds, operator, others)) {
+                Console console = start(watch, publicIds, operator)) {
             PrintWriter out = spec.commandLine().getOut();
-            out.println("the console is at %s://%s%s"
-                    .formatted(others.isPresent() ? "https" : "http", shown(console), console.entrance()));
+            out.println("the console is at http://%s%s"
+                    .formatted(AddressConverter.number(console.address()), console.entrance()));
             if (allowChanges) {
                 catalog.say("whoever has this address can change the installation until the console ends");
             }
@@ -94,11 +92,14 @@ final class ConsoleCommand implements Callable<Integer> {
         return ExitCodes.OK;
     }
 
-    /** Another machine comes under the name that was given, which is that of the certificate. */
-    private String shown(Console console) {
-        return address.getAddress().isLoopbackAddress()
-                ? AddressConverter.number(console.address())
-                : AddressConverter.text(address, console.address().getPort());
+    private void requireLocal() {
+        if (!address.getAddress().isLoopbackAddress()) {
+            throw new CliException(
+                    Kind.USAGE,
+                    "the console listens only on localhost, and %s is not an address of it"
+                            .formatted(AddressConverter.text(address, address.getPort())),
+                    "from another machine, use a tunnel: ssh -L 9719:127.0.0.1:9719 HOST");
+        }
     }
 
     private Operator operator() {
@@ -111,11 +112,10 @@ final class ConsoleCommand implements Callable<Integer> {
         return operator;
     }
 
-    private Console start(
-            Watch watch, Optional<PublicIds> publicIds, Optional<Operator> operator, Optional<Remote> others) {
+    private Console start(Watch watch, Optional<PublicIds> publicIds, Optional<Operator> operator) {
         try {
             return Console.start(
-                    address, watch, new ConsoleQuestions(catalog, publicIds), operator, others, TOP, catalog::warn);
+                    address, watch, new ConsoleQuestions(catalog, publicIds), operator, TOP, catalog::warn);
         } catch (IOException e) {
             throw AddressConverter.taken(address, e);
         }

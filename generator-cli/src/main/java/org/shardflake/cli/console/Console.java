@@ -79,8 +79,7 @@ public final class Console implements AutoCloseable {
             "no-store");
 
     private final WebServer server;
-    private final Door door;
-    private final @Nullable Login login;
+    private final Door door = new Door();
     private final Watch watch;
     private final Questions questions;
     private final MetricsPage metrics;
@@ -103,14 +102,11 @@ public final class Console implements AutoCloseable {
             Watch watch,
             Questions questions,
             Optional<Operator> operator,
-            Optional<Remote> remote,
             int top,
             Consumer<String> told)
             throws IOException {
         this.watch = watch;
         this.questions = questions;
-        this.door = new Door(remote.isPresent());
-        this.login = remote.map(asked -> new Login(asked, told)).orElse(null);
         this.metrics = new MetricsPage(watch, top, told);
         this.unsafe = new Unsafe(questions);
         this.offers = operator.map(commands -> new Offers(commands::canRun)).orElse(null);
@@ -126,16 +122,15 @@ public final class Console implements AutoCloseable {
                 new Repeated("history", board, Duration.ofSeconds(5), told, this::history),
                 examination,
                 comparison);
-        this.server = WebServer.start(address, remote.map(Remote::tls), STREAMS + OTHERS, this::handle);
+        this.server = WebServer.start(address, STREAMS + OTHERS, this::handle);
     }
 
     /**
      * Begins to serve.
      *
-     * @param address of localhost, unless there is what lets other machines in
+     * @param address of localhost
      * @param watch who is asked; left open
      * @param operator runs what the page offers, if it may change something
-     * @param remote lets other machines in
      * @param top how many of the busiest and of the largest shards have metrics of their own
      * @param told who hears of what failed
      * @throws IOException if it cannot listen at the address
@@ -145,11 +140,10 @@ public final class Console implements AutoCloseable {
             Watch watch,
             Questions questions,
             Optional<Operator> operator,
-            Optional<Remote> remote,
             int top,
             Consumer<String> told)
             throws IOException {
-        Console console = new Console(address, watch, questions, operator, remote, top, told);
+        Console console = new Console(address, watch, questions, operator, top, told);
         console.work.forEach(Repeated::start);
         return console;
     }
@@ -175,9 +169,6 @@ public final class Console implements AutoCloseable {
     private void handle(HttpExchange exchange) throws IOException {
         Headers headers = exchange.getResponseHeaders();
         HEADERS.forEach(headers::set);
-        if (login != null && !login.letsIn(exchange)) {
-            return;
-        }
         Optional<String> refusal = door.refuse(exchange);
         String asked = exchange.getRequestURI().getPath();
         String path =

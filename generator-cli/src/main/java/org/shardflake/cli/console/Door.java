@@ -14,15 +14,15 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Locale;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who is let in: a browser on this machine, or at the end of a tunnel to it, or with TLS on another, that once came with the token. Pages of other sites are
- * not, whatever they send: they do not have the cookie, and what they say of where they come from is looked at too.
+ * Checks that a request comes from the console's own page. A browser on this machine, or at the end of a tunnel to it, is let in once it has
+ * come with the token. Pages of other sites are refused: they do not have the cookie, and their {@code Host}, {@code Origin} and {@code
+ * Sec-Fetch-Site} differ.
  */
 final class Door {
 
@@ -50,16 +50,6 @@ final class Door {
         return HexFormat.of().formatHex(random);
     }
 
-    private final boolean isSecure;
-
-    /**
-     * @param isSecure whether there is TLS. Then names of other machines are names of this one, too: its certificate has one, which an
-     *     attacker's DNS cannot give it.
-     */
-    Door(boolean isSecure) {
-        this.isSecure = isSecure;
-    }
-
     String token() {
         return token;
     }
@@ -71,8 +61,7 @@ final class Door {
 
     /** The cookie of who came with the token. */
     String newCookie() {
-        return "%s=%s; Path=%s; HttpOnly; SameSite=Strict%s"
-                .formatted(cookie(), session, root(), isSecure ? "; Secure" : "");
+        return "%s=%s; Path=%s; HttpOnly; SameSite=Strict".formatted(cookie(), session, root());
     }
 
     private String cookie() {
@@ -83,14 +72,11 @@ final class Door {
     Optional<String> refuse(HttpExchange exchange) {
         Headers headers = exchange.getRequestHeaders();
         List<String> hosts = headers.getOrDefault("Host", List.of());
-        if (hosts.size() != 1 || (!isSecure && !LOCAL_HOST.matcher(hosts.get(0)).matches())) {
+        if (hosts.size() != 1 || !LOCAL_HOST.matcher(hosts.get(0)).matches()) {
             return Optional.of("only requests to localhost are answered");
         }
         String origin = headers.getFirst("Origin");
-        if (origin != null
-                && !origin.toLowerCase(Locale.ROOT)
-                        .equals((isSecure ? "https://" : "http://")
-                                + hosts.get(0).toLowerCase(Locale.ROOT))) {
+        if (origin != null && !origin.equalsIgnoreCase("http://" + hosts.get(0))) {
             return Optional.of("requests of other sites are not answered");
         }
         String site = headers.getFirst("Sec-Fetch-Site");
@@ -146,7 +132,7 @@ final class Door {
         }
     }
 
-    /** In a time that does not tell how much of it is right. */
+    /** Compares in constant time. */
     private static boolean isSame(String expected, String given) {
         return MessageDigest.isEqual(expected.getBytes(US_ASCII), given.getBytes(US_ASCII));
     }

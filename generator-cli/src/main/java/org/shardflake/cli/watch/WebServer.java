@@ -9,25 +9,19 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
-import com.sun.net.httpserver.HttpsConfigurator;
-import com.sun.net.httpserver.HttpsParameters;
-import com.sun.net.httpserver.HttpsServer;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
-import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLParameters;
 
 /** The JDK's web server with one handler, threads of its own, and a limit of time. */
 public final class WebServer implements AutoCloseable {
 
-    /** Clients that greet, or send their request, slowly: each has a thread for as long, which is not one of those that answer. */
+    /** Clients that send their request slowly: each has a thread in the meantime, which is not one of those that answer. */
     private static final int ARRIVING = 200;
 
     private static final String TEXT = "text/plain; charset=utf-8";
@@ -41,18 +35,12 @@ public final class WebServer implements AutoCloseable {
     }
 
     /**
-     * Begins to serve. No request and no answer takes longer than 30 seconds, a request with the handshake of TLS.
+     * Begins to serve. No request and no answer takes longer than 30 seconds.
      *
      * @param requests answered at a time
      * @throws IOException if it cannot listen at the address
      */
     public static WebServer start(InetSocketAddress address, int requests, HttpHandler handler) throws IOException {
-        return start(address, Optional.empty(), requests, handler);
-    }
-
-    /** The same, with TLS if it is given. */
-    public static WebServer start(
-            InetSocketAddress address, Optional<SSLContext> tls, int requests, HttpHandler handler) throws IOException {
         // Nobody holds a thread by sending a request, or by taking its answer, slower than this; the JDK has no limit
         // of its own.
         for (String limit : new String[] {"sun.net.httpserver.maxReqTime", "sun.net.httpserver.maxRspTime"}) {
@@ -60,7 +48,7 @@ public final class WebServer implements AutoCloseable {
                 System.setProperty(limit, "30");
             }
         }
-        WebServer started = new WebServer(create(address, tls), threads(requests + ARRIVING));
+        WebServer started = new WebServer(HttpServer.create(address, 0), threads(requests + ARRIVING));
         Semaphore answering = new Semaphore(requests);
         started.server.createContext("/", exchange -> {
             answering.acquireUninterruptibly();
@@ -81,22 +69,6 @@ public final class WebServer implements AutoCloseable {
                 new ThreadPoolExecutor(most, most, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>());
         threads.allowCoreThreadTimeOut(true);
         return threads;
-    }
-
-    private static HttpServer create(InetSocketAddress address, Optional<SSLContext> tls) throws IOException {
-        if (tls.isEmpty()) {
-            return HttpServer.create(address, 0);
-        }
-        HttpsServer secure = HttpsServer.create(address, 0);
-        secure.setHttpsConfigurator(new HttpsConfigurator(tls.get()) {
-            @Override
-            public void configure(HttpsParameters parameters) {
-                SSLParameters modern = getSSLContext().getDefaultSSLParameters();
-                modern.setProtocols(new String[] {"TLSv1.3", "TLSv1.2"});
-                parameters.setSSLParameters(modern);
-            }
-        });
-        return secure;
     }
 
     /** Where it listens. */
