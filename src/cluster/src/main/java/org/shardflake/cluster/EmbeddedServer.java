@@ -18,6 +18,9 @@ import java.util.OptionalInt;
  * A server on this machine, controlled through {@code pg_ctl}: a daemon that a Ctrl-C in the terminal does not reach.
  */
 class EmbeddedServer extends ClusterServer {
+    /** The role whose members have to give their password. */
+    static final String BY_PASSWORD = "logs_in_by_password";
+
     private static final Duration TIMEOUT = Duration.ofSeconds(90);
 
     private final EmbeddedBinaries binaries;
@@ -215,8 +218,7 @@ class EmbeddedServer extends ClusterServer {
             append(configuration, "unix_socket_directories", "");
             Files.writeString(data.resolve("postgresql.conf"), configuration, StandardOpenOption.APPEND);
             Path access = data.resolve("pg_hba.conf");
-            Files.writeString(
-                    access, "host all +" + ManagedRole.BY_PASSWORD + " all scram-sha-256\n" + Files.readString(access));
+            Files.writeString(access, "host all +" + BY_PASSWORD + " all scram-sha-256\n" + Files.readString(access));
         } catch (IOException e) {
             throw new PostgresClusterException("cannot set up " + this + " in " + data + ": " + e, e);
         }

@@ -36,11 +36,6 @@ final class SystemProperties {
                 .toList();
     }
 
-    /** The role as which tests work, or empty for the superuser. */
-    static Optional<ManagedRole> role() {
-        return get("postgres.role").map(ManagedRole::parse);
-    }
-
     static Optional<String> get(String name) {
         return Optional.ofNullable(System.getProperty(name)).map(String::strip).filter(value -> !value.isEmpty());
     }

@@ -4,8 +4,7 @@
  */
 /**
  * PostgreSQL servers with logical replication, for the demo, development and tests: embedded, in containers, or given
- * by URL. Start with {@link org.shardflake.cluster.PostgresCluster}; in tests, with
- * {@link org.shardflake.cluster.PostgresExtension}.
+ * by URL. Start with {@link org.shardflake.cluster.PostgresCluster}.
  */
 @NullMarked
 package org.shardflake.cluster;

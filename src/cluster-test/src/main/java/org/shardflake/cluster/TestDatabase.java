@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 public final class TestDatabase {
     private final PostgresServer server;
     private final String name;
-    private final Optional<ManagedRole> role = SystemProperties.role();
+    private final Optional<ManagedRole> role =
+            SystemProperties.get("postgres.role").map(ManagedRole::parse);
     private @Nullable String copied;
     private long copiedAt;
 

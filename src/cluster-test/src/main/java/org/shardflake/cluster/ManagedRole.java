@@ -25,7 +25,7 @@ public enum ManagedRole {
     CLOUDSQL(false);
 
     /** Whose members have to give their password, by the servers' {@code pg_hba.conf}. */
-    public static final String BY_PASSWORD = "logs_in_by_password";
+    public static final String BY_PASSWORD = EmbeddedServer.BY_PASSWORD;
 
     private static final String PASSWORD = "a secret, that nobody may see";
 
