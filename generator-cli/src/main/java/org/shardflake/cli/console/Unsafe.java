@@ -28,8 +28,8 @@ import org.shardflake.watch.ServerSight;
 import org.shardflake.watch.Sight;
 
 /**
- * What is wrong at a look, as the alerts of {@code src/monitoring/alerts.yaml} tell it, under the same names and with the same
- * thresholds. Something that may only be passing is told when it has lasted. Not thread-safe.
+ * Judges a snapshot of the installation by the {@link AlertRules}, without Prometheus. A problem that may pass by itself is shown once it
+ * has lasted. Not thread-safe.
  */
 final class Unsafe {
 
@@ -40,15 +40,9 @@ final class Unsafe {
 
     private static final String MOVES_SLOT = "shardflake_m[0-9]+_.*";
     private static final long GIB = 1L << 30;
-    private static final long SLOT_BYTES = 10 * GIB;
-    private static final long STANDBY_MILLIS = 30_000;
-    private static final double CLOCK_MILLIS = 1000;
-    private static final long AHEAD_MILLIS = 10_000;
-    private static final double CONNECTIONS = 0.9;
-    private static final Duration RESTORE_POINT_AGE = Duration.ofDays(2);
-    private static final Duration LEFT = Duration.ofDays(1);
 
     private final Questions questions;
+    private final AlertRules rules = AlertRules.load();
     private final Map<String, Instant> since = new HashMap<>();
     private final Set<String> found = new HashSet<>();
     private Set<String> problems = Set.of();
@@ -97,28 +91,32 @@ final class Unsafe {
 
     private void catalog(Sight sight) {
         if (!sight.catalogAnswers()) {
-            problem(
+            add(
                     sight,
+                    Severity.PROBLEM, // More than in the rules: the operator can change nothing.
                     "catalog",
                     "catalog-down",
                     "",
                     "the catalog does not answer: applications go on with the shard map that they have; no move and no change of the map is possible",
+                    Duration.ZERO,
                     "doctor");
         } else if (sight.catalogIsStandby()) {
-            warning(
+            found(
                     sight,
                     "catalog",
                     "catalog-down",
+                    "",
                     "only a standby of the catalog answers: what it says may be old, and no change of the map is possible",
                     "doctor");
         }
         sight.restorePoint()
                 .map(at -> Duration.between(at, sight.at()))
-                .filter(age -> age.compareTo(RESTORE_POINT_AGE) > 0)
-                .ifPresent(age -> warning(
+                .filter(age -> age.toSeconds() > rules.limit("restore-point-old"))
+                .ifPresent(age -> found(
                         sight,
                         "catalog",
                         "restore-point-old",
+                        "",
                         "the newest restore point is %s days old".formatted(age.toDays()),
                         "restore-point NAME"));
     }
@@ -127,7 +125,7 @@ final class Unsafe {
         String name = server.name();
         ServerSight seen = sight.servers().get(name);
         if (seen == null) {
-            problem(
+            found(
                     sight,
                     name,
                     "server-down",
@@ -141,7 +139,7 @@ final class Unsafe {
         shards(sight, server, PlaceState.MISSING, "shards-misplaced", "shards %s are missing");
         ShardSet misplaced = sight.misplaced(server);
         if (!misplaced.isEmpty()) {
-            problem(
+            found(
                     sight,
                     name,
                     "shards-misplaced",
@@ -159,7 +157,7 @@ final class Unsafe {
                 .boxed()
                 .toList();
         if (!shards.isEmpty()) {
-            problem(sight, server.name(), check, state.toString(), text.formatted(ShardSet.of(shards)), "doctor");
+            found(sight, server.name(), check, state.toString(), text.formatted(ShardSet.of(shards)), "doctor");
         }
     }
 
@@ -170,7 +168,7 @@ final class Unsafe {
                 .collect(Collectors.toSet());
         for (ServerSight.Slot slot : seen.slots()) {
             if (slot.isLost()) {
-                problem(
+                found(
                         sight,
                         server,
                         "slot-lost",
@@ -178,8 +176,9 @@ final class Unsafe {
                         "slot %s has lost log that it needs: a move of it is to be cancelled, a standby made anew"
                                 .formatted(slot.name()),
                         "move status");
-            } else if (slot.retainedBytes() > SLOT_BYTES && copying.stream().noneMatch(slot.name()::startsWith)) {
-                problem(
+            } else if (slot.retainedBytes() > rules.limit("slot-keeps-log")
+                    && copying.stream().noneMatch(slot.name()::startsWith)) {
+                found(
                         sight,
                         server,
                         "slot-keeps-log",
@@ -190,7 +189,7 @@ final class Unsafe {
             } else if (!slot.isActive() && !slot.name().matches(MOVES_SLOT)) {
                 add(
                         sight,
-                        Severity.WARNING,
+                        rules.severity("slot-inactive"),
                         server,
                         "slot-inactive",
                         slot.name(),
@@ -199,52 +198,54 @@ final class Unsafe {
             }
         }
         for (ServerSight.Standby standby : seen.standbys()) {
-            if (standby.lagMillis() > STANDBY_MILLIS) {
-                add(
+            if (standby.lagMillis() > 1000 * rules.limit("standby-behind")) {
+                found(
                         sight,
-                        Severity.WARNING,
                         server,
                         "standby-behind",
                         standby.name(),
-                        "standby %s is %s s behind".formatted(standby.name(), standby.lagMillis() / 1000),
-                        Duration.ZERO);
+                        "standby %s is %s s behind".formatted(standby.name(), standby.lagMillis() / 1000));
             }
         }
     }
 
     private void figures(Sight sight, String server, ServerSight seen) {
-        if (Math.abs(seen.clockMillis()) > CLOCK_MILLIS) {
-            warning(
+        if (Math.abs(seen.clockMillis()) > 1000 * rules.limit("clock-wrong")) {
+            found(
                     sight,
                     server,
                     "clock-wrong",
+                    "",
                     String.format(
                             Locale.ROOT,
                             "its clock is %.1f s %s that of this machine; ids stay unique, but tell another time",
                             Math.abs(seen.clockMillis()) / 1000,
                             seen.clockMillis() > 0 ? "ahead of" : "behind"));
         }
-        if (seen.aheadMillis() > AHEAD_MILLIS) {
-            warning(
+        if (seen.aheadMillis() > 1000 * rules.limit("sequences-ahead")) {
+            found(
                     sight,
                     server,
                     "sequences-ahead",
+                    "",
                     "%s sequences of ids are ahead of its clock, one by %s s"
                             .formatted(seen.sequencesAhead(), seen.aheadMillis() / 1000),
                     "doctor");
         }
-        if (seen.connections() > CONNECTIONS * seen.maxConnections()) {
-            warning(
+        if (seen.connections() > rules.limit("connections-scarce") * seen.maxConnections()) {
+            found(
                     sight,
                     server,
                     "connections-scarce",
+                    "",
                     "%s of %s connections are in use".formatted(seen.connections(), seen.maxConnections()));
         }
         if (seen.libraryVersion() < FunctionLibrary.version()) {
-            warning(
+            found(
                     sight,
                     server,
                     "library-old",
+                    "",
                     "has version %s of the function library, and this command brings %s"
                             .formatted(seen.libraryVersion(), FunctionLibrary.version()),
                     "upgrade --dry-run");
@@ -256,16 +257,14 @@ final class Unsafe {
         if (!move.problem().isEmpty() && !sight.isComparing(move)) {
             lasting(
                     sight,
-                    Severity.WARNING,
                     "move-failed",
                     "move %s: its last step failed: %s".formatted(move.id(), move.problem()),
                     status);
         }
         if (move.phase() == MovePhase.FOLLOWING
-                && Duration.between(move.phaseSince(), sight.at()).compareTo(LEFT) > 0) {
+                && Duration.between(move.phaseSince(), sight.at()).toSeconds() > rules.limit("move-left")) {
             lasting(
                     sight,
-                    Severity.WARNING,
                     "move-left",
                     "move %s has been following since %s: both servers keep a copy, and log for it"
                             .formatted(move.id(), move.phaseSince()),
@@ -288,34 +287,33 @@ final class Unsafe {
         if (!stream.running()) {
             lasting(
                     sight,
-                    Severity.PROBLEM,
                     "move-stopped",
                     "move %s does not follow (%s): the publisher keeps its log until it does"
                             .formatted(move.id(), direction),
                     status);
-        } else if (stream.lagBytes() > GIB) {
+        } else if (stream.lagBytes() > rules.limit("move-behind")) {
             lasting(
                     sight,
-                    Severity.WARNING,
                     "move-behind",
-                    "move %s is more than 1 GiB behind (%s)".formatted(move.id(), direction),
+                    "move %s is more than %s GiB behind (%s)"
+                            .formatted(move.id(), Math.round(rules.limit("move-behind") / GIB), direction),
                     status + " --watch");
         }
     }
 
-    private void problem(Sight sight, String server, String check, String what, String text, String... commands) {
-        add(sight, Severity.PROBLEM, server, check, what, text, Duration.ZERO, commands);
+    private void found(Sight sight, String server, String check, String what, String text, String... commands) {
+        add(sight, rules.severity(check), server, check, what, text, Duration.ZERO, commands);
     }
 
-    private void warning(Sight sight, String server, String check, String text, String... commands) {
-        add(sight, Severity.WARNING, server, check, "", text, Duration.ZERO, commands);
+    private void lasting(Sight sight, String check, String text, String... commands) {
+        add(sight, rules.severity(check), "catalog", check, text, text, PASSING, commands);
     }
 
-    private void lasting(Sight sight, Severity severity, String check, String text, String... commands) {
-        add(sight, severity, "catalog", check, text, text, PASSING, commands);
-    }
-
-    /** With what sets it apart from others of this check on this server, while its text may change. */
+    /**
+     * Adds a finding.
+     *
+     * @param what identifies it among others of its check and server, while its text may change
+     */
     private void add(
             Sight sight,
             Severity severity,
