@@ -4,6 +4,8 @@
  */
 package org.shardflake.router;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -11,6 +13,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.regex.Pattern;
+import org.apiguardian.api.API;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 
@@ -92,6 +95,7 @@ public final class ShardQuery<T> {
     /**
      * A query for {@link ShardRouter#forEachRow} alone, with a deadline of 10 seconds, whose tables without a schema are those of the shard.
      */
+    @API(status = EXPERIMENTAL)
     public static <T> ShardQuery<T> unqualified(String sql, RowMapper<T> mapper) {
         return create(sql, false, mapper);
     }

@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "run",
         description = {
-            "Measures the load, plans, moves, and watches commits on the servers; moves that made their target slower are turned back."
+            "Experimental: measures the load, plans, moves, and watches commits on the servers; moves that made their target slower are turned back."
                     + " Prints a line for each decision.",
             "Makes one round, or with --auto one after the other. A shard that moved rests for as long as --rest says, and one that was turned back"
                     + " stays until the run ends.",

@@ -43,7 +43,7 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "split",
         description = {
-            "Splits a server by its physical standby, which has all rows already: promotes it, adds it to the shard map,"
+            "Experimental: splits a server by its physical standby, which has all rows already: promotes it, adds it to the shard map,"
                     + " and moves shards to it without copying a row.",
             "Shards are cut over as by move run, but compared afterwards, before anything is removed. The server takes writes all the time."
                     + " If interrupted, run the command again to continue: the server's name is enough then."

@@ -4,7 +4,10 @@
  */
 package org.shardflake.move;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.util.Optional;
+import org.apiguardian.api.API;
 import org.shardflake.ShardSet;
 
 /**
@@ -19,6 +22,7 @@ import org.shardflake.ShardSet;
  * @param standbySlot the source's physical slot from which the standby streamed, if that is known; empty for none
  * @param position where the standby stood when it was promoted, if it was
  */
+@API(status = EXPERIMENTAL)
 public record Split(
         long move,
         String tag,

@@ -4,7 +4,12 @@
  */
 package org.shardflake.move;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
+import org.apiguardian.api.API;
+
 /** Receives the progress of a split until its move begins. An exception it throws stops the split. */
+@API(status = EXPERIMENTAL)
 public interface SplitListener {
 
     /** Ignores everything. */

@@ -4,10 +4,14 @@
  */
 package org.shardflake.move;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.util.Arrays;
 import java.util.Locale;
+import org.apiguardian.api.API;
 
 /** How far the split of a server is. */
+@API(status = EXPERIMENTAL)
 public enum SplitPhase {
     /** The standby is one. */
     PREPARING,

@@ -4,6 +4,10 @@
  */
 package org.shardflake.move;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
+import org.apiguardian.api.API;
+
 /**
  * Where a standby stands still, cut off from its primary.
  *
@@ -11,6 +15,7 @@ package org.shardflake.move;
  * @param nextXid no transaction with this number or a later one was committed there
  * @param started when the standby's server was started
  */
+@API(status = EXPERIMENTAL)
 public record SplitPosition(long lsn, long nextXid, String started) {
 
     /** As PostgreSQL writes it. */

@@ -4,6 +4,9 @@
  */
 package org.shardflake.move;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
+import org.apiguardian.api.API;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.server.ServerUrl;
@@ -16,4 +19,5 @@ import org.shardflake.server.ServerUrl;
  * @param standby the standby's URL, including what is needed to log in
  * @param shards those that the standby takes over
  */
+@API(status = EXPERIMENTAL)
 public record SplitRequest(String source, Server target, ServerUrl standby, ShardSet shards, String reason) {}

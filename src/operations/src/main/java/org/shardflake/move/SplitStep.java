@@ -4,12 +4,16 @@
  */
 package org.shardflake.move;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.util.Locale;
+import org.apiguardian.api.API;
 
 /**
  * The points at which the split of a server can be interrupted before its move begins, each right after it has happened: for tests that
  * end the tool or a server there.
  */
+@API(status = EXPERIMENTAL)
 public enum SplitStep {
     /** The split is in the catalog. */
     RECORDED,

@@ -4,6 +4,8 @@
  */
 package org.shardflake.move;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import org.apiguardian.api.API;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -29,6 +32,7 @@ import org.shardflake.server.ServerUrl;
  * promoted, a split leaves nothing when it is cancelled; afterwards the standby goes on to be a server, or is thrown away. The source takes
  * the writes of all its shards all the time, until the move cuts them over. Not thread-safe.
  */
+@API(status = EXPERIMENTAL)
 public final class Splitter {
 
     private static final String APPLICATION = "shardflake split";

@@ -4,6 +4,8 @@
  */
 package org.shardflake.rebalance;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -15,6 +17,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.apiguardian.api.API;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -33,6 +36,7 @@ import org.shardflake.server.ServerUrl;
  * <p>No move undoes another one: a shard that moved, by whomever, rests, and one that was turned back stays for good. It stops with an exception at
  * the first thing that it cannot account for, such as a change of the map by somebody else. See decision 0050. Not thread-safe.
  */
+@API(status = EXPERIMENTAL)
 public final class AutoRebalance implements AutoCloseable {
 
     private static final Duration HOUR = Duration.ofHours(1);

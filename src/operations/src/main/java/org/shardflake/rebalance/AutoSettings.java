@@ -4,7 +4,10 @@
  */
 package org.shardflake.rebalance;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.time.Duration;
+import org.apiguardian.api.API;
 
 /**
  * What an {@link AutoRebalance} may do.
@@ -16,6 +19,7 @@ import java.time.Duration;
  * @param slower percent: moves are turned back if commits on their target take this much longer than before
  * @param budget how many shards may change servers within an hour, moved by whomever
  */
+@API(status = EXPERIMENTAL)
 public record AutoSettings(
         RebalanceSettings plan, Duration over, Duration rest, Duration watch, int slower, int budget) {
 

@@ -4,10 +4,13 @@
  */
 package org.shardflake.rebalance;
 
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import java.util.Optional;
+import org.apiguardian.api.API;
 import org.shardflake.move.MoveRequest;
 
 /**
@@ -16,6 +19,7 @@ import org.shardflake.move.MoveRequest;
  * @param move what it is about, if it is about a move
  * @param saw what it is based on
  */
+@API(status = EXPERIMENTAL)
 public record Decision(Instant time, Choice choice, Optional<MoveRequest> move, String saw, String why) {
 
     /** What was decided. */
