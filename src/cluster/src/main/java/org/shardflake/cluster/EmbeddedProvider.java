@@ -20,7 +20,7 @@ final class EmbeddedProvider implements ServerProvider {
     private static final String PREFIX = "shardflake-cluster-";
 
     /** A directory in memory, as Linux has it. */
-    private static final Path MEMORY = Path.of("/dev/shm");
+    static final Path MEMORY = Path.of("/dev/shm");
 
     /** In bytes; the servers of all tests of two JVMs have been seen to take less. */
     private static final long ROOM = 8L << 30;

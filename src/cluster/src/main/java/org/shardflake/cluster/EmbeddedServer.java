@@ -197,19 +197,11 @@ class EmbeddedServer extends ClusterServer {
     void initialize() {
         try {
             Files.createDirectories(directory);
-            Command.run(
-                    binaries.command(
-                            "initdb",
-                            "--pgdata=" + data,
-                            "--username=" + user(),
-                            "--auth=trust",
-                            "--encoding=UTF8",
-                            "--no-locale",
-                            "--no-sync",
-                            "--no-instructions"),
-                    Map.of(),
-                    output,
-                    TIMEOUT);
+            if (data.startsWith(EmbeddedProvider.MEMORY)) {
+                DataTemplate.create(data, this::initdb);
+            } else {
+                initdb(data);
+            }
             StringBuilder configuration = new StringBuilder("\n");
             settings.forEach((name, value) -> append(configuration, name, value));
             append(configuration, "port", Integer.toString(port));
@@ -222,6 +214,22 @@ class EmbeddedServer extends ClusterServer {
         } catch (IOException e) {
             throw new PostgresClusterException("cannot set up " + this + " in " + data + ": " + e, e);
         }
+    }
+
+    private void initdb(Path target) {
+        Command.run(
+                binaries.command(
+                        "initdb",
+                        "--pgdata=" + target,
+                        "--username=" + user(),
+                        "--auth=trust",
+                        "--encoding=UTF8",
+                        "--no-locale",
+                        "--no-sync",
+                        "--no-instructions"),
+                Map.of(),
+                output,
+                TIMEOUT);
     }
 
     static void append(StringBuilder configuration, String name, String value) {
