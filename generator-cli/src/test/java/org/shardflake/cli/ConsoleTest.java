@@ -162,7 +162,7 @@ class ConsoleTest {
         List<Socket> slow = new ArrayList<>();
         try {
             for (int i = 0; i < 50; i++) {
-                Socket socket = new Socket("127.0.0.1", console.port());
+                Socket socket = new Socket(InetAddress.getLoopbackAddress(), console.port());
                 slow.add(socket);
                 socket.getOutputStream().write("GET ".getBytes(UTF_8));
             }

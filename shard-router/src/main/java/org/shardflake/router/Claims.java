@@ -99,7 +99,7 @@ final class Claims {
     private static final String SELECT_DROPPED =
             "SELECT token, 'dropped', held_by_uid, held_by_id, claimed_at " + DROPPED;
 
-    private static final TextOfShards CLAIM = new TextOfShards("""
+    private static final ShardSqlTemplate CLAIM = new ShardSqlTemplate("""
             WITH mine AS (
                 INSERT INTO ${shard.schema}.shardflake_lookup (lookup, value, member, held_by_uid, held_by_id, token, state)
                 SELECT ?, ?, ?, ?, ?, ?, 'new' WHERE NOT EXISTS (SELECT %s)
@@ -116,14 +116,14 @@ final class Claims {
      * Also finds its own work, if it is repeated. It may come so late that the claim is leaving by then; so it changes nothing if the
      * token is there.
      */
-    private static final TextOfShards TAKE = new TextOfShards("""
+    private static final ShardSqlTemplate TAKE = new ShardSqlTemplate("""
             UPDATE ${shard.schema}.shardflake_lookup
                SET held_by_uid = ?, held_by_id = ?, token = ?, state = 'new', claimed_at = pg_catalog.clock_timestamp()
              WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
                AND token OPERATOR(pg_catalog.=) ? AND NOT EXISTS (SELECT %s)
             """.formatted(DROPPED));
 
-    private static final TextOfShards RECORD = new TextOfShards("""
+    private static final ShardSqlTemplate RECORD = new ShardSqlTemplate("""
             INSERT INTO ${shard.schema}.shardflake_lookup_owner (token, lookup, value, held_by_uid, held_by_id, is_void)
             SELECT ?, ?, ?, ?, ?, false WHERE pg_catalog.clock_timestamp() OPERATOR(pg_catalog.<) (?::pg_catalog.timestamptz OPERATOR(pg_catalog.+) interval '%s')
             ON CONFLICT (token) DO NOTHING
@@ -133,7 +133,7 @@ final class Claims {
      * Waits for the transaction that writes the record of the token, if there is one. Its record may be too young to be seen; then there
      * is no row.
      */
-    private static final TextOfShards DECIDE = new TextOfShards("""
+    private static final ShardSqlTemplate DECIDE = new ShardSqlTemplate("""
             WITH patience AS MATERIALIZED (SELECT pg_catalog.set_config('lock_timeout', '%s', true)),
             old AS (
                 DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ANY (
@@ -147,19 +147,19 @@ final class Claims {
             SELECT is_void FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ?
             """.formatted(LOCK_PATIENCE, VOID_FOR));
 
-    private static final TextOfShards ASK = new TextOfShards(
+    private static final ShardSqlTemplate ASK = new ShardSqlTemplate(
             "SELECT token FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ANY (?) AND NOT is_void");
 
-    private static final TextOfShards FIND = new TextOfShards("""
+    private static final ShardSqlTemplate FIND = new ShardSqlTemplate("""
             SELECT token, CASE WHEN value OPERATOR(pg_catalog.=) '' THEN 'dropped' ELSE state END, held_by_uid, held_by_id
               FROM ${shard.schema}.shardflake_lookup
              WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ANY (ARRAY[?, ''])
             """);
 
-    private static final TextOfShards CONFIRM = new TextOfShards(
+    private static final ShardSqlTemplate CONFIRM = new ShardSqlTemplate(
             "UPDATE ${shard.schema}.shardflake_lookup SET state = 'held' WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ? AND state OPERATOR(pg_catalog.=) 'new'");
 
-    private static final TextOfShards LEAVE = new TextOfShards("""
+    private static final ShardSqlTemplate LEAVE = new ShardSqlTemplate("""
             WITH left_now AS (
                 UPDATE ${shard.schema}.shardflake_lookup SET state = 'leaving'
                  WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ?
@@ -171,13 +171,13 @@ final class Claims {
             """.formatted(SELECT_DROPPED));
 
     /** Waits for the transaction that deletes the record, if there is one, and has others wait for this one. */
-    private static final TextOfShards HOLD = new TextOfShards(
+    private static final ShardSqlTemplate HOLD = new ShardSqlTemplate(
             "SELECT true FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void FOR UPDATE");
 
-    private static final TextOfShards FORGET = new TextOfShards(
+    private static final ShardSqlTemplate FORGET = new ShardSqlTemplate(
             "DELETE FROM ${shard.schema}.shardflake_lookup_owner WHERE token OPERATOR(pg_catalog.=) ? AND NOT is_void");
 
-    private static final TextOfShards DELETE = new TextOfShards(
+    private static final ShardSqlTemplate DELETE = new ShardSqlTemplate(
             "DELETE FROM ${shard.schema}.shardflake_lookup WHERE lookup OPERATOR(pg_catalog.=) ? AND value OPERATOR(pg_catalog.=) ? AND member OPERATOR(pg_catalog.=) ? AND token OPERATOR(pg_catalog.=) ?");
 
     private final ShardExecutor executor;
@@ -391,7 +391,7 @@ final class Claims {
         T run(PreparedStatement statement) throws SQLException;
     }
 
-    private <T> T inShardOf(Key key, TextOfShards text, Access access, Execution<T> execution) {
+    private <T> T inShardOf(Key key, ShardSqlTemplate text, Access access, Execution<T> execution) {
         return inShard(shard(key.value().key()), text, access, execution);
     }
 
@@ -399,7 +399,7 @@ final class Claims {
         return executor.locate(key).shard();
     }
 
-    private <T> T inShard(int shard, TextOfShards text, Access access, Execution<T> execution) {
+    private <T> T inShard(int shard, ShardSqlTemplate text, Access access, Execution<T> execution) {
         String sql = text.of(shard);
         try {
             return executor.alone(shard, access, (connection, server) -> run(connection, server, sql, execution));
@@ -408,7 +408,7 @@ final class Claims {
         }
     }
 
-    private <T> T inTransaction(ShardTransaction tx, TextOfShards text, Execution<T> execution) {
+    private <T> T inTransaction(ShardTransaction tx, ShardSqlTemplate text, Execution<T> execution) {
         try {
             return run(tx.connection(), tx.placement().server().name(), text.of(tx.shard()), execution);
         } catch (ShardSqlException e) {

@@ -43,7 +43,7 @@ final class ManyShards implements AutoCloseable {
     private final ShardExecutor executor;
     private final ExecutorService threads;
     private final boolean ownsThreads;
-    private final StatementTexts texts = new StatementTexts();
+    private final StatementCache texts = new StatementCache();
 
     ManyShards(ShardExecutor executor, @Nullable ExecutorService threads) {
         this.executor = executor;

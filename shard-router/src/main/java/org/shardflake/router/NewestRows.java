@@ -26,14 +26,14 @@ final class NewestRows<T> {
 
     private record Row<T>(long id, T value) {}
 
-    private final StatementTexts texts;
+    private final StatementCache texts;
     private final ShardQuery<T> query;
     private final long before;
     private final int limit;
     private final ReentrantLock lock = new ReentrantLock();
     private final PriorityQueue<Row<T>> newest = new PriorityQueue<>(Comparator.comparingLong(Row<T>::id));
 
-    NewestRows(StatementTexts texts, ShardQuery<T> query, long before, int limit) {
+    NewestRows(StatementCache texts, ShardQuery<T> query, long before, int limit) {
         this.texts = texts;
         this.query = query;
         this.before = before;

@@ -52,7 +52,7 @@ final class ServerPool {
     private volatile @Nullable SessionPool primary;
     private volatile @Nullable SessionPool replicas;
     /** For single statements inside a transaction, which must not wait for connections of other transactions. */
-    private volatile @Nullable SessionPool aside;
+    private volatile @Nullable SessionPool sidePool;
 
     private boolean closed;
 
@@ -94,8 +94,8 @@ final class ServerPool {
      * A connection to the primary for one statement, in auto-commit mode, for a thread that may have one from {@link #connection}. These
      * are lent so shortly that nobody waits for them in a circle.
      */
-    LeasedConnection aside(int shard) {
-        SessionPool pool = aside;
+    LeasedConnection sideConnection(int shard) {
+        SessionPool pool = sidePool;
         return lend(pool != null ? pool : makeAside(), shard);
     }
 
@@ -128,7 +128,7 @@ final class ServerPool {
             if (closed) {
                 throw new PoolClosedException(server.name());
             }
-            SessionPool made = aside;
+            SessionPool made = sidePool;
             if (made == null) {
                 PGSimpleDataSource source = source(false);
                 FenceWatch watch = new FenceWatch(SqlFailure::isFence, onFence);
@@ -142,7 +142,7 @@ final class ServerPool {
                         source,
                         watch,
                         server.applicationUrl().isPresent());
-                aside = made;
+                sidePool = made;
             }
             return made;
         } finally {
@@ -317,7 +317,7 @@ final class ServerPool {
      */
     OptionalInt lacks(List<Integer> shards, boolean isInside) {
         try (Connection connection = isInside
-                        ? aside(LeasedConnection.MANY_SHARDS)
+                        ? sideConnection(LeasedConnection.MANY_SHARDS)
                         : connection(Access.READ, LeasedConnection.MANY_SHARDS);
                 PreparedStatement look = connection.prepareStatement("""
                         SELECT shard FROM ROWS FROM (pg_catalog.unnest(?::pg_catalog.text[]), pg_catalog.unnest(?::integer[])) asked (name, shard)
@@ -382,8 +382,8 @@ final class ServerPool {
             if (replicas != null) {
                 pools.add(replicas.hikari());
             }
-            if (aside != null) {
-                pools.add(aside.hikari());
+            if (sidePool != null) {
+                pools.add(sidePool.hikari());
             }
             return pools;
         } finally {
@@ -395,10 +395,10 @@ final class ServerPool {
     boolean isBusy() {
         SessionPool ofPrimary = primary;
         SessionPool ofReplicas = replicas;
-        SessionPool ofAside = aside;
+        SessionPool ofSidePool = sidePool;
         return (ofPrimary != null && isBusy(ofPrimary.hikari()))
                 || (ofReplicas != null && isBusy(ofReplicas.hikari()))
-                || (ofAside != null && isBusy(ofAside.hikari()));
+                || (ofSidePool != null && isBusy(ofSidePool.hikari()));
     }
 
     private static boolean isBusy(HikariDataSource pool) {

@@ -391,7 +391,7 @@ final class ShardExecutor {
             @Override
             T next(Routes route) {
                 ServerPool pool = route.pool(shard);
-                LeasedConnection connection = isInside ? pool.aside(shard) : pool.connection(access, shard);
+                LeasedConnection connection = isInside ? pool.sideConnection(shard) : pool.connection(access, shard);
                 try {
                     return statement.run(connection, pool.server().name());
                 } finally {

@@ -25,7 +25,7 @@ import org.shardflake.router.internal.session.CancellableConnection;
  * @param values for the question marks that an arm has after those of the query
  */
 record UnionOfShards(
-        StatementTexts texts,
+        StatementCache texts,
         ShardQuery<?> query,
         UnaryOperator<String> arm,
         UnaryOperator<String> whole,

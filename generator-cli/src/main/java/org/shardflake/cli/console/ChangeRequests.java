@@ -61,7 +61,7 @@ final class ChangeRequests implements AutoCloseable {
     }
 
     void handle(HttpExchange exchange, String path) throws IOException {
-        Optional<String> refusal = Door.refuseChange(exchange);
+        Optional<String> refusal = RequestGuard.refuseChange(exchange);
         if (changes == null) {
             WebServer.say(exchange, 403, "this console changes nothing; shardflake console --allow-changes does");
         } else if (!exchange.getRequestMethod().equals("POST")) {
@@ -119,7 +119,7 @@ final class ChangeRequests implements AutoCloseable {
 
     /** The oldest is forgotten, not ended: what it was about to begin is told to all pages. */
     private synchronized String keep(Future<Answer> asked) {
-        String ticket = Offers.random();
+        String ticket = RunnableCommands.random();
         waiting.put(ticket, asked);
         if (waiting.size() > MOST_WAITING) {
             waiting.remove(waiting.keySet().iterator().next());

@@ -28,7 +28,7 @@ final class Changes implements AutoCloseable {
 
     private static final int MOST_OUTPUT = 1 << 15;
 
-    private final Offers offers;
+    private final RunnableCommands offers;
     private final Operator operator;
     private final Consumer<Map<String, Object>> told;
     private final Map<String, Shown> shown = new LinkedHashMap<>();
@@ -45,7 +45,7 @@ final class Changes implements AutoCloseable {
     /**
      * @param told hears how the change under way is doing
      */
-    Changes(Offers offers, Operator operator, Consumer<Map<String, Object>> told) {
+    Changes(RunnableCommands offers, Operator operator, Consumer<Map<String, Object>> told) {
         this.offers = offers;
         this.operator = operator;
         this.told = told;
@@ -122,7 +122,7 @@ final class Changes implements AutoCloseable {
     }
 
     private synchronized Map<String, Object> show(Shown now) {
-        String number = Offers.random();
+        String number = RunnableCommands.random();
         shown.put(number, now);
         if (shown.size() > MOST_SHOWN) {
             shown.remove(shown.keySet().iterator().next());

@@ -29,7 +29,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.cli.output.JsonWriter;
 import org.shardflake.cli.watch.MetricsPage;
 import org.shardflake.cli.watch.WebServer;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.Watch;
 
 /**
@@ -79,21 +79,21 @@ public final class Console implements AutoCloseable {
             "no-store");
 
     private final WebServer server;
-    private final Door door = new Door();
+    private final RequestGuard door = new RequestGuard();
     private final Watch watch;
     private final Questions questions;
     private final MetricsPage metrics;
     private final Map<String, byte[]> files = new HashMap<>();
-    private final Board board = new Board(Set.of("unsafe", "shards", "moves", "now"));
+    private final PageState board = new PageState(Set.of("unsafe", "shards", "moves", "now"));
     private final Semaphore streams = new Semaphore(STREAMS);
     private final Rates rates = new Rates();
-    private final Unsafe unsafe;
-    private final @Nullable Offers offers;
+    private final ActiveAlerts unsafe;
+    private final @Nullable RunnableCommands offers;
     private final @Nullable Changes changes;
     private final ChangeRequests changeRequests;
-    private final List<Repeated> work;
-    private final Repeated examination;
-    private final Repeated comparison;
+    private final List<RepeatingTask> work;
+    private final RepeatingTask examination;
+    private final RepeatingTask comparison;
     private volatile @Nullable View view;
     private volatile List<Map<String, Object>> live = List.of();
 
@@ -108,18 +108,19 @@ public final class Console implements AutoCloseable {
         this.watch = watch;
         this.questions = questions;
         this.metrics = new MetricsPage(watch, top, told);
-        this.unsafe = new Unsafe(questions);
-        this.offers = operator.map(commands -> new Offers(commands::canRun)).orElse(null);
+        this.unsafe = new ActiveAlerts(questions);
+        this.offers =
+                operator.map(commands -> new RunnableCommands(commands::canRun)).orElse(null);
         this.changes = offers == null ? null : new Changes(offers, operator.get(), facts -> put("change", facts));
         this.changeRequests = new ChangeRequests(changes);
         FILES.keySet().forEach(path -> files.put(path, file(path.equals("/") ? "/console.html" : path)));
-        Examination doctor = new Examination(this::findings, facts -> put("doctor", facts));
-        Examination schemas = new Examination(questions::schemas, facts -> put("schemas", facts));
-        this.examination = new Repeated("doctor", board, Duration.ofMinutes(1), told, doctor::run);
-        this.comparison = new Repeated("schemas", board, Duration.ofMinutes(10), told, schemas::run);
+        CachedResult doctor = new CachedResult(this::findings, facts -> put("doctor", facts));
+        CachedResult schemas = new CachedResult(questions::schemas, facts -> put("schemas", facts));
+        this.examination = new RepeatingTask("doctor", board, Duration.ofMinutes(1), told, doctor::run);
+        this.comparison = new RepeatingTask("schemas", board, Duration.ofMinutes(10), told, schemas::run);
         this.work = List.of(
-                new Repeated("looks", board, Duration.ofSeconds(1), told, this::look),
-                new Repeated("history", board, Duration.ofSeconds(5), told, this::history),
+                new RepeatingTask("looks", board, Duration.ofSeconds(1), told, this::look),
+                new RepeatingTask("history", board, Duration.ofSeconds(5), told, this::history),
                 examination,
                 comparison);
         this.server = WebServer.start(address, STREAMS + OTHERS, this::handle);
@@ -144,7 +145,7 @@ public final class Console implements AutoCloseable {
             Consumer<String> told)
             throws IOException {
         Console console = new Console(address, watch, questions, operator, top, told);
-        console.work.forEach(Repeated::start);
+        console.work.forEach(RepeatingTask::start);
         return console;
     }
 
@@ -211,7 +212,7 @@ public final class Console implements AutoCloseable {
         }
     }
 
-    private static void hurry(HttpExchange exchange, Repeated repeated) throws IOException {
+    private static void hurry(HttpExchange exchange, RepeatingTask repeated) throws IOException {
         if (exchange.getRequestMethod().equals("POST")) {
             repeated.hurry(Duration.ZERO);
             WebServer.say(exchange, 202, "it begins");
@@ -298,11 +299,11 @@ public final class Console implements AutoCloseable {
     }
 
     private void look() throws InterruptedException {
-        Sight sight = watch.look();
+        InstallationSnapshot sight = watch.look();
         rates.add(sight);
         View now = new View(sight, rates.shards(), rates.servers());
         view = now;
-        SightFacts facts = new SightFacts(now, questions);
+        SnapshotJson facts = new SnapshotJson(now, questions);
         live = unsafe.of(sight);
         put("unsafe", live);
         if (unsafe.hasChanged()) {
@@ -334,7 +335,7 @@ public final class Console implements AutoCloseable {
 
     private void offer(String part, List<Map<String, Object>> facts) {
         if (offers != null) {
-            offers.show(part, Offers.in(facts));
+            offers.show(part, RunnableCommands.in(facts));
             put("offers", offers.all());
         }
     }
@@ -347,7 +348,7 @@ public final class Console implements AutoCloseable {
     @Override
     public void close() {
         board.close();
-        work.forEach(Repeated::stop);
+        work.forEach(RepeatingTask::stop);
         server.close();
         changeRequests.close();
         if (changes != null) {

@@ -12,7 +12,7 @@ import java.util.Map;
 import org.shardflake.load.LoadSample;
 import org.shardflake.load.ShardCounters;
 import org.shardflake.load.ShardRate;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
 
 /** Rates over the last looks. A session reports what it did only now and then, so a few seconds are too short. Not thread-safe. */
 final class Rates {
@@ -25,7 +25,7 @@ final class Rates {
 
     private record Taken(long nanos, LoadSample sample) {}
 
-    void add(Sight sight) {
+    void add(InstallationSnapshot sight) {
         long now = System.nanoTime();
         LoadSample sample = new LoadSample(counters(sight, now), Map.of());
         // One that is older than the window is kept, unless nobody has looked for long.
@@ -43,7 +43,7 @@ final class Rates {
         return samples.stream().skip(1).findFirst().orElseThrow();
     }
 
-    private static Map<Integer, ShardCounters> counters(Sight sight, long now) {
+    private static Map<Integer, ShardCounters> counters(InstallationSnapshot sight, long now) {
         Map<Integer, ShardCounters> counters = new HashMap<>();
         sight.servers()
                 .forEach((server, seen) -> seen.shards().forEach((shard, its) -> {
@@ -57,7 +57,7 @@ final class Rates {
         return counters;
     }
 
-    private static boolean isHome(Sight sight, String server, int shard) {
+    private static boolean isHome(InstallationSnapshot sight, String server, int shard) {
         return shard < sight.map().sharding().shardCount()
                 && sight.map().server(shard).name().equals(server);
     }

@@ -131,8 +131,8 @@ final class Search {
         view.bytes(shard).ifPresent(bytes -> facts.put("bytes", bytes));
         view.shard(shard).ifPresent(found -> facts.put("rows", found.load().live()));
         view.rate(shard).ifPresent(rate -> {
-            facts.put("written", SightFacts.tenth(rate.written()));
-            facts.put("read", SightFacts.tenth(rate.read()));
+            facts.put("written", SnapshotJson.tenth(rate.written()));
+            facts.put("read", SnapshotJson.tenth(rate.read()));
         });
         Optional<Move> move = view.sight().moves().stream()
                 .filter(each -> each.shardSet().contains(shard))
@@ -165,7 +165,7 @@ final class Search {
         facts.put("what", what);
         facts.put("shard", shard);
         facts.put("server", view.sight().map().server(shard).name());
-        facts.put("rate", view.rate(shard).isPresent() ? SightFacts.tenth(load(shard)) : null);
+        facts.put("rate", view.rate(shard).isPresent() ? SnapshotJson.tenth(load(shard)) : null);
         return facts;
     }
 

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.shardflake.load.ShardRate;
-import org.shardflake.watch.ServerSight;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.ServerSnapshot;
 
 /**
  * What was seen at one look, with rates up to it.
@@ -17,14 +17,14 @@ import org.shardflake.watch.Sight;
  * @param shards without those whose rate cannot be known
  * @param servers likewise
  */
-record View(Sight sight, Map<Integer, ShardRate> shards, Map<String, ShardRate> servers) {
+record View(InstallationSnapshot sight, Map<Integer, ShardRate> shards, Map<String, ShardRate> servers) {
 
     int shardCount() {
         return sight.map().sharding().shardCount();
     }
 
     /** A shard where the map has it, if its server answers and has it. */
-    Optional<ServerSight.Shard> shard(int shard) {
+    Optional<ServerSnapshot.Shard> shard(int shard) {
         return Optional.ofNullable(sight.servers().get(sight.map().server(shard).name()))
                 .map(server -> server.shards().get(shard));
     }
@@ -32,7 +32,7 @@ record View(Sight sight, Map<Integer, ShardRate> shards, Map<String, ShardRate> 
     /** Its tables with their indexes, if that was read. */
     OptionalLong bytes(int shard) {
         return shard(shard)
-                .map(ServerSight.Shard::load)
+                .map(ServerSnapshot.Shard::load)
                 .filter(load -> load.tableBytes().isPresent())
                 .map(load -> OptionalLong.of(load.bytes()))
                 .orElse(OptionalLong.empty());

@@ -60,7 +60,7 @@ public final class DemoMove {
     /**
      * The result of the move.
      *
-     * @param rows rows written meanwhile and acknowledged
+     * @param rows rows written during the move and acknowledged
      * @param lost those of them that are not on the server where they must be now
      * @param errors that writers met
      * @param pauses the longest time between two acknowledged writes at each cutover, shortest first

@@ -26,17 +26,17 @@ import org.shardflake.move.MoveStatus;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.StreamStatus;
 import org.shardflake.sql.FunctionLibrary;
-import org.shardflake.watch.ServerSight;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.ServerSnapshot;
 
 /** What was seen at one look, as Prometheus reads it. Names of servers are in it, but no URLs. */
 final class Metrics {
 
-    private final Sight sight;
+    private final InstallationSnapshot sight;
     private final Usage usage;
     private final List<Family> families = new ArrayList<>();
 
-    private Metrics(Sight sight, Usage usage) {
+    private Metrics(InstallationSnapshot sight, Usage usage) {
         this.sight = sight;
         this.usage = usage;
     }
@@ -45,7 +45,7 @@ final class Metrics {
      * @param usage up to this look
      * @param top how many of the busiest and of the largest shards are told apart
      */
-    static MetricSnapshots of(Sight sight, Usage usage, int top) {
+    static MetricSnapshots of(InstallationSnapshot sight, Usage usage, int top) {
         Metrics metrics = new Metrics(sight, usage);
         metrics.catalog();
         metrics.servers();
@@ -90,11 +90,11 @@ final class Metrics {
                 "shardflake_server_look_duration_seconds",
                 "How long the server took to answer the exporter.",
                 seen -> seen.took().toNanos() / 1e9);
-        each("shardflake_server_postgresql_version", "Major version of PostgreSQL.", ServerSight::version);
+        each("shardflake_server_postgresql_version", "Major version of PostgreSQL.", ServerSnapshot::version);
         each(
                 "shardflake_server_library_version",
                 "Version of the function library on the server; 0 if it has none.",
-                ServerSight::libraryVersion);
+                ServerSnapshot::libraryVersion);
         each(
                 "shardflake_server_clock_difference_seconds",
                 "Clock of the server minus that of the exporter.",
@@ -102,13 +102,13 @@ final class Metrics {
         each(
                 "shardflake_server_sequences_ahead",
                 "Sequences of ids that are more than a second ahead of the server's clock; 500 more are read at each scrape.",
-                ServerSight::sequencesAhead);
+                ServerSnapshot::sequencesAhead);
         each(
                 "shardflake_server_sequence_ahead_seconds",
                 "How far the first of them is ahead.",
                 seen -> seen.aheadMillis() / 1000.0);
-        each("shardflake_server_connections", "Sessions of any database of the server.", ServerSight::connections);
-        each("shardflake_server_max_connections", "Sessions that the server allows.", ServerSight::maxConnections);
+        each("shardflake_server_connections", "Sessions of any database of the server.", ServerSnapshot::connections);
+        each("shardflake_server_max_connections", "Sessions that the server allows.", ServerSnapshot::maxConnections);
     }
 
     private void load() {
@@ -150,8 +150,8 @@ final class Metrics {
                 "Rows that scans read of the shard on the server since the exporter began.");
         for (int shard : top) {
             String server = sight.map().server(shard).name();
-            ServerSight seen = Objects.requireNonNull(sight.servers().get(server));
-            ServerSight.Load load =
+            ServerSnapshot seen = Objects.requireNonNull(sight.servers().get(server));
+            ServerSnapshot.Load load =
                     Objects.requireNonNull(seen.shards().get(shard)).load();
             String number = String.valueOf(shard);
             if (load.tableBytes().isPresent()) {
@@ -327,7 +327,7 @@ final class Metrics {
         }
     }
 
-    private void each(String name, String help, ToDoubleFunction<ServerSight> value) {
+    private void each(String name, String help, ToDoubleFunction<ServerSnapshot> value) {
         Gauge gauge = gauge(name, help);
         sight.servers().forEach((server, seen) -> gauge.add(value.applyAsDouble(seen), "server", server));
     }

@@ -13,7 +13,7 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.Watch;
 
 /** What a {@link Watch} sees, in the formats of Prometheus. Each request is a look; one at a time. */
@@ -72,7 +72,7 @@ public final class MetricsPage implements HttpHandler {
     }
 
     private synchronized MetricSnapshots look() throws InterruptedException {
-        Sight sight = watch.look();
+        InstallationSnapshot sight = watch.look();
         usage.add(sight);
         return Metrics.of(sight, usage, top);
     }

@@ -11,8 +11,8 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 import java.util.function.ToDoubleFunction;
 import org.shardflake.load.RowCounts;
-import org.shardflake.watch.ServerSight;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.ServerSnapshot;
 
 /**
  * What was read and written from look to look. Sums go up only: PostgreSQL's counters of a server would go down with each shard that
@@ -28,12 +28,12 @@ final class Usage {
     private final Map<String, Map<Integer, RowCounts>> shardSums = new HashMap<>();
     private final Map<Integer, Double> heat = new HashMap<>();
 
-    void add(Sight sight) {
+    void add(InstallationSnapshot sight) {
         heat.replaceAll((shard, earlier) -> earlier * KEPT);
         sight.servers().forEach((server, seen) -> add(server, seen, sight));
     }
 
-    private void add(String server, ServerSight seen, Sight sight) {
+    private void add(String server, ServerSnapshot seen, InstallationSnapshot sight) {
         Map<Integer, RowCounts> before = last.get(server);
         Map<Integer, RowCounts> now = new HashMap<>();
         Map<Integer, RowCounts> itsSums = shardSums.computeIfAbsent(server, added -> new HashMap<>());
@@ -53,7 +53,7 @@ final class Usage {
         last.put(server, now);
     }
 
-    private static boolean isHome(String server, int shard, Sight sight) {
+    private static boolean isHome(String server, int shard, InstallationSnapshot sight) {
         return shard < sight.map().sharding().shardCount()
                 && sight.map().server(shard).name().equals(server);
     }
@@ -73,7 +73,7 @@ final class Usage {
      *
      * @param count how many of each
      */
-    SortedSet<Integer> top(Sight sight, int count) {
+    SortedSet<Integer> top(InstallationSnapshot sight, int count) {
         Map<Integer, Double> sizes = new HashMap<>();
         Map<Integer, Double> uses = new HashMap<>();
         sight.servers()

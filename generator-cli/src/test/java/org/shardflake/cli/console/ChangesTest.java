@@ -20,7 +20,7 @@ class ChangesTest {
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void aChangeThatFailsUnexpectedlyIsToldToHaveEnded(boolean isError) throws Exception {
-        Offers offers = new Offers(command -> true);
+        RunnableCommands offers = new RunnableCommands(command -> true);
         offers.show("part", List.of("shardflake doctor"));
         String offer = String.valueOf(offers.all().get("shardflake doctor"));
         LinkedBlockingQueue<Map<String, Object>> told = new LinkedBlockingQueue<>();

@@ -75,7 +75,7 @@ final class BaseBackup {
                     try {
                         Files.copy(file, to.resolve(from.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
                     } catch (NoSuchFileException e) {
-                        // The file was dropped meanwhile, which the WAL will repeat.
+                        // The file was dropped during the copy, which the WAL will repeat.
                     }
                 }
                 return FileVisitResult.CONTINUE;

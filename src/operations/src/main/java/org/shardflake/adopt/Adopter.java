@@ -73,7 +73,7 @@ public final class Adopter implements AutoCloseable {
     private final TableChecks checks;
     private final List<Column> shardColumns;
     private final OldTable old;
-    private final Journal journal;
+    private final ChangeJournal journal;
     private long changes;
 
     private Adopter(
@@ -98,7 +98,7 @@ public final class Adopter implements AutoCloseable {
                         "there is no table %s".formatted(settings.table()), "name it with its schema: app.photo"));
         TableChecks.checkKind(table);
         this.into = settings.into() == null ? table.plainName() : settings.into();
-        this.journal = new Journal(connection, table);
+        this.journal = new ChangeJournal(connection, table);
         this.servers = new ShardServers(map, urls, Sql.text(connection, "SELECT quote_ident(?)", into));
         try {
             TableFacts shardTable = findShardTable();

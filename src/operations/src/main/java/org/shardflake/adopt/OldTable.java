@@ -101,7 +101,7 @@ final class OldTable {
      * those gone from a shard, and those present in it. Returns how many changes.
      */
     long takeChanges(Adoption adoption, long limit, RowReceiver rows) throws SQLException {
-        String changes = Journal.SCHEMA + ".changes_" + adoption.id();
+        String changes = ChangeJournal.SCHEMA + ".changes_" + adoption.id();
         String primaryKey = table.keyOf("c");
         Sql.execute(connection, "DROP TABLE IF EXISTS pg_temp.shardflake_taken");
         Sql.execute(connection, """
@@ -126,7 +126,8 @@ final class OldTable {
 
     /** The number of changes in the journal. */
     long notedChanges(Adoption adoption) throws SQLException {
-        return Sql.number(connection, "SELECT count(*) FROM %s.changes_%s".formatted(Journal.SCHEMA, adoption.id()));
+        return Sql.number(
+                connection, "SELECT count(*) FROM %s.changes_%s".formatted(ChangeJournal.SCHEMA, adoption.id()));
     }
 
     private String gone(String primaryKey) {

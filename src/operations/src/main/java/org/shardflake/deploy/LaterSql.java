@@ -15,16 +15,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class LaterSql {
 
-    private final Making making;
+    private final RestorePointRun making;
     private volatile @Nullable List<String> made;
 
-    LaterSql(Making making) {
+    LaterSql(RestorePointRun making) {
         this.making = making;
     }
 
     /** Liquibase at work on a schema that has the tables. */
     @FunctionalInterface
-    interface Making {
+    interface RestorePointRun {
         List<String> make(Connection connection, String schema) throws Exception;
     }
 

@@ -24,7 +24,7 @@ final class ApplicationUrlFindings {
     private ApplicationUrlFindings() {}
 
     /** @param urls by the name of the server */
-    static List<Finding> of(Knowledge knowledge, Map<String, ServerUrl> urls) {
+    static List<Finding> of(ObservedState knowledge, Map<String, ServerUrl> urls) {
         List<Finding> findings = new ArrayList<>();
         knowledge.facts().forEach((server, facts) -> {
             ServerUrl url = urls.get(server);

@@ -89,7 +89,7 @@ public final class Doctor {
     public List<Finding> examine() throws InterruptedException {
         return Sql.translating(() -> {
             List<Finding> findings = new ArrayList<>();
-            Knowledge knowledge = ask(findings);
+            ObservedState knowledge = ask(findings);
             addOwnership(knowledge, findings);
             findings.addAll(ServerFindings.of(knowledge, access));
             addWorkerSettings(knowledge, findings);
@@ -106,7 +106,7 @@ public final class Doctor {
         });
     }
 
-    private void addWorkerSettings(Knowledge knowledge, List<Finding> findings) {
+    private void addWorkerSettings(ObservedState knowledge, List<Finding> findings) {
         ShardSet all = ShardSet.range(0, knowledge.map().sharding().shardCount() - 1);
         List<WorkerSettings> servers = new ArrayList<>();
         for (String server : knowledge.facts().keySet()) {
@@ -159,9 +159,9 @@ public final class Doctor {
     public Proposal propose() throws InterruptedException {
         return Sql.translating(() -> {
             List<Finding> findings = new ArrayList<>();
-            Knowledge knowledge = ask(findings);
+            ObservedState knowledge = ask(findings);
             ShardRows rows = new ShardRows(access);
-            Verdicts verdicts = Verdicts.of(knowledge, rows);
+            ShardVerdicts verdicts = ShardVerdicts.of(knowledge, rows);
             if (!stale(knowledge, verdicts).isEmpty()) {
                 throw new DoctorException(
                         "the catalog has moves that have gone on since, which no map can say. Bring it to where the servers are with shardflake reconcile --restored");
@@ -185,9 +185,10 @@ public final class Doctor {
      */
     public record Proposal(ShardMap current, ShardMap map, Map<Integer, String> reasons, List<String> doubts) {}
 
-    private void addOwnership(Knowledge knowledge, List<Finding> findings) throws SQLException, InterruptedException {
+    private void addOwnership(ObservedState knowledge, List<Finding> findings)
+            throws SQLException, InterruptedException {
         ShardRows rows = new ShardRows(access);
-        Verdicts verdicts = Verdicts.of(knowledge, rows);
+        ShardVerdicts verdicts = ShardVerdicts.of(knowledge, rows);
         List<Stale> stale = stale(knowledge, verdicts);
         if (!stale.isEmpty() && verdicts.all(Doubtful.class).isEmpty()) {
             // Everything else that could be found is a consequence, and what is said of it would lead elsewhere.
@@ -200,7 +201,7 @@ public final class Doctor {
         findings.addAll(MoveFindings.of(knowledge, access, mover, !verdicts.isMapInDoubt() && !verdicts.isAnyLost()));
     }
 
-    private List<Stale> stale(Knowledge knowledge, Verdicts verdicts) {
+    private List<Stale> stale(ObservedState knowledge, ShardVerdicts verdicts) {
         return StaleMoves.of(knowledge, verdicts, mover::isTakenUp);
     }
 
@@ -228,8 +229,8 @@ public final class Doctor {
      */
     public List<String> catchUp(boolean dryRun) throws InterruptedException {
         return Sql.translating(() -> {
-            Knowledge knowledge = ask(new ArrayList<>());
-            Verdicts verdicts = Verdicts.of(knowledge, new ShardRows(access));
+            ObservedState knowledge = ask(new ArrayList<>());
+            ShardVerdicts verdicts = ShardVerdicts.of(knowledge, new ShardRows(access));
             Set<Integer> doubts = verdicts.all(Doubtful.class).keySet();
             if (!doubts.isEmpty()) {
                 throw new DoctorException(
@@ -261,7 +262,7 @@ public final class Doctor {
     }
 
     /** The shards of moves that cannot be brought anywhere by what is known. */
-    private static Set<Integer> movingElsewhere(Knowledge knowledge, List<Stale> stale) {
+    private static Set<Integer> movingElsewhere(ObservedState knowledge, List<Stale> stale) {
         Set<Integer> left = new HashSet<>();
         knowledge.moves().stream()
                 .filter(move -> stale.stream()
@@ -297,18 +298,18 @@ public final class Doctor {
                 && !CatalogSchema.missing(connection).isEmpty();
     }
 
-    private Knowledge ask(List<Finding> findings) throws SQLException, InterruptedException {
+    private ObservedState ask(List<Finding> findings) throws SQLException, InterruptedException {
         ShardMap before = catalog.load();
         RestoredCatalog counters = new RestoredCatalog(catalogUrl);
         Map<String, Counted> countedBefore = counters.counted();
         List<Move> movesBefore = Mover.moves(catalogUrl);
         Map<String, ServerFacts> facts = askServers(before, findings);
         List<Move> movesAfter = Mover.moves(catalogUrl);
-        return new Knowledge(
+        return new ObservedState(
                 before,
                 catalog.load(),
-                Knowledge.union(movesBefore, movesAfter),
-                Knowledge.following(movesBefore, movesAfter),
+                ObservedState.union(movesBefore, movesAfter),
+                ObservedState.following(movesBefore, movesAfter),
                 countedBefore,
                 counters.counted(),
                 Splitter.splits(catalogUrl),

@@ -45,7 +45,7 @@ final class MoveFindings {
     private static final String CLOSED =
             "SELECT shardflake.is_fenced(?) WHERE EXISTS (SELECT FROM shardflake.fences(?) WHERE present)";
 
-    private final Knowledge knowledge;
+    private final ObservedState knowledge;
     private final Access access;
     private final Mover mover;
     private final boolean mapIsTrue;
@@ -53,7 +53,7 @@ final class MoveFindings {
     /** The tags of moves that cannot continue, so that their streams need not be examined. */
     private final Set<String> broken = new TreeSet<>();
 
-    private MoveFindings(Knowledge knowledge, Access access, Mover mover, boolean mapIsTrue) {
+    private MoveFindings(ObservedState knowledge, Access access, Mover mover, boolean mapIsTrue) {
         this.mapIsTrue = mapIsTrue;
         this.knowledge = knowledge;
         this.access = access;
@@ -64,7 +64,7 @@ final class MoveFindings {
      * @param mapIsTrue whether servers have and take the shards that the map gives them; if not, the remains of unknown moves may
      *     show where they went
      */
-    static List<Finding> of(Knowledge knowledge, Access access, Mover mover, boolean mapIsTrue)
+    static List<Finding> of(ObservedState knowledge, Access access, Mover mover, boolean mapIsTrue)
             throws SQLException, InterruptedException {
         MoveFindings moves = new MoveFindings(knowledge, access, mover, mapIsTrue);
         for (Move move : moves.idle(knowledge.moves())) {

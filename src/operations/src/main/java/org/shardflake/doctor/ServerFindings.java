@@ -22,16 +22,16 @@ final class ServerFindings {
 
     private static final long CLOCKS_APART_MILLIS = 1000;
 
-    private final Knowledge knowledge;
+    private final ObservedState knowledge;
     private final Access access;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ServerFindings(Knowledge knowledge, Access access) {
+    private ServerFindings(ObservedState knowledge, Access access) {
         this.knowledge = knowledge;
         this.access = access;
     }
 
-    static List<Finding> of(Knowledge knowledge, Access access) {
+    static List<Finding> of(ObservedState knowledge, Access access) {
         ServerFindings servers = new ServerFindings(knowledge, access);
         servers.sameDatabase();
         servers.clocks();

@@ -53,14 +53,14 @@ final class ShardFindings {
                  ORDER BY filename, id, author, dateexecuted DESC, orderexecuted DESC)
             """;
 
-    private final Knowledge knowledge;
-    private final Verdicts verdicts;
+    private final ObservedState knowledge;
+    private final ShardVerdicts verdicts;
     private final ShardRows rows;
     private final Access access;
     private final boolean mayChange;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ShardFindings(Knowledge knowledge, Verdicts verdicts, ShardRows rows, Access access) {
+    private ShardFindings(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, Access access) {
         this.knowledge = knowledge;
         this.verdicts = verdicts;
         this.rows = rows;
@@ -68,7 +68,8 @@ final class ShardFindings {
         this.mayChange = !verdicts.isMapInDoubt() && knowledge.unknownMoves().isEmpty();
     }
 
-    static List<Finding> of(Knowledge knowledge, Verdicts verdicts, ShardRows rows, Access access) throws SQLException {
+    static List<Finding> of(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, Access access)
+            throws SQLException {
         ShardFindings shards = new ShardFindings(knowledge, verdicts, rows, access);
         shards.behind();
         shards.doubtful();

@@ -31,7 +31,7 @@ final class StaleMoves {
     private StaleMoves() {}
 
     /** @param isTakenUp whether somebody works on a move, by its number */
-    static List<Stale> of(Knowledge knowledge, Verdicts verdicts, LongPredicate isTakenUp) {
+    static List<Stale> of(ObservedState knowledge, ShardVerdicts verdicts, LongPredicate isTakenUp) {
         List<Stale> stale = new ArrayList<>();
         for (Move move : knowledge.moves()) {
             Optional<String> why = why(knowledge, move);
@@ -45,7 +45,7 @@ final class StaleMoves {
         return stale;
     }
 
-    private static Optional<String> why(Knowledge knowledge, Move move) {
+    private static Optional<String> why(ObservedState knowledge, Move move) {
         if (!knowledge.facts().keySet().containsAll(List.of(move.source(), move.target()))
                 || !knowledge.counted().containsKey(move.tag())) {
             return Optional.empty();
@@ -76,13 +76,13 @@ final class StaleMoves {
      * Whether the source was restored, too, or failed over, and lost its slot: the target's copies may then have rows that it lacks. The end of
      * a move drops what goes back before what goes forward.
      */
-    private static boolean hasLostItsSource(Knowledge knowledge, Move move) {
+    private static boolean hasLostItsSource(ObservedState knowledge, Move move) {
         return has(knowledge, move.target(), move, Kind.SLOT, "reverse")
                 && has(knowledge, move.target(), move, Kind.SUBSCRIPTION, "forward")
                 && !has(knowledge, move.source(), move, Kind.SLOT, "forward");
     }
 
-    private static boolean has(Knowledge knowledge, String server, Move move, Kind kind, String direction) {
+    private static boolean has(ObservedState knowledge, String server, Move move, Kind kind, String direction) {
         ServerFacts facts = knowledge.facts().get(server);
         return facts != null
                 && facts.remnants()
@@ -90,7 +90,7 @@ final class StaleMoves {
     }
 
     /** None if nothing is left of it. What is left of a part of its objects is the middle of its end, or of its beginning. */
-    private static Optional<MovePhase> phase(Knowledge knowledge, Verdicts verdicts, Move move) {
+    private static Optional<MovePhase> phase(ObservedState knowledge, ShardVerdicts verdicts, Move move) {
         if (knowledge.isIntact(move)) {
             return Optional.of(MovePhase.FOLLOWING);
         }

@@ -40,7 +40,7 @@ final class Backfill {
     private final ShardRouter router;
     private final OpenWriters writers;
     private final Lookup values;
-    private final Pace pace;
+    private final RateLimiter pace;
     private final IntConsumer done;
     private final AtomicBoolean isStopped = new AtomicBoolean();
     private final List<String> reasons = new ArrayList<>();
@@ -59,7 +59,7 @@ final class Backfill {
         this.router = router;
         this.writers = writers;
         this.values = router.lookup(lookup.name());
-        this.pace = new Pace(rowsPerSecond);
+        this.pace = new RateLimiter(rowsPerSecond);
         this.done = done;
     }
 

@@ -52,11 +52,11 @@ public final class AutoRebalance implements AutoCloseable {
     private final AutoSettings settings;
     private final Carrier carrier;
     private final Consumer<Decision> log;
-    private final Surroundings surroundings;
+    private final SafetyCheck surroundings;
     private final Set<Integer> turnedBack = new TreeSet<>();
 
     /** What a round is going to do. */
-    private record Intent(Survey survey, List<MoveRequest> moves) {}
+    private record Intent(LoadSurvey survey, List<MoveRequest> moves) {}
 
     /**
      * @param urls the URL of a server of the shard map, including what is needed to log in
@@ -73,7 +73,7 @@ public final class AutoRebalance implements AutoCloseable {
         this.settings = settings;
         this.carrier = carrier;
         this.log = log;
-        this.surroundings = new Surroundings(catalog, urls);
+        this.surroundings = new SafetyCheck(catalog, urls);
     }
 
     /**
@@ -125,9 +125,9 @@ public final class AutoRebalance implements AutoCloseable {
     private Intent decide() throws InterruptedException {
         ShardMap map = catalog.load();
         RebalancePlanner.requireKnown(map, settings.plan());
-        Surroundings.requireOnly(List.of(), map, surroundings.require());
-        Survey survey = Survey.take(map, urls, settings.plan().by(), settings.over());
-        Surroundings.requireOnly(List.of(), map, surroundings.require());
+        SafetyCheck.requireOnly(List.of(), map, surroundings.require());
+        LoadSurvey survey = LoadSurvey.take(map, urls, settings.plan().by(), settings.over());
+        SafetyCheck.requireOnly(List.of(), map, surroundings.require());
         int left =
                 settings.budget() - RecentMoves.within(HOUR, catalog).changes().size();
         RebalanceSettings allowed = allowed(Math.max(1, left));
@@ -230,7 +230,7 @@ public final class AutoRebalance implements AutoCloseable {
 
     private ShardMap requireDone(List<MoveRequest> moves, ShardMap before) throws InterruptedException {
         ShardMap now = surroundings.require();
-        Surroundings.requireOnly(moves, before, now);
+        SafetyCheck.requireOnly(moves, before, now);
         return now;
     }
 

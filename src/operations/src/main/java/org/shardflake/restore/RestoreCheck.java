@@ -104,7 +104,7 @@ final class RestoreCheck {
     }
 
     private void examine(Place place, Connection connection) throws SQLException {
-        String identity = Making.identity(connection);
+        String identity = RestorePointRun.identity(connection);
         if (!identity.isEmpty() && !place.identity().isEmpty() && !identity.equals(place.identity())) {
             problem(
                     place,

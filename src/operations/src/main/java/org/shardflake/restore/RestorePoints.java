@@ -60,7 +60,7 @@ public final class RestorePoints {
                     null);
         }
         return Sql.translating(() -> {
-            try (Making making = Making.connect(catalog, urls)) {
+            try (RestorePointRun making = RestorePointRun.connect(catalog, urls)) {
                 making.make(name, patience, warnings);
             }
             return find(name);

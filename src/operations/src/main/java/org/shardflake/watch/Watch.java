@@ -58,7 +58,7 @@ public final class Watch implements AutoCloseable {
         thread.setDaemon(true);
         return thread;
     });
-    private final Map<Server, ServerEye> eyes = new HashMap<>();
+    private final Map<Server, ServerProbe> eyes = new HashMap<>();
     private final Set<String> silent = new HashSet<>();
     private boolean isToldOfStandby;
     private volatile boolean hasReadStandby;
@@ -103,10 +103,10 @@ public final class Watch implements AutoCloseable {
     }
 
     /** Looks once. */
-    public synchronized Sight look() throws InterruptedException {
+    public synchronized InstallationSnapshot look() throws InterruptedException {
         long deadline = System.nanoTime() + PATIENCE.toNanos();
         Future<Known> catalogAnswer = askCatalog();
-        Map<Server, Future<ServerSight>> answers = askServers();
+        Map<Server, Future<ServerSnapshot>> answers = askServers();
         Known before = known;
         boolean catalogAnswers = await("the catalog", catalogUrl, catalogAnswer, deadline)
                 .map(answer -> known = answer)
@@ -114,18 +114,18 @@ public final class Watch implements AutoCloseable {
         if (catalogAnswers) {
             tellWhether(known.isOfStandby());
         }
-        Map<String, ServerSight> servers = new LinkedHashMap<>();
-        for (Map.Entry<Server, Future<ServerSight>> answer : answers.entrySet()) {
+        Map<String, ServerSnapshot> servers = new LinkedHashMap<>();
+        for (Map.Entry<Server, Future<ServerSnapshot>> answer : answers.entrySet()) {
             String server = answer.getKey().name();
             ServerUrl url = eye(answer.getKey()).url();
-            Optional<ServerSight> seen = await("server " + server, url, answer.getValue(), deadline);
+            Optional<ServerSnapshot> seen = await("server " + server, url, answer.getValue(), deadline);
             if (seen.isPresent()) {
                 servers.put(server, seen.get());
             } else if (!answer.getValue().isDone()) {
                 eye(answer.getKey()).abort();
             }
         }
-        return new Sight(
+        return new InstallationSnapshot(
                 Instant.now(),
                 catalogAnswers,
                 catalogAnswers && known.isOfStandby(),
@@ -146,11 +146,11 @@ public final class Watch implements AutoCloseable {
         return last;
     }
 
-    private Map<Server, Future<ServerSight>> askServers() {
+    private Map<Server, Future<ServerSnapshot>> askServers() {
         forgetOthers(Set.copyOf(known.map().servers()));
-        Map<Server, Future<ServerSight>> answers = new LinkedHashMap<>();
+        Map<Server, Future<ServerSnapshot>> answers = new LinkedHashMap<>();
         for (Server server : known.map().servers()) {
-            ServerEye eye = eye(server);
+            ServerProbe eye = eye(server);
             answers.put(server, threads.submit(() -> {
                 if (!eye.begin()) {
                     throw new SQLException("it has not answered for %s s".formatted(PATIENCE.toSeconds()));
@@ -161,18 +161,18 @@ public final class Watch implements AutoCloseable {
         return answers;
     }
 
-    private ServerEye eye(Server server) {
+    private ServerProbe eye(Server server) {
         return eyes.computeIfAbsent(
                 server,
-                added -> new ServerEye(
+                added -> new ServerProbe(
                         urls.apply(added), known.map().layout().epoch().toEpochMilli()));
     }
 
     /** Closes what belongs to servers that were removed, or have another URL now. */
     private void forgetOthers(Set<Server> servers) {
-        Iterator<Map.Entry<Server, ServerEye>> eye = eyes.entrySet().iterator();
+        Iterator<Map.Entry<Server, ServerProbe>> eye = eyes.entrySet().iterator();
         while (eye.hasNext()) {
-            Map.Entry<Server, ServerEye> each = eye.next();
+            Map.Entry<Server, ServerProbe> each = eye.next();
             if (!servers.contains(each.getKey())) {
                 each.getValue().end();
                 eye.remove();
@@ -224,7 +224,7 @@ public final class Watch implements AutoCloseable {
     @Override
     public synchronized void close() {
         threads.shutdownNow();
-        eyes.values().forEach(ServerEye::end);
+        eyes.values().forEach(ServerProbe::end);
         eyes.clear();
     }
 }

@@ -51,7 +51,7 @@ class ServerFindingsTest {
                 List.of());
         Access access = new Access(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
         return ServerFindings.of(
-                        new Knowledge(
+                        new ObservedState(
                                 MAP,
                                 MAP,
                                 List.of(),

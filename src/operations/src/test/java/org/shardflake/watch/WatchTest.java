@@ -59,18 +59,18 @@ class WatchTest {
         return new Watch(from.catalogUrl(), server -> from.url(server.name()), told::add);
     }
 
-    private Map<PlaceState, Integer> states(Sight sight, String server) {
+    private Map<PlacementState, Integer> states(InstallationSnapshot sight, String server) {
         Server named = sight.map().server(server);
-        Map<PlaceState, Integer> states = sight.shards(named);
+        Map<PlacementState, Integer> states = sight.shards(named);
         states.values().removeIf(count -> count == 0);
         return states;
     }
 
-    private static ServerSight db1(Sight sight) {
+    private static ServerSnapshot db1(InstallationSnapshot sight) {
         return Objects.requireNonNull(sight.servers().get("db1"));
     }
 
-    private static ServerSight.Load load(ServerSight seen, int shard) {
+    private static ServerSnapshot.Load load(ServerSnapshot seen, int shard) {
         return Objects.requireNonNull(seen.shards().get(shard)).load();
     }
 
@@ -82,12 +82,12 @@ class WatchTest {
         shards.execute("db2", "CREATE TABLE shard_0003.account (id bigint)");
 
         try (Watch watch = watch()) {
-            Sight sight = watch.look();
+            InstallationSnapshot sight = watch.look();
 
             assertThat(states(sight, "db1"))
-                    .isEqualTo(Map.of(PlaceState.OPEN, 2, PlaceState.CLOSED, 1, PlaceState.MISSING, 1));
-            assertThat(states(sight, "db2")).isEqualTo(Map.of(PlaceState.MISPLACED, 1));
-            assertThat(sight.state(0)).isEqualTo(PlaceState.OPEN);
+                    .isEqualTo(Map.of(PlacementState.OPEN, 2, PlacementState.CLOSED, 1, PlacementState.MISSING, 1));
+            assertThat(states(sight, "db2")).isEqualTo(Map.of(PlacementState.MISPLACED, 1));
+            assertThat(sight.state(0)).isEqualTo(PlacementState.OPEN);
             assertThat(told).isEmpty();
         }
     }
@@ -123,13 +123,13 @@ class WatchTest {
     @Test
     void aShardThatLeftAndCameBackSinceTheLastLookIsMoving() throws Exception {
         try (Watch watch = watch()) {
-            assertThat(watch.look().state(0)).isEqualTo(PlaceState.OPEN);
+            assertThat(watch.look().state(0)).isEqualTo(PlacementState.OPEN);
 
             shards.catalog().place(ShardSet.of(0), "db2", "");
             shards.catalog().place(ShardSet.of(0), "db1", "");
 
             assertThat(watch.look().moving()).isEqualTo(ShardSet.of(0));
-            assertThat(watch.look().state(0)).isEqualTo(PlaceState.OPEN);
+            assertThat(watch.look().state(0)).isEqualTo(PlacementState.OPEN);
         }
     }
 
@@ -141,7 +141,7 @@ class WatchTest {
             other.setAutoCommit(false);
             Sql.execute(other, "LOCK TABLE shard_0000.account IN ACCESS EXCLUSIVE MODE");
 
-            ServerSight seen = db1(watch.look());
+            ServerSnapshot seen = db1(watch.look());
 
             assertThat(load(seen, 0).tableBytes()).isEmpty();
             assertThat(load(seen, 1).tableBytes()).isPresent();
@@ -158,7 +158,7 @@ class WatchTest {
                     "db1",
                     "SELECT setval('shard_0002.account_id_seq', shardflake.now_ticks() + 3600::bigint * 1000 * 1024)");
 
-            ServerSight seen = db1(watch.look());
+            ServerSnapshot seen = db1(watch.look());
 
             assertThat(seen.sequencesAhead()).isOne();
             assertThat(seen.aheadMillis()).isBetween(3_500_000L, 3_600_000L);
@@ -172,7 +172,7 @@ class WatchTest {
         Move move = mover.begin("db1", "db2", ShardSet.of(0, 1), "");
         mover.follow(move.id());
         try (Watch watch = watch()) {
-            Sight sight = watch.look();
+            InstallationSnapshot sight = watch.look();
 
             Move seen = sight.moves().get(0);
             MoveStatus status = sight.status(seen).orElseThrow();
@@ -180,7 +180,7 @@ class WatchTest {
             assertThat(status.move()).isEqualTo(told.move());
             assertThat(status.bytes()).isEqualTo(told.bytes());
             assertThat(status.forward().running()).isTrue();
-            assertThat(states(sight, "db1")).isEqualTo(Map.of(PlaceState.OPEN, 2, PlaceState.MOVING, 2));
+            assertThat(states(sight, "db1")).isEqualTo(Map.of(PlacementState.OPEN, 2, PlacementState.MOVING, 2));
             assertThat(states(sight, "db2")).isEmpty();
             assertThat(sight.isComparing(seen)).isFalse();
             assertThat(sight.catalogIsStandby()).isFalse();
@@ -208,7 +208,7 @@ class WatchTest {
                     .make("watched", Duration.ofMinutes(1), warning -> {});
             try (Watch all = watch();
                     Watch watch = watch(shards.as(role, "watcher"))) {
-                Sight sight = watch.look();
+                InstallationSnapshot sight = watch.look();
 
                 assertThat(told).isEmpty();
                 assertThat(sight.shards(sight.map().server("db1")))

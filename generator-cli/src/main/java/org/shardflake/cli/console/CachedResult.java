@@ -9,11 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Consumer;
 
-/**
- * What takes seconds to find out, as a part of the page: what was found last and when, and whether it is being found out now. Not
- * thread-safe.
- */
-final class Examination {
+/** The last result of a slow check, with its time, and whether the check is running now. Not thread-safe. */
+final class CachedResult {
 
     /** What is asked. */
     interface Question {
@@ -24,7 +21,7 @@ final class Examination {
     private final Consumer<Map<String, Object>> page;
     private Map<String, Object> last = Map.of();
 
-    Examination(Question question, Consumer<Map<String, Object>> page) {
+    CachedResult(Question question, Consumer<Map<String, Object>> page) {
         this.question = question;
         this.page = page;
     }

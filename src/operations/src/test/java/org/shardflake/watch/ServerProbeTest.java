@@ -20,10 +20,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.AccountShards;
-import org.shardflake.watch.ServerEye.Portions;
+import org.shardflake.watch.ServerProbe.Portions;
 
 /** 4 shards on db1, read in portions smaller than that. */
-class ServerEyeTest {
+class ServerProbeTest {
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
@@ -32,13 +32,13 @@ class ServerEyeTest {
     static Path directory;
 
     private AccountShards shards;
-    private ServerEye eye;
+    private ServerProbe eye;
 
     @BeforeEach
     void create() throws Exception {
         shards = AccountShards.createWithLibraries(postgres, 2, 4, directory);
         long epoch = shards.catalog().load().layout().epoch().toEpochMilli();
-        eye = new ServerEye(shards.url("db1"), epoch, new Portions(2, 3));
+        eye = new ServerProbe(shards.url("db1"), epoch, new Portions(2, 3));
     }
 
     @AfterEach
@@ -46,29 +46,29 @@ class ServerEyeTest {
         eye.end();
     }
 
-    private ServerSight look() throws SQLException {
+    private ServerSnapshot look() throws SQLException {
         assertThat(eye.begin()).isTrue();
         return eye.look();
     }
 
-    private static ServerSight.Load load(ServerSight seen, int shard) {
+    private static ServerSnapshot.Load load(ServerSnapshot seen, int shard) {
         return Objects.requireNonNull(seen.shards().get(shard)).load();
     }
 
     @Test
     void sizesAreReadPortionByPortion() throws SQLException {
-        ServerSight first = look();
+        ServerSnapshot first = look();
         assertThat(load(first, 1).tableBytes()).isPresent();
         assertThat(load(first, 2).tableBytes()).isEmpty();
 
-        ServerSight second = look();
+        ServerSnapshot second = look();
         assertThat(load(second, 0).tableBytes()).isPresent();
         assertThat(load(second, 3).tableBytes()).isPresent();
 
         shards.execute("db1", "INSERT INTO shard_0000.account (uid) SELECT 0 FROM generate_series(1, 1000)");
         shards.execute("db1", "DROP SCHEMA shard_0001 CASCADE");
         look(); // finds that there are no more
-        ServerSight again = look();
+        ServerSnapshot again = look();
         assertThat(load(again, 0).bytes()).isGreaterThan(load(first, 0).bytes());
         assertThat(again.shards()).containsOnlyKeys(0, 2, 3);
     }
@@ -119,7 +119,7 @@ class ServerEyeTest {
                 Sql.execute(other, statement);
 
                 for (int looks = 0; looks < 4; looks++) {
-                    ServerSight seen = look();
+                    ServerSnapshot seen = look();
                     assertThat(load(seen, 0).bytes()).as(statement).isEqualTo(before);
                     assertThat(seen.sequencesAhead()).as(statement).isOne();
                 }

@@ -18,7 +18,7 @@ import org.shardflake.Sharding;
 import org.shardflake.Spread;
 
 /** What two readings of the catalog tell, at moments that a test cannot choose on running servers. */
-class KnowledgeTest {
+class ObservedStateTest {
 
     private static final ShardMap MAP = ShardMap.initial(
             new Sharding(4),
@@ -29,7 +29,7 @@ class KnowledgeTest {
             Spread.CONTIGUOUS);
 
     private static boolean isSettled(ShardMap after) {
-        return new Knowledge(MAP, after, List.of(), Set.of(), Map.of(), Map.of(), List.of(), Set.of(), Map.of())
+        return new ObservedState(MAP, after, List.of(), Set.of(), Map.of(), Map.of(), List.of(), Set.of(), Map.of())
                 .isSettled(0);
     }
 

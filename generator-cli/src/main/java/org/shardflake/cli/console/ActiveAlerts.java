@@ -23,15 +23,15 @@ import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.StreamStatus;
 import org.shardflake.sql.FunctionLibrary;
-import org.shardflake.watch.PlaceState;
-import org.shardflake.watch.ServerSight;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.PlacementState;
+import org.shardflake.watch.ServerSnapshot;
 
 /**
  * Judges a snapshot of the installation by the {@link AlertRules}, without Prometheus. A problem that may pass by itself is shown once it
  * has lasted. Not thread-safe.
  */
-final class Unsafe {
+final class ActiveAlerts {
 
     private static final Duration PASSING = Duration.ofSeconds(10);
 
@@ -50,12 +50,12 @@ final class Unsafe {
     private Instant last = Instant.MAX;
     private boolean hasChanged;
 
-    Unsafe(Questions questions) {
+    ActiveAlerts(Questions questions) {
         this.questions = questions;
     }
 
     /** The problems first. */
-    List<Map<String, Object>> of(Sight sight) {
+    List<Map<String, Object>> of(InstallationSnapshot sight) {
         if (sight.at().minus(PAUSE).isAfter(last)) {
             since.clear();
         }
@@ -89,7 +89,7 @@ final class Unsafe {
         return Severity.WARNING.toString().equals(each.get("severity"));
     }
 
-    private void catalog(Sight sight) {
+    private void catalog(InstallationSnapshot sight) {
         if (!sight.catalogAnswers()) {
             add(
                     sight,
@@ -121,9 +121,9 @@ final class Unsafe {
                         "restore-point NAME"));
     }
 
-    private void server(Sight sight, Server server) {
+    private void server(InstallationSnapshot sight, Server server) {
         String name = server.name();
-        ServerSight seen = sight.servers().get(name);
+        ServerSnapshot seen = sight.servers().get(name);
         if (seen == null) {
             found(
                     sight,
@@ -135,8 +135,8 @@ final class Unsafe {
                     "doctor");
             return;
         }
-        shards(sight, server, PlaceState.CLOSED, "shards-closed", "shards %s refuse writes, and no move has them");
-        shards(sight, server, PlaceState.MISSING, "shards-misplaced", "shards %s are missing");
+        shards(sight, server, PlacementState.CLOSED, "shards-closed", "shards %s refuse writes, and no move has them");
+        shards(sight, server, PlacementState.MISSING, "shards-misplaced", "shards %s are missing");
         ShardSet misplaced = sight.misplaced(server);
         if (!misplaced.isEmpty()) {
             found(
@@ -151,7 +151,7 @@ final class Unsafe {
         figures(sight, name, seen);
     }
 
-    private void shards(Sight sight, Server server, PlaceState state, String check, String text) {
+    private void shards(InstallationSnapshot sight, Server server, PlacementState state, String check, String text) {
         List<Integer> shards = sight.map().shards(server).stream()
                 .filter(shard -> sight.state(shard) == state)
                 .boxed()
@@ -161,12 +161,12 @@ final class Unsafe {
         }
     }
 
-    private void slots(Sight sight, String server, ServerSight seen) {
+    private void slots(InstallationSnapshot sight, String server, ServerSnapshot seen) {
         Set<String> copying = sight.moves().stream()
                 .filter(move -> move.phase() == MovePhase.PREPARING || move.phase() == MovePhase.COPYING)
                 .map(move -> "shardflake_%s_".formatted(move.tag()))
                 .collect(Collectors.toSet());
-        for (ServerSight.Slot slot : seen.slots()) {
+        for (ServerSnapshot.Slot slot : seen.slots()) {
             if (slot.isLost()) {
                 found(
                         sight,
@@ -197,7 +197,7 @@ final class Unsafe {
                         PASSING);
             }
         }
-        for (ServerSight.Standby standby : seen.standbys()) {
+        for (ServerSnapshot.Standby standby : seen.standbys()) {
             if (standby.lagMillis() > 1000 * rules.limit("standby-behind")) {
                 found(
                         sight,
@@ -209,7 +209,7 @@ final class Unsafe {
         }
     }
 
-    private void figures(Sight sight, String server, ServerSight seen) {
+    private void figures(InstallationSnapshot sight, String server, ServerSnapshot seen) {
         if (Math.abs(seen.clockMillis()) > 1000 * rules.limit("clock-wrong")) {
             found(
                     sight,
@@ -252,7 +252,7 @@ final class Unsafe {
         }
     }
 
-    private void move(Sight sight, Move move) {
+    private void move(InstallationSnapshot sight, Move move) {
         String status = "move status %s".formatted(move.id());
         if (!move.problem().isEmpty() && !sight.isComparing(move)) {
             lasting(
@@ -273,7 +273,7 @@ final class Unsafe {
         sight.status(move).ifPresent(seen -> streams(sight, move, seen, status));
     }
 
-    private void streams(Sight sight, Move move, MoveStatus seen, String status) {
+    private void streams(InstallationSnapshot sight, Move move, MoveStatus seen, String status) {
         boolean follows = move.phase() == MovePhase.FOLLOWING;
         if (follows || move.phase() == MovePhase.CATCHING_UP) {
             stream(sight, move, "forward", seen.forward(), status);
@@ -283,7 +283,7 @@ final class Unsafe {
         }
     }
 
-    private void stream(Sight sight, Move move, String direction, StreamStatus stream, String status) {
+    private void stream(InstallationSnapshot sight, Move move, String direction, StreamStatus stream, String status) {
         if (!stream.running()) {
             lasting(
                     sight,
@@ -301,11 +301,12 @@ final class Unsafe {
         }
     }
 
-    private void found(Sight sight, String server, String check, String what, String text, String... commands) {
+    private void found(
+            InstallationSnapshot sight, String server, String check, String what, String text, String... commands) {
         add(sight, rules.severity(check), server, check, what, text, Duration.ZERO, commands);
     }
 
-    private void lasting(Sight sight, String check, String text, String... commands) {
+    private void lasting(InstallationSnapshot sight, String check, String text, String... commands) {
         add(sight, rules.severity(check), "catalog", check, text, text, PASSING, commands);
     }
 
@@ -315,7 +316,7 @@ final class Unsafe {
      * @param what identifies it among others of its check and server, while its text may change
      */
     private void add(
-            Sight sight,
+            InstallationSnapshot sight,
             Severity severity,
             String server,
             String check,

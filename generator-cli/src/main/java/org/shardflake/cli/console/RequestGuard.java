@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * come with the token. Pages of other sites are refused: they do not have the cookie, and their {@code Host}, {@code Origin} and {@code
  * Sec-Fetch-Site} differ.
  */
-final class Door {
+final class RequestGuard {
 
     /** A name that an attacker's DNS can give this machine's address would be another. The port may be that of a tunnel. */
     private static final Pattern LOCAL_HOST =
@@ -115,7 +115,7 @@ final class Door {
     boolean hasCookie(HttpExchange exchange) {
         return exchange.getRequestHeaders().getOrDefault("Cookie", List.of()).stream()
                 .flatMap(header -> Arrays.stream(header.split(";")))
-                .map(Door::value)
+                .map(RequestGuard::value)
                 .anyMatch(sent -> sent != null && sent.getName().equals(cookie()) && isSame(session, sent.getValue()));
     }
 

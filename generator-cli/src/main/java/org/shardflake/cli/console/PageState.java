@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
 
-/** The parts of the page as they are now, each as JSON, and how many look at them. Thread-safe. */
-final class Board {
+/** The current content of the page, as one JSON text for each part, and the number of open pages. Thread-safe. */
+final class PageState {
 
     /** Longer than a page takes to ask again. */
     private static final long PAUSE = Duration.ofSeconds(10).toNanos();
@@ -26,7 +26,7 @@ final class Board {
     /**
      * @param passing parts that are as they were at the last look, so that who comes after a pause gets none
      */
-    Board(Set<String> passing) {
+    PageState(Set<String> passing) {
         this.passing = passing;
     }
 

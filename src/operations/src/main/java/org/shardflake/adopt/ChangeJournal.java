@@ -19,7 +19,7 @@ import org.shardflake.jdbc.Sql;
  * The state of an adoption in the old database: its progress, the rows that have changed, and the triggers that record changes and,
  * at the end, refuse writes. It has a schema of its own, which is removed with the adoption.
  */
-final class Journal {
+final class ChangeJournal {
 
     static final String SCHEMA = "shardflake_adopt";
 
@@ -113,7 +113,7 @@ final class Journal {
     private final Connection connection;
     private final TableFacts table;
 
-    Journal(Connection connection, TableFacts table) {
+    ChangeJournal(Connection connection, TableFacts table) {
         this.connection = connection;
         this.table = table;
     }

@@ -38,8 +38,8 @@ import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.Verified;
-import org.shardflake.watch.ServerSight;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.ServerSnapshot;
 
 class UnsafeTest {
 
@@ -48,7 +48,7 @@ class UnsafeTest {
     /** Those of Prometheus alone: of the exporter itself, and of what happened over a time. */
     private static final Set<String> NOT_OF_A_LOOK = Set.of("exporter-gone", "move-errors");
 
-    private final Unsafe unsafe = new Unsafe(new NoQuestions());
+    private final ActiveAlerts unsafe = new ActiveAlerts(new NoQuestions());
 
     private record NoQuestions() implements Questions {
         @Override
@@ -83,13 +83,14 @@ class UnsafeTest {
     }
 
     /** Shards 0 to 3 on db1, 4 to 7 on db2, 8 to 11 on db3. */
-    private static Sight sight(Instant at, boolean catalogAnswers, List<Move> moves, Map<String, ServerSight> servers) {
+    private static InstallationSnapshot sight(
+            Instant at, boolean catalogAnswers, List<Move> moves, Map<String, ServerSnapshot> servers) {
         ShardMap map = ShardMap.initial(
                 new Sharding(12),
                 IdLayout.DEFAULT,
                 List.of(server("db1"), server("db2"), server("db3")),
                 Spread.CONTIGUOUS);
-        return new Sight(
+        return new InstallationSnapshot(
                 at,
                 catalogAnswers,
                 false,
@@ -106,8 +107,9 @@ class UnsafeTest {
         return new Server(name, "postgresql://%s/app".formatted(name));
     }
 
-    private static ServerSight seen(Map<Integer, ShardState> shards, List<ServerSight.Slot> slots, boolean isRight) {
-        return new ServerSight(
+    private static ServerSnapshot seen(
+            Map<Integer, ShardState> shards, List<ServerSnapshot.Slot> slots, boolean isRight) {
+        return new ServerSnapshot(
                 Duration.ofMillis(10),
                 isRight ? 5 : 5000,
                 18,
@@ -117,14 +119,14 @@ class UnsafeTest {
                 shards.entrySet().stream()
                         .collect(Collectors.toMap(
                                 Map.Entry::getKey,
-                                shard -> new ServerSight.Shard(
+                                shard -> new ServerSnapshot.Shard(
                                         shard.getValue(),
-                                        new ServerSight.Load(
+                                        new ServerSnapshot.Load(
                                                 OptionalLong.empty(), OptionalLong.empty(), 0, RowCounts.NONE)))),
                 Set.of(),
                 slots,
                 Map.of(),
-                isRight ? List.of() : List.of(new ServerSight.Standby("s", "", 1, 60_000)),
+                isRight ? List.of() : List.of(new ServerSnapshot.Standby("s", "", 1, 60_000)),
                 isRight ? 0 : 1,
                 isRight ? 0 : 60_000);
     }
@@ -137,8 +139,8 @@ class UnsafeTest {
         return ShardSet.of(shards).stream().boxed().collect(Collectors.toMap(shard -> shard, UnsafeTest::open));
     }
 
-    private static ServerSight.Slot slot(String name, boolean isActive, long bytes, boolean isLost) {
-        return new ServerSight.Slot(name, isActive, bytes, bytes, OptionalLong.of(0), isLost);
+    private static ServerSnapshot.Slot slot(String name, boolean isActive, long bytes, boolean isLost) {
+        return new ServerSnapshot.Slot(name, isActive, bytes, bytes, OptionalLong.of(0), isLost);
     }
 
     private static Move move() {
@@ -167,7 +169,7 @@ class UnsafeTest {
                 List.of(shard));
     }
 
-    private Set<String> checks(Sight sight) {
+    private Set<String> checks(InstallationSnapshot sight) {
         return unsafe.of(sight).stream()
                 .map(each -> String.valueOf(each.get("check")))
                 .collect(Collectors.toCollection(TreeSet::new));
@@ -184,7 +186,7 @@ class UnsafeTest {
     /** db1 has everything that is wrong at once, db2 takes writes to a shard of db1, db3 is silent. */
     @Test
     void whatIsUnsafeHasTheNamesOfTheAlerts() throws Exception {
-        Map<String, ServerSight> servers = Map.of(
+        Map<String, ServerSnapshot> servers = Map.of(
                 "db1",
                 seen(
                         Map.of(1, new ShardState(1, 1, 0, 1, 0, 0)),
@@ -218,7 +220,7 @@ class UnsafeTest {
     @Test
     void misplacedShardsAreSinceTheyAreNotSinceOthersAreMissing() {
         checks(sight(NOW, true, List.of(), missing(1)));
-        Map<String, ServerSight> servers = new HashMap<>(missing(1));
+        Map<String, ServerSnapshot> servers = new HashMap<>(missing(1));
         servers.put("db1", seen(open(0, 1, 2, 4), List.of(), true));
 
         assertThat(unsafe.of(sight(NOW.plusSeconds(1), true, List.of(), servers)))
@@ -237,7 +239,7 @@ class UnsafeTest {
     }
 
     /** The last shards of db1 are. */
-    private static Map<String, ServerSight> missing(int count) {
+    private static Map<String, ServerSnapshot> missing(int count) {
         return Map.of(
                 "db1", seen(open(IntStream.range(0, 4 - count).toArray()), List.of(), true),
                 "db2", seen(open(4, 5, 6, 7), List.of(), true),
@@ -246,7 +248,7 @@ class UnsafeTest {
 
     @Test
     void whatMayBePassingIsToldWhenItHasLasted() {
-        Map<String, ServerSight> servers = Map.of(
+        Map<String, ServerSnapshot> servers = Map.of(
                 "db1", seen(open(0, 1, 2, 3), List.of(), true),
                 "db2", seen(open(4, 5, 6, 7), List.of(), true),
                 "db3", seen(open(8, 9, 10, 11), List.of(), true));

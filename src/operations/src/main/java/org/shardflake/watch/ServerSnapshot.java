@@ -13,7 +13,7 @@ import org.shardflake.doctor.ShardState;
 import org.shardflake.load.RowCounts;
 
 /**
- * What a server reported at one look.
+ * A snapshot of one server, as it reported it.
  *
  * @param took how long it took
  * @param clockMillis its clock minus ours; wrong by at most half of what the look took
@@ -26,7 +26,7 @@ import org.shardflake.load.RowCounts;
  * @param sequencesAhead how many sequences of ids are more than a second ahead of its clock
  * @param aheadMillis how far the first of those is
  */
-public record ServerSight(
+public record ServerSnapshot(
         Duration took,
         double clockMillis,
         int version,

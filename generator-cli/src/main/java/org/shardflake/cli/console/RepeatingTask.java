@@ -8,8 +8,8 @@ import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Does something once, so that the first page finds it, and again and again while somebody looks; in a thread of its own. */
-final class Repeated {
+/** A task that runs once at the start, and then repeatedly as long as a page is open, in its own thread. */
+final class RepeatingTask {
 
     /** So that who is asked has something else to do; but no long wait, since then it is looked at most. */
     private static final int REST = 5;
@@ -21,7 +21,7 @@ final class Repeated {
         void run() throws InterruptedException;
     }
 
-    private final Board board;
+    private final PageState board;
     private final Task task;
     private final Duration pause;
     private final Consumer<String> told;
@@ -35,7 +35,7 @@ final class Repeated {
      * @param pause between the end of one and the beginning of the next, which is longer after one that took long
      * @param told who hears that it failed, once for each reason
      */
-    Repeated(String name, Board board, Duration pause, Consumer<String> told, Task task) {
+    RepeatingTask(String name, PageState board, Duration pause, Consumer<String> told, Task task) {
         this.board = board;
         this.task = task;
         this.pause = pause;

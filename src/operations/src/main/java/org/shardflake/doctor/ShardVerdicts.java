@@ -30,19 +30,19 @@ import org.shardflake.move.Move;
  * older, and one with an earlier epoch is older itself. Where no epoch is remembered, because no move has brought the shard, it
  * concludes only what holds whichever is older.
  */
-final class Verdicts {
+final class ShardVerdicts {
 
-    private final Knowledge knowledge;
+    private final ObservedState knowledge;
     private final ShardRows rows;
     private final Map<Integer, Verdict> verdicts = new TreeMap<>();
 
-    private Verdicts(Knowledge knowledge, ShardRows rows) {
+    private ShardVerdicts(ObservedState knowledge, ShardRows rows) {
         this.knowledge = knowledge;
         this.rows = rows;
     }
 
-    static Verdicts of(Knowledge knowledge, ShardRows rows) throws SQLException {
-        Verdicts verdicts = new Verdicts(knowledge, rows);
+    static ShardVerdicts of(ObservedState knowledge, ShardRows rows) throws SQLException {
+        ShardVerdicts verdicts = new ShardVerdicts(knowledge, rows);
         for (int shard = 0; shard < knowledge.map().sharding().shardCount(); shard++) {
             verdicts.verdicts.put(shard, verdicts.decide(shard));
         }

@@ -18,20 +18,20 @@ import org.shardflake.move.MoveStatus;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.StreamStatus;
 import org.shardflake.server.ServerUrl;
-import org.shardflake.watch.PlaceState;
-import org.shardflake.watch.ServerSight;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.PlacementState;
+import org.shardflake.watch.ServerSnapshot;
 
-/** What was seen, as the page wants it. Addresses of servers are in it, but no passwords. */
-final class SightFacts {
+/** A snapshot as JSON for the page. It has the addresses of servers, but no passwords. */
+final class SnapshotJson {
 
     private static final StreamStatus UNKNOWN = new StreamStatus(false, 0, 0, 0, "");
 
     private final View view;
-    private final Sight sight;
+    private final InstallationSnapshot sight;
     private final Questions questions;
 
-    SightFacts(View view, Questions questions) {
+    SnapshotJson(View view, Questions questions) {
         this.view = view;
         this.sight = view.sight();
         this.questions = questions;
@@ -53,7 +53,7 @@ final class SightFacts {
         Map<String, @Nullable Object> facts = new LinkedHashMap<>();
         facts.put("name", server.name());
         facts.put("hosts", ServerUrl.parse(server.url()).hosts());
-        ServerSight seen = sight.servers().get(server.name());
+        ServerSnapshot seen = sight.servers().get(server.name());
         facts.put("answers", seen != null);
         Map<String, Integer> states = new LinkedHashMap<>();
         sight.shards(server).forEach((state, count) -> states.put(state.toString(), count));
@@ -67,7 +67,7 @@ final class SightFacts {
             facts.put(
                     "standbyLagMillis",
                     seen.standbys().stream()
-                            .mapToLong(ServerSight.Standby::lagMillis)
+                            .mapToLong(ServerSnapshot.Standby::lagMillis)
                             .max()
                             .orElse(0));
             facts.put("bytes", bytes(seen));
@@ -79,11 +79,11 @@ final class SightFacts {
     }
 
     /** Of all shards; null until the last of their sizes is read. */
-    private static @Nullable Long bytes(ServerSight seen) {
-        List<ServerSight.Load> loads =
-                seen.shards().values().stream().map(ServerSight.Shard::load).toList();
+    private static @Nullable Long bytes(ServerSnapshot seen) {
+        List<ServerSnapshot.Load> loads =
+                seen.shards().values().stream().map(ServerSnapshot.Shard::load).toList();
         return loads.stream().allMatch(load -> load.tableBytes().isPresent())
-                ? loads.stream().mapToLong(ServerSight.Load::bytes).sum()
+                ? loads.stream().mapToLong(ServerSnapshot.Load::bytes).sum()
                 : null;
     }
 
@@ -115,7 +115,7 @@ final class SightFacts {
         return facts;
     }
 
-    private static char letter(PlaceState state) {
+    private static char letter(PlacementState state) {
         return switch (state) {
             case OPEN -> 'o';
             case CLOSED -> 'c';

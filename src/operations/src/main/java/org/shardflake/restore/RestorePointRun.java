@@ -29,7 +29,7 @@ import org.shardflake.server.ServerUrl;
  * <p>Databases of one PostgreSQL server share its write-ahead log, and recovery stops at the first point of a name, so each server gets
  * one point. The server with the catalog gets its own last: the catalog restored to it then has the record of all others.
  */
-final class Making implements AutoCloseable {
+final class RestorePointRun implements AutoCloseable {
 
     private static final String APPLICATION = "shardflake restore-point";
 
@@ -66,7 +66,7 @@ final class Making implements AutoCloseable {
     /** The servers that have got the point so far. */
     private final List<String> made = new ArrayList<>();
 
-    private Making(ServerUrl catalogUrl, Function<Server, ServerUrl> urls, List<Connection> opened)
+    private RestorePointRun(ServerUrl catalogUrl, Function<Server, ServerUrl> urls, List<Connection> opened)
             throws SQLException {
         this.opened = opened;
         this.servers = ShardCatalog.at(catalogUrl).load().servers();
@@ -92,10 +92,10 @@ final class Making implements AutoCloseable {
     }
 
     /** Connects to the catalog and all servers, and checks that they would make a point. Changes nothing. */
-    static Making connect(ServerUrl catalog, Function<Server, ServerUrl> urls) throws SQLException {
+    static RestorePointRun connect(ServerUrl catalog, Function<Server, ServerUrl> urls) throws SQLException {
         List<Connection> opened = new ArrayList<>();
         try {
-            return new Making(catalog, urls, opened);
+            return new RestorePointRun(catalog, urls, opened);
         } catch (SQLException | RuntimeException e) {
             opened.forEach(Sql::close);
             throw e;

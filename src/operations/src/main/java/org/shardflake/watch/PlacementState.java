@@ -6,8 +6,8 @@ package org.shardflake.watch;
 
 import java.util.Locale;
 
-/** How a shard is on a server. */
-public enum PlaceState {
+/** The state of a shard on one server. */
+public enum PlacementState {
     /** The map gives it to the server, which takes writes to it. */
     OPEN,
     /** The map gives it to the server, which refuses writes to it. */

@@ -25,16 +25,16 @@ import org.shardflake.load.LoadSampler;
 import org.shardflake.load.RowCounts;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.FunctionLibrary;
-import org.shardflake.watch.ServerSight.Load;
-import org.shardflake.watch.ServerSight.Slot;
-import org.shardflake.watch.ServerSight.Standby;
+import org.shardflake.watch.ServerSnapshot.Load;
+import org.shardflake.watch.ServerSnapshot.Slot;
+import org.shardflake.watch.ServerSnapshot.Standby;
 
 /**
- * Looks at one server over a connection that it keeps. Everything is asked in one round trip, which is one transaction.
+ * Takes snapshots of one server over a connection that it keeps. Everything is asked in one round trip, which is one transaction.
  *
  * <p>One thread looks at a time; another may {@link #abort}.
  */
-final class ServerEye implements AutoCloseable {
+final class ServerProbe implements AutoCloseable {
 
     /** PostgreSQL's errors for a relation that is gone, or that somebody has locked. */
     private static final Set<String> CHANGED_MEANWHILE = Set.of("42P01", "XX000", "40P01", "55P03");
@@ -159,11 +159,11 @@ final class ServerEye implements AutoCloseable {
     private volatile boolean ended;
     private volatile @Nullable Connection connection;
 
-    ServerEye(ServerUrl url, long epochMillis) {
+    ServerProbe(ServerUrl url, long epochMillis) {
         this(url, epochMillis, Portions.DEFAULT);
     }
 
-    ServerEye(ServerUrl url, long epochMillis, Portions portions) {
+    ServerProbe(ServerUrl url, long epochMillis, Portions portions) {
         this.url = url;
         this.epochMillis = epochMillis;
         this.portions = portions;
@@ -180,7 +180,7 @@ final class ServerEye implements AutoCloseable {
     }
 
     /** Looks; to be called once after {@link #begin}. */
-    ServerSight look() throws SQLException {
+    ServerSnapshot look() throws SQLException {
         try {
             for (int look = 1; ; look++) {
                 try {
@@ -225,7 +225,7 @@ final class ServerEye implements AutoCloseable {
     }
 
     /** @param isPassing over the sizes and positions of this portion, one of which somebody has locked or dropped meanwhile */
-    private ServerSight look(Connection from, boolean isPassing) throws SQLException {
+    private ServerSnapshot look(Connection from, boolean isPassing) throws SQLException {
         String all = String.join(
                 ";",
                 CLOCK,
@@ -245,7 +245,7 @@ final class ServerEye implements AutoCloseable {
             statement.setEscapeProcessing(false);
             statement.execute(all);
             Duration took = Duration.ofNanos(System.nanoTime() - began);
-            ServerSight seen = read(new Answers(statement), beganAt, took);
+            ServerSnapshot seen = read(new Answers(statement), beganAt, took);
             if (took.compareTo(SHORT) < 0) {
                 sizesAtOnce = Math.min(sizesAtOnce * 2, portions.sizes());
             }
@@ -253,13 +253,13 @@ final class ServerEye implements AutoCloseable {
         }
     }
 
-    private ServerSight read(Answers answers, long beganAt, Duration took) throws SQLException {
+    private ServerSnapshot read(Answers answers, long beganAt, Duration took) throws SQLException {
         double clockBefore = answers.only(row -> row.getDouble(1));
         Server server = answers.only(Server::read);
         List<ShardState> states = answers.all(ShardState::read);
         Map<Integer, RowCounts> rows = new HashMap<>();
         answers.all(row -> rows.put(row.getInt(1), RowCounts.read(row)));
-        rememberSizes(answers.all(ServerEye::size));
+        rememberSizes(answers.all(ServerProbe::size));
         Set<Integer> sealed = Set.copyOf(answers.all(row -> row.getInt(1)));
         List<Slot> slots = answers.all(row -> new Slot(
                 row.getString(1),
@@ -284,7 +284,7 @@ final class ServerEye implements AutoCloseable {
         for (long millis : ahead) {
             furthest = Math.max(furthest, millis);
         }
-        return new ServerSight(
+        return new ServerSnapshot(
                 took,
                 clockMillis,
                 server.version(),
@@ -300,8 +300,8 @@ final class ServerEye implements AutoCloseable {
                 furthest);
     }
 
-    private Map<Integer, ServerSight.Shard> shards(List<ShardState> states, Map<Integer, RowCounts> rows) {
-        Map<Integer, ServerSight.Shard> shards = new TreeMap<>();
+    private Map<Integer, ServerSnapshot.Shard> shards(List<ShardState> states, Map<Integer, RowCounts> rows) {
+        Map<Integer, ServerSnapshot.Shard> shards = new TreeMap<>();
         for (ShardState state : states) {
             Size size = sizes.getOrDefault(state.shard(), Size.UNKNOWN);
             Load load = new Load(
@@ -309,7 +309,7 @@ final class ServerEye implements AutoCloseable {
                     size.indexBytes(),
                     size.live(),
                     rows.getOrDefault(state.shard(), RowCounts.NONE));
-            shards.put(state.shard(), new ServerSight.Shard(state, load));
+            shards.put(state.shard(), new ServerSnapshot.Shard(state, load));
         }
         return shards;
     }

@@ -9,16 +9,16 @@ import org.shardflake.IdLayout;
 import org.shardflake.Sharding;
 
 /**
- * A statement as each shard needs it. The text is the same object each time, which the caches by text on its way to the server, ours and the
+ * A statement with a text for each shard. The text is the same object each time, which the caches by text on its way to the server, ours and the
  * driver's, need not compare letter by letter. Thread-safe.
  */
-final class TextOfShards {
+final class ShardSqlTemplate {
 
     private final String template;
     private final AtomicReferenceArray<String> texts = new AtomicReferenceArray<>(IdLayout.MAX_SHARD + 1);
 
     /** @param template SQL with <code>${shard.schema}</code> where the schema belongs */
-    TextOfShards(String template) {
+    ShardSqlTemplate(String template) {
         this.template = template;
     }
 

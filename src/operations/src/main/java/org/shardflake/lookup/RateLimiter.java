@@ -7,13 +7,13 @@ package org.shardflake.lookup;
 import org.shardflake.ShardflakeException;
 
 /** Lets so many pieces of work begin each second. Thread-safe. */
-final class Pace {
+final class RateLimiter {
 
     private final long nanosBetween;
     private long next = System.nanoTime();
 
     /** @param perSecond 0 for no limit */
-    Pace(int perSecond) {
+    RateLimiter(int perSecond) {
         this.nanosBetween = perSecond == 0 ? 0 : 1_000_000_000L / perSecond;
     }
 

@@ -20,7 +20,7 @@ import org.shardflake.move.MoveStatus;
 import org.shardflake.move.StreamStatus;
 
 /**
- * What the catalog and the servers reported at one look.
+ * A snapshot of the installation: what the catalog and the servers reported at one time.
  *
  * @param catalogAnswers whether the catalog did; if not, map, moves and restore point are what it reported last
  * @param catalogIsStandby whether only a standby of the catalog did, which may be behind
@@ -29,7 +29,7 @@ import org.shardflake.move.StreamStatus;
  * @param restorePoint when the newest complete restore point was begun
  * @param servers those that answered, by name
  */
-public record Sight(
+public record InstallationSnapshot(
         Instant at,
         boolean catalogAnswers,
         boolean catalogIsStandby,
@@ -37,22 +37,22 @@ public record Sight(
         List<Move> moves,
         ShardSet moving,
         Optional<Instant> restorePoint,
-        Map<String, ServerSight> servers) {
+        Map<String, ServerSnapshot> servers) {
 
     /** How many shards of a server are in each state; a shard that is misplaced is counted where it takes writes. */
-    public Map<PlaceState, Integer> shards(Server server) {
-        Map<PlaceState, Integer> counts = new EnumMap<>(PlaceState.class);
-        for (PlaceState state : PlaceState.values()) {
+    public Map<PlacementState, Integer> shards(Server server) {
+        Map<PlacementState, Integer> counts = new EnumMap<>(PlacementState.class);
+        for (PlacementState state : PlacementState.values()) {
             counts.put(state, 0);
         }
         map.shards(server).stream().forEach(shard -> counts.merge(state(shard), 1, Integer::sum));
-        counts.put(PlaceState.MISPLACED, misplaced(server).size());
+        counts.put(PlacementState.MISPLACED, misplaced(server).size());
         return counts;
     }
 
     /** Shards that take writes on a server although the map gives them to others. */
     public ShardSet misplaced(Server server) {
-        ServerSight seen = servers.get(server.name());
+        ServerSnapshot seen = servers.get(server.name());
         if (seen == null) {
             return ShardSet.of();
         }
@@ -61,8 +61,8 @@ public record Sight(
                 .toList());
     }
 
-    private boolean isMisplaced(ServerSight seen, int shard, Server server) {
-        ServerSight.Shard found = seen.shards().get(shard);
+    private boolean isMisplaced(ServerSnapshot seen, int shard, Server server) {
+        ServerSnapshot.Shard found = seen.shards().get(shard);
         return found != null
                 && found.state().takesWrites()
                 && shard < map.sharding().shardCount()
@@ -71,19 +71,19 @@ public record Sight(
     }
 
     /** The state of a shard on the server that the map gives it. */
-    public PlaceState state(int shard) {
-        ServerSight seen = servers.get(map.server(shard).name());
+    public PlacementState state(int shard) {
+        ServerSnapshot seen = servers.get(map.server(shard).name());
         if (seen == null) {
-            return PlaceState.UNKNOWN;
+            return PlacementState.UNKNOWN;
         }
         if (moving.contains(shard)) {
-            return PlaceState.MOVING;
+            return PlacementState.MOVING;
         }
-        ServerSight.Shard found = seen.shards().get(shard);
+        ServerSnapshot.Shard found = seen.shards().get(shard);
         if (found == null) {
-            return PlaceState.MISSING;
+            return PlacementState.MISSING;
         }
-        return found.state().refusesWrites() ? PlaceState.CLOSED : PlaceState.OPEN;
+        return found.state().refusesWrites() ? PlacementState.CLOSED : PlacementState.OPEN;
     }
 
     /**
@@ -91,7 +91,7 @@ public record Sight(
      * problem, for whoever finds it if that is interrupted.
      */
     public boolean isComparing(Move move) {
-        ServerSight source = servers.get(move.source());
+        ServerSnapshot source = servers.get(move.source());
         return move.phase() == MovePhase.FOLLOWING
                 && source != null
                 && move.shardSet().stream().anyMatch(source.sealed()::contains);
@@ -99,27 +99,27 @@ public record Sight(
 
     /** How long a subscriber of a move took for the last change it confirmed; empty if that is not known. */
     public OptionalLong lagMillis(Move move, String direction) {
-        ServerSight publisher = servers.get(direction.equals("forward") ? move.source() : move.target());
+        ServerSnapshot publisher = servers.get(direction.equals("forward") ? move.source() : move.target());
         String slot = "shardflake_%s_%s".formatted(move.tag(), direction);
         return publisher == null
                 ? OptionalLong.empty()
                 : publisher.slots().stream()
                         .filter(each -> each.name().equals(slot))
                         .findFirst()
-                        .map(ServerSight.Slot::lagMillis)
+                        .map(ServerSnapshot.Slot::lagMillis)
                         .orElse(OptionalLong.empty());
     }
 
     /** Where a move stands; empty unless both of its servers answered. */
     public Optional<MoveStatus> status(Move move) {
-        ServerSight source = servers.get(move.source());
-        ServerSight target = servers.get(move.target());
+        ServerSnapshot source = servers.get(move.source());
+        ServerSnapshot target = servers.get(move.target());
         if (source == null || target == null) {
             return Optional.empty();
         }
         Map<Integer, Long> bytes = new HashMap<>();
         move.shardSet().stream().forEach(shard -> {
-            ServerSight.Shard found = source.shards().get(shard);
+            ServerSnapshot.Shard found = source.shards().get(shard);
             if (found != null) {
                 found.load().tableBytes().ifPresent(size -> bytes.put(shard, size));
             }
@@ -129,7 +129,7 @@ public record Sight(
                 move, bytes, status(stream + "_forward", source, target), status(stream + "_reverse", target, source)));
     }
 
-    private static StreamStatus status(String stream, ServerSight publisher, ServerSight subscriber) {
+    private static StreamStatus status(String stream, ServerSnapshot publisher, ServerSnapshot subscriber) {
         long errors = subscriber.applyErrors().getOrDefault(stream, 0L);
         return publisher.slots().stream()
                 .filter(slot -> slot.name().equals(stream))

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.shardflake.Sharding;
 
 /** A cache of statements over many shards, since building one takes a tenth of the time to run it. Thread-safe. */
-final class StatementTexts {
+final class StatementCache {
 
     /** Several kilobytes each. With 8,192 shards a query has 82. */
     private static final int MOST = 500;

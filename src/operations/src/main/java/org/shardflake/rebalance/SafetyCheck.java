@@ -16,19 +16,19 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveRequest;
 import org.shardflake.server.ServerUrl;
-import org.shardflake.watch.PlaceState;
-import org.shardflake.watch.Sight;
+import org.shardflake.watch.InstallationSnapshot;
+import org.shardflake.watch.PlacementState;
 import org.shardflake.watch.Watch;
 
-/** Sees to it that nobody else moves shards, and that all of them are where the map has them. Not thread-safe. */
-final class Surroundings implements AutoCloseable {
+/** Checks that no one else moves shards, and that all shards are where the map has them. Not thread-safe. */
+final class SafetyCheck implements AutoCloseable {
 
     private static final String DOCTOR = "shardflake doctor looks for the cause; then run the command again";
 
     private final List<String> told = new ArrayList<>();
     private final Watch watch;
 
-    Surroundings(ServerUrl catalog, Function<Server, ServerUrl> urls) {
+    SafetyCheck(ServerUrl catalog, Function<Server, ServerUrl> urls) {
         watch = new Watch(catalog, urls, told::add);
     }
 
@@ -38,11 +38,11 @@ final class Surroundings implements AutoCloseable {
      * @throws RebalanceException if anything is not as it should be
      */
     ShardMap require() throws InterruptedException {
-        Sight sight = watch.look();
+        InstallationSnapshot sight = watch.look();
         if (!sight.catalogAnswers() || sight.catalogIsStandby()) {
             throw new RebalanceException(Kind.FAILURE, "the catalog cannot be asked: " + lastTold(), DOCTOR);
         }
-        sight.moves().forEach(Surroundings::refuse);
+        sight.moves().forEach(SafetyCheck::refuse);
         for (Server server : sight.map().servers()) {
             require(server, sight);
         }
@@ -69,7 +69,7 @@ final class Surroundings implements AutoCloseable {
         };
     }
 
-    private void require(Server server, Sight sight) {
+    private void require(Server server, InstallationSnapshot sight) {
         if (!sight.servers().containsKey(server.name())) {
             throw new RebalanceException(
                     Kind.FAILURE, "server %s cannot be asked: %s".formatted(server.name(), lastTold()), DOCTOR);
@@ -82,11 +82,11 @@ final class Surroundings implements AutoCloseable {
                             .formatted(misplaced, server.name()),
                     DOCTOR);
         }
-        refuse(server, sight, PlaceState.CLOSED, "refuse writes");
-        refuse(server, sight, PlaceState.MISSING, "are missing");
+        refuse(server, sight, PlacementState.CLOSED, "refuse writes");
+        refuse(server, sight, PlacementState.MISSING, "are missing");
     }
 
-    private static void refuse(Server server, Sight sight, PlaceState state, String what) {
+    private static void refuse(Server server, InstallationSnapshot sight, PlacementState state, String what) {
         ShardSet such = ShardSet.of(sight.map().shards(server).stream()
                 .filter(shard -> sight.state(shard) == state)
                 .toArray());

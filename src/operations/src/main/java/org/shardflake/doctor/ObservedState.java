@@ -36,7 +36,7 @@ import org.shardflake.move.Split;
  * @param endedMoves the tags, or their part before the underscore, of moves known to have ended
  * @param facts by server name, for servers that could be read
  */
-record Knowledge(
+record ObservedState(
         ShardMap before,
         ShardMap map,
         List<Move> moves,

@@ -17,7 +17,7 @@ import java.util.function.Predicate;
 /**
  * The commands that the page shows and may have run. The page names them by a number, so that it can ask for no other. Thread-safe.
  */
-final class Offers {
+final class RunnableCommands {
 
     private final Predicate<String> canRun;
     private final Map<String, Collection<String>> shown = new HashMap<>();
@@ -26,13 +26,13 @@ final class Offers {
     /**
      * @param canRun whether a command can be run from the page
      */
-    Offers(Predicate<String> canRun) {
+    RunnableCommands(Predicate<String> canRun) {
         this.canRun = canRun;
     }
 
     /** A number that cannot be guessed. */
     static String random() {
-        return Door.random(16);
+        return RequestGuard.random(16);
     }
 
     /** Takes the commands that a part of the page shows now. A command that returns later has another number. */

@@ -18,22 +18,22 @@ import org.shardflake.load.ShardSizes;
 import org.shardflake.server.ServerUrl;
 
 /**
- * What a round has measured.
+ * The load that a round has measured.
  *
  * @param loads of the whole time
  * @param halves the loads of its first and its second half
  * @param commits by server
  */
-record Survey(ShardMap map, ShardLoads loads, List<ShardLoads> halves, Map<String, CommitLatency> commits) {
+record LoadSurvey(ShardMap map, ShardLoads loads, List<ShardLoads> halves, Map<String, CommitLatency> commits) {
 
-    static Survey take(ShardMap map, Function<Server, ServerUrl> urls, RebalanceBy by, Duration over)
+    static LoadSurvey take(ShardMap map, Function<Server, ServerUrl> urls, RebalanceBy by, Duration over)
             throws InterruptedException {
         Duration half = over.dividedBy(2);
         if (!by.isByRate()) {
             ShardLoads loads = by == RebalanceBy.COUNT
                     ? ShardLoads.ofBytes(shard -> 0)
                     : ShardLoads.ofBytes(ShardSizes.read(map, urls)::bytes);
-            return new Survey(map, loads, List.of(), CommitLatency.measure(map.servers(), urls, over));
+            return new LoadSurvey(map, loads, List.of(), CommitLatency.measure(map.servers(), urls, over));
         }
         LoadSampler sampler = new LoadSampler(urls);
         LoadSample first = sampler.sample(map).whole();
@@ -42,7 +42,7 @@ record Survey(ShardMap map, ShardLoads loads, List<ShardLoads> halves, Map<Strin
         Map<String, CommitLatency> others = CommitLatency.measure(map.servers(), urls, half);
         LoadSample third = sampler.sample(map).whole();
         ShardSizes sizes = ShardSizes.read(map, urls);
-        return new Survey(
+        return new LoadSurvey(
                 map,
                 ShardLoads.measured(sizes, third.allSince(first)),
                 List.of(
