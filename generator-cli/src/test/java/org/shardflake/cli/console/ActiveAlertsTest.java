@@ -41,7 +41,7 @@ import org.shardflake.move.Verified;
 import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.ServerSnapshot;
 
-class UnsafeTest {
+class ActiveAlertsTest {
 
     private static final Instant NOW = Instant.parse("2026-11-23T10:00:00Z");
 
@@ -136,7 +136,7 @@ class UnsafeTest {
     }
 
     private static Map<Integer, ShardState> open(int... shards) {
-        return ShardSet.of(shards).stream().boxed().collect(Collectors.toMap(shard -> shard, UnsafeTest::open));
+        return ShardSet.of(shards).stream().boxed().collect(Collectors.toMap(shard -> shard, ActiveAlertsTest::open));
     }
 
     private static ServerSnapshot.Slot slot(String name, boolean isActive, long bytes, boolean isLost) {
@@ -185,7 +185,7 @@ class UnsafeTest {
 
     /** db1 has everything that is wrong at once, db2 takes writes to a shard of db1, db3 is silent. */
     @Test
-    void whatIsUnsafeHasTheNamesOfTheAlerts() throws Exception {
+    void activeAlertsHaveTheNamesOfTheRules() throws Exception {
         Map<String, ServerSnapshot> servers = Map.of(
                 "db1",
                 seen(
