@@ -63,7 +63,7 @@ class ThousandInsertsIT {
                 printRatios(application.getBean(PhotoWork.class), "rewritten by the driver: " + rewrite);
             }
         }
-        assertThat(installation.photos(2)).isEqualTo(2 * (WARM_UP + ROUNDS) * 3 * 1000);
+        assertThat(installation.photos(2)).isEqualTo(2 * (WARM_UP + ROUNDS) * 3 * 1000L);
     }
 
     private static void printRatios(PhotoWork work, String how) {
