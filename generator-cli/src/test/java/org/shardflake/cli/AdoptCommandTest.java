@@ -52,7 +52,7 @@ class AdoptCommandTest {
             CREATE TABLE likes (photo_id bigint REFERENCES photo (id), uid bigint, at timestamptz NOT NULL, PRIMARY KEY (uid, photo_id));
             """;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @TempDir
     private Path directory;

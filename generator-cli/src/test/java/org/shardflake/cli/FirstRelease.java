@@ -31,8 +31,8 @@ public final class FirstRelease {
         execute(
                 catalog,
                 read("catalog.sql")
-                        .replace("postgresql://app@db1/app", Installation.withoutPassword(db1))
-                        .replace("postgresql://app@db2/app", Installation.withoutPassword(db2)));
+                        .replace("postgresql://app@db1/app", CliInstallation.withoutPassword(db1))
+                        .replace("postgresql://app@db2/app", CliInstallation.withoutPassword(db2)));
     }
 
     private static void execute(TestDatabase database, String sql) throws SQLException {

@@ -39,7 +39,7 @@ class GatewayCommandsIT {
     @TempDir
     static Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @BeforeEach
     void photos() throws SQLException, IOException {

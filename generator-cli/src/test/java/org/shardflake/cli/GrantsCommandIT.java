@@ -62,7 +62,7 @@ class GrantsCommandIT {
     @TempDir
     Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @BeforeEach
     void roles() throws SQLException {

@@ -28,7 +28,7 @@ class InitTest {
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @BeforeEach
     void begin() throws SQLException {

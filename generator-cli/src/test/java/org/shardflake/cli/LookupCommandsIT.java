@@ -26,7 +26,7 @@ class LookupCommandsIT {
     @TempDir
     Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     private String changelog() throws IOException {
         return Files.writeString(directory.resolve("app.sql"), """

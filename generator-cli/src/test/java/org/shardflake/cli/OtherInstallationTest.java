@@ -29,7 +29,7 @@ class OtherInstallationTest {
     @TempDir
     private Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     /** One of 8 shards on the first two servers, and one of 16 on the third, with its catalog there. */
     @BeforeEach

@@ -64,7 +64,7 @@ class PlantedFunctionsIT {
     @TempDir
     Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
     private final List<String> caught = new ArrayList<>();
     private boolean isSeeded;
 

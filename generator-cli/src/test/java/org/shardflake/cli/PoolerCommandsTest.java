@@ -30,7 +30,7 @@ class PoolerCommandsTest {
     @TempDir
     Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @SuppressWarnings("NullAway.Init") // by begin
     private PgBouncer pooler;

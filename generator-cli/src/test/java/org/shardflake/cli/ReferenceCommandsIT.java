@@ -31,7 +31,7 @@ class ReferenceCommandsIT {
     @TempDir
     Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     /** A database cannot be dropped while it has some of them. */
     @AfterEach

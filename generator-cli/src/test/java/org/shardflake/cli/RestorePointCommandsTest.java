@@ -20,7 +20,7 @@ class RestorePointCommandsTest {
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @BeforeEach
     void init() throws SQLException {

@@ -115,7 +115,7 @@ class RestoredCatalogIT {
     @TempDir
     static Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
     private final List<String> log = new ArrayList<>();
     private final Map<Integer, Map<Long, String>> rows = new TreeMap<>();
 

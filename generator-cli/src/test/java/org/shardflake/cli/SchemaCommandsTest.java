@@ -32,7 +32,7 @@ class SchemaCommandsTest {
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @TempDir
     private Path directory;

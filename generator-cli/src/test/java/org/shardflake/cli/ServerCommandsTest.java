@@ -20,7 +20,7 @@ class ServerCommandsTest {
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(3);
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @BeforeEach
     void begin() throws SQLException {

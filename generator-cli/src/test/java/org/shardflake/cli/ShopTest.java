@@ -47,7 +47,7 @@ class ShopTest {
             COMMENT ON COLUMN items.user_id IS 'shard key';
             """;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     @TempDir
     private Path directory;

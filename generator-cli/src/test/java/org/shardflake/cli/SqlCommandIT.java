@@ -30,7 +30,7 @@ class SqlCommandIT {
     @TempDir
     static Path directory;
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
 
     /** In each of the 8 shards, 0 to 3 on db1, as many photos as its number, with one of 12 likes. */
     @BeforeEach

@@ -160,7 +160,7 @@ class UnusualSettingsIT {
     /** The usual answers, which all tests compare with. */
     private static List<String> usual = List.of();
 
-    private final Installation installation = new Installation(postgres);
+    private final CliInstallation installation = new CliInstallation(postgres);
     private final List<String> answers = new ArrayList<>();
     private int shards;
 

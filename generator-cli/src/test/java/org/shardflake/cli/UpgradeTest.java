@@ -46,7 +46,7 @@ class UpgradeTest {
     @TempDir
     private Path directory;
 
-    private final Installation databases = new Installation(postgres);
+    private final CliInstallation databases = new CliInstallation(postgres);
 
     @BeforeEach
     void restoreTheFirstRelease() throws SQLException, IOException {

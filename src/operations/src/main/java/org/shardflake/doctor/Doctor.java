@@ -52,7 +52,7 @@ public final class Doctor {
     private final ShardCatalog catalog;
     private final ServerUrl catalogUrl;
     private final Mover mover;
-    private final Access access;
+    private final DoctorConnections access;
     private final Map<String, ServerUrl> urls;
     private final Map<String, ServerUrl> applicationUrls;
     private final Set<String> forgotten;
@@ -82,7 +82,7 @@ public final class Doctor {
         this.catalogUrl = catalog;
         this.mover = mover;
         this.urls = urls;
-        this.access = new Access(catalog, urls);
+        this.access = new DoctorConnections(catalog, urls);
     }
 
     /** Everything that can be found. Takes seconds per server; servers are queried in parallel. */

@@ -22,7 +22,7 @@ final class GatewayFindings {
 
     private GatewayFindings() {}
 
-    static List<Finding> of(ServerUrl catalog, ObservedState knowledge, Access access) {
+    static List<Finding> of(ServerUrl catalog, ObservedState knowledge, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
         for (Gateway gateway : new Gateways(catalog, ServerUrl::parse).all()) {
             if (gateway.isBehind()) {

@@ -19,7 +19,7 @@ final class InboundFindings {
 
     private InboundFindings() {}
 
-    static List<Finding> of(ObservedState knowledge, Access access) throws SQLException {
+    static List<Finding> of(ObservedState knowledge, DoctorConnections access) throws SQLException {
         List<Finding> findings = new ArrayList<>();
         ShardSet all = ShardSet.range(0, knowledge.map().sharding().shardCount() - 1);
         for (String name : knowledge.facts().keySet()) {

@@ -20,7 +20,7 @@ final class LookupFindings {
 
     private LookupFindings() {}
 
-    static List<Finding> of(ShardCatalog catalog, ObservedState knowledge, Access access) {
+    static List<Finding> of(ShardCatalog catalog, ObservedState knowledge, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
         List<LookupDefinition> lookups = catalog.lookups();
         for (LookupDefinition lookup : lookups) {

@@ -46,14 +46,14 @@ final class MoveFindings {
             "SELECT shardflake.is_fenced(?) WHERE EXISTS (SELECT FROM shardflake.fences(?) WHERE present)";
 
     private final ObservedState knowledge;
-    private final Access access;
+    private final DoctorConnections access;
     private final Mover mover;
     private final boolean mapIsTrue;
     private final List<Finding> findings = new ArrayList<>();
     /** The tags of moves that cannot continue, so that their streams need not be examined. */
     private final Set<String> broken = new TreeSet<>();
 
-    private MoveFindings(ObservedState knowledge, Access access, Mover mover, boolean mapIsTrue) {
+    private MoveFindings(ObservedState knowledge, DoctorConnections access, Mover mover, boolean mapIsTrue) {
         this.mapIsTrue = mapIsTrue;
         this.knowledge = knowledge;
         this.access = access;
@@ -64,7 +64,7 @@ final class MoveFindings {
      * @param mapIsTrue whether servers have and take the shards that the map gives them; if not, the remains of unknown moves may
      *     show where they went
      */
-    static List<Finding> of(ObservedState knowledge, Access access, Mover mover, boolean mapIsTrue)
+    static List<Finding> of(ObservedState knowledge, DoctorConnections access, Mover mover, boolean mapIsTrue)
             throws SQLException, InterruptedException {
         MoveFindings moves = new MoveFindings(knowledge, access, mover, mapIsTrue);
         for (Move move : moves.idle(knowledge.moves())) {

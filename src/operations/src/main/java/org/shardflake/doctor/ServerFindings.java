@@ -23,15 +23,15 @@ final class ServerFindings {
     private static final long CLOCKS_APART_MILLIS = 1000;
 
     private final ObservedState knowledge;
-    private final Access access;
+    private final DoctorConnections access;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ServerFindings(ObservedState knowledge, Access access) {
+    private ServerFindings(ObservedState knowledge, DoctorConnections access) {
         this.knowledge = knowledge;
         this.access = access;
     }
 
-    static List<Finding> of(ObservedState knowledge, Access access) {
+    static List<Finding> of(ObservedState knowledge, DoctorConnections access) {
         ServerFindings servers = new ServerFindings(knowledge, access);
         servers.sameDatabase();
         servers.clocks();

@@ -56,11 +56,11 @@ final class ShardFindings {
     private final ObservedState knowledge;
     private final ShardVerdicts verdicts;
     private final ShardRows rows;
-    private final Access access;
+    private final DoctorConnections access;
     private final boolean mayChange;
     private final List<Finding> findings = new ArrayList<>();
 
-    private ShardFindings(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, Access access) {
+    private ShardFindings(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access) {
         this.knowledge = knowledge;
         this.verdicts = verdicts;
         this.rows = rows;
@@ -68,7 +68,7 @@ final class ShardFindings {
         this.mayChange = !verdicts.isMapInDoubt() && knowledge.unknownMoves().isEmpty();
     }
 
-    static List<Finding> of(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, Access access)
+    static List<Finding> of(ObservedState knowledge, ShardVerdicts verdicts, ShardRows rows, DoctorConnections access)
             throws SQLException {
         ShardFindings shards = new ShardFindings(knowledge, verdicts, rows, access);
         shards.behind();

@@ -36,10 +36,10 @@ final class ShardRows {
 
     private record Copy(String server, int shard) {}
 
-    private final Access access;
+    private final DoctorConnections access;
     private final Map<Copy, Boolean> withRows = new HashMap<>();
 
-    ShardRows(Access access) {
+    ShardRows(DoctorConnections access) {
         this.access = access;
     }
 

@@ -51,7 +51,7 @@ final class TableFindings {
     private TableFindings() {}
 
     /** Examines only the definitions of tables. */
-    static List<Finding> of(ObservedState knowledge, Access access) {
+    static List<Finding> of(ObservedState knowledge, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
         for (String server : knowledge.facts().keySet()) {
             onServer(access, server, findings, connection -> {
@@ -120,7 +120,7 @@ final class TableFindings {
         }
     }
 
-    static void onServer(Access access, String server, List<Finding> findings, Access.Work work) {
+    static void onServer(DoctorConnections access, String server, List<Finding> findings, DoctorConnections.Work work) {
         try {
             access.onServer(server, work);
         } catch (SQLException e) {
@@ -138,7 +138,7 @@ final class TableFindings {
     }
 
     /** Reads the tables of all shards that have foreign keys, or no check known to hold. */
-    static List<Finding> ofRows(ObservedState knowledge, Access access) {
+    static List<Finding> ofRows(ObservedState knowledge, DoctorConnections access) {
         List<Finding> findings = new ArrayList<>();
         for (Map.Entry<String, ServerFacts> one : knowledge.facts().entrySet()) {
             String server = one.getKey();

@@ -49,7 +49,7 @@ class ServerFindingsTest {
                 List.of(),
                 List.of(),
                 List.of());
-        Access access = new Access(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
+        DoctorConnections access = new DoctorConnections(ServerUrl.parse("postgresql://nowhere/app"), Map.of());
         return ServerFindings.of(
                         new ObservedState(
                                 MAP,

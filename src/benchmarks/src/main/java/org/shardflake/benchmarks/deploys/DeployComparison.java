@@ -12,16 +12,16 @@ import java.util.List;
 import java.util.Map;
 import liquibase.resource.DirectoryResourceAccessor;
 import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
-import org.shardflake.benchmarks.installation.Installation;
-import org.shardflake.benchmarks.installation.Installation.Databases;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation.Databases;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.installation.ShardflakeCommand;
 import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
@@ -50,9 +50,9 @@ public final class DeployComparison implements AutoCloseable {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Deploys", "deploys.");
         Sizes sizes = Sizes.of(sizing);
-        try (PostgresCluster cluster = Installation.startServers(sizes.servers());
+        try (PostgresCluster cluster = BenchmarkInstallation.startServers(sizes.servers());
                 Connection connection = cluster.server(0).connect()) {
-            Spread start = ShardflakeCommand.startSeconds(sizes.rounds());
+            Interval start = ShardflakeCommand.startSeconds(sizes.rounds());
             Results results;
             try (DeployComparison comparison = new DeployComparison(cluster, sizes)) {
                 results = comparison.measure();
@@ -88,8 +88,8 @@ public final class DeployComparison implements AutoCloseable {
 
     private void measure(int round) throws Exception {
         System.out.printf("%s, round %d%n", sizes, round + 1);
-        Installation installation =
-                Installation.spread(cluster, "deployed_" + databases.size(), sizes.servers(), sizes.shards());
+        BenchmarkInstallation installation =
+                BenchmarkInstallation.spread(cluster, "deployed_" + databases.size(), sizes.servers(), sizes.shards());
         databases.add(installation);
         LiquibaseLoop loop = loop(installation.servers(), sizes.sample());
         for (Step step : Step.values()) {
@@ -197,17 +197,17 @@ public final class DeployComparison implements AutoCloseable {
         }
 
         /** Seconds of {@code schema deploy}. */
-        Spread deploy(Step step) {
+        Interval deploy(Step step) {
             return seconds.of(step.label());
         }
 
         /** Seconds of the loop, reckoned from its sample. */
-        Spread loop(Step step) {
+        Interval loop(Step step) {
             return seconds.of(looped(step));
         }
 
         /** How many times as fast a deployment is. */
-        Spread times(Step step) {
+        Interval times(Step step) {
             return seconds.ratio(looped(step), step.label());
         }
 

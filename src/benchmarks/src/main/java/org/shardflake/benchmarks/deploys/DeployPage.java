@@ -11,16 +11,16 @@ import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
 import org.shardflake.benchmarks.deploys.DeployComparison.Sizes;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.benchmarks.report.Spread;
 
 /** The page about deployments. */
 final class DeployPage {
 
     private final Results results;
     private final Sizes sizes;
-    private final Spread start;
+    private final Interval start;
     private final Report page = new Report("Deploys: beside Liquibase once per schema");
 
     /**
@@ -28,7 +28,7 @@ final class DeployPage {
      *
      * @param start of the command alone, in seconds
      */
-    DeployPage(Results results, Sizes sizes, Spread start) {
+    DeployPage(Results results, Sizes sizes, Interval start) {
         this.results = results;
         this.sizes = sizes;
         this.start = start;
@@ -58,7 +58,7 @@ final class DeployPage {
         List<List<String>> rows = new ArrayList<>();
         BarChart chart = new BarChart("Deployments to " + sizes, "seconds, from 1 up, less is better").logarithmic();
         for (Step step : Step.values()) {
-            Spread deploy = results.deploy(step);
+            Interval deploy = results.deploy(step);
             rows.add(List.of(
                     step.label(),
                     deploy.toString(),

@@ -7,10 +7,10 @@ package org.shardflake.benchmarks.ids;
 import java.util.List;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
-import org.shardflake.benchmarks.ids.Candidate.IdType;
-import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
-import org.shardflake.benchmarks.ids.Candidate.JavaCandidate.Pace;
+import org.shardflake.benchmarks.ids.IdCandidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.IdType;
+import org.shardflake.benchmarks.ids.IdCandidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.JavaCandidate.Pace;
 import org.shardflake.benchmarks.ids.Servers.PublishedFunction;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.Scheme;
@@ -29,11 +29,11 @@ final class Candidates {
     private Candidates() {}
 
     /** Every scheme, Shardflake first; one of them in its two forms. */
-    static List<Candidate> all() {
+    static List<IdCandidate> all() {
         return Schemes.all().stream().flatMap(Candidates::of).toList();
     }
 
-    private static Stream<Candidate> of(Scheme scheme) {
+    private static Stream<IdCandidate> of(Scheme scheme) {
         SchemeDescription facts = scheme.description();
         return switch (facts.name()) {
             case SHARDFLAKE ->
@@ -68,16 +68,16 @@ final class Candidates {
         };
     }
 
-    private static Candidate inJava(Scheme scheme, IdType type, Pace pace) {
+    private static IdCandidate inJava(Scheme scheme, IdType type, Pace pace) {
         return new JavaCandidate(scheme.description(), scheme, type, UnaryOperator.identity(), pace, false);
     }
 
-    private static Candidate numberedByHardware(Scheme scheme, IdType type) {
+    private static IdCandidate numberedByHardware(Scheme scheme, IdType type) {
         return new JavaCandidate(scheme.description(), scheme, type, UnaryOperator.identity(), Pace.FULL, true);
     }
 
     /** Described apart, since ids of this form sort by time. */
-    private static Candidate sequential(Scheme scheme) {
+    private static IdCandidate sequential(Scheme scheme) {
         SchemeDescription facts = scheme.description();
         SchemeDescription sequential = new SchemeDescription(
                 "uniqueid, sequential",

@@ -17,9 +17,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
-import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
-import org.shardflake.benchmarks.ids.Candidate.Tables;
+import org.shardflake.benchmarks.ids.IdCandidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.Tables;
 import org.shardflake.benchmarks.ids.TrialClock.DatabaseTrialClock;
 import org.shardflake.benchmarks.ids.TrialClock.JavaTrialClock;
 import org.shardflake.cluster.PostgresCluster;
@@ -62,7 +62,7 @@ final class ClockTrials implements AutoCloseable {
         }
     }
 
-    Outcomes run(Candidate candidate, GeneratorSettings settings) throws Exception {
+    Outcomes run(IdCandidate candidate, GeneratorSettings settings) throws Exception {
         JavaTrialClock javaClock = new JavaTrialClock();
         GeneratorSettings withClock = settings.withClock(javaClock);
         if (candidate instanceof JavaCandidate java) {

@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
-import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
-import org.shardflake.benchmarks.ids.Candidate.Tables;
+import org.shardflake.benchmarks.ids.IdCandidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.Tables;
 import org.shardflake.benchmarks.ids.Results.Goals;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
@@ -32,7 +32,7 @@ public final class IdComparison implements AutoCloseable {
     private final Servers servers;
     private final Connection connection;
     private final IdSizes sizes;
-    private final List<Candidate> candidates = Candidates.all();
+    private final List<IdCandidate> candidates = Candidates.all();
     private final Map<String, IdGenerator> generators = new LinkedHashMap<>();
     private final Results results = new Results(candidates);
 
@@ -45,7 +45,7 @@ public final class IdComparison implements AutoCloseable {
     /** One turn of one candidate. */
     @FunctionalInterface
     private interface Turn {
-        void take(Candidate candidate) throws Exception;
+        void take(IdCandidate candidate) throws Exception;
     }
 
     /** Measures, prints the goals and writes {@code ids.md}. */
@@ -63,7 +63,7 @@ public final class IdComparison implements AutoCloseable {
     }
 
     private Results measure() throws Exception {
-        for (Candidate candidate : candidates) {
+        for (IdCandidate candidate : candidates) {
             Tables.create(connection, candidate);
             if (candidate instanceof JavaCandidate java) {
                 generators.put(java.name(), java.generator(servers.settings(java)));
@@ -91,24 +91,24 @@ public final class IdComparison implements AutoCloseable {
         return results;
     }
 
-    private @Nullable IdGenerator generator(Candidate candidate) {
+    private @Nullable IdGenerator generator(IdCandidate candidate) {
         return generators.get(candidate.name());
     }
 
-    private Inserts inserts(Candidate candidate) {
+    private Inserts inserts(IdCandidate candidate) {
         return new Inserts(servers, candidate, generator(candidate));
     }
 
-    private List<Candidate> inDatabase(boolean wanted) {
+    private List<IdCandidate> inDatabase(boolean wanted) {
         return candidates.stream()
                 .filter(candidate -> candidate instanceof DatabaseCandidate == wanted)
                 .toList();
     }
 
-    private static void inRounds(String what, int rounds, List<Candidate> all, Turn turn) throws Exception {
+    private static void inRounds(String what, int rounds, List<IdCandidate> all, Turn turn) throws Exception {
         for (int round = 0; round < rounds; round++) {
             say("%s, round %d of %d".formatted(what, round + 1, rounds));
-            for (Candidate candidate : Rounds.order(all, round)) {
+            for (IdCandidate candidate : Rounds.order(all, round)) {
                 turn.take(candidate);
             }
         }
@@ -116,7 +116,7 @@ public final class IdComparison implements AutoCloseable {
 
     private void once(String what, Turn turn) throws Exception {
         say(what);
-        for (Candidate candidate : candidates) {
+        for (IdCandidate candidate : candidates) {
             turn.take(candidate);
         }
     }
@@ -125,13 +125,13 @@ public final class IdComparison implements AutoCloseable {
         System.err.println("ids: " + what);
     }
 
-    private void timeIds(Candidate candidate) throws SQLException {
+    private void timeIds(IdCandidate candidate) throws SQLException {
         int ids = candidate.limit(sizes).ids();
         microsPerId(candidate, Math.max(1, ids / WARM_UP));
         results.microsPerId.add(candidate.name(), microsPerId(candidate, ids));
     }
 
-    private double microsPerId(Candidate candidate, int ids) throws SQLException {
+    private double microsPerId(IdCandidate candidate, int ids) throws SQLException {
         IdGenerator generator = generator(candidate);
         if (!(candidate instanceof DatabaseCandidate database)) {
             return microsPerId(Objects.requireNonNull(generator), ids);
@@ -160,7 +160,7 @@ public final class IdComparison implements AutoCloseable {
         return micros;
     }
 
-    private void insertInBulk(Candidate candidate) throws SQLException {
+    private void insertInBulk(IdCandidate candidate) throws SQLException {
         Tables.create(connection, candidate);
         Inserts.Bulk bulk =
                 inserts(candidate).inBulk(connection, candidate.limit(sizes).rows());
@@ -169,7 +169,7 @@ public final class IdComparison implements AutoCloseable {
         results.idsMadeAgain.add(candidate.name(), bulk.madeAgain());
     }
 
-    private void measureSize(Candidate candidate) throws SQLException {
+    private void measureSize(IdCandidate candidate) throws SQLException {
         int rows = candidate.limit(sizes).rows();
         int bytesOfId = Tables.bytesOfId(connection, candidate);
         double table = Sql.number(connection, "SELECT pg_relation_size('%s')".formatted(candidate.table()));
@@ -190,14 +190,14 @@ public final class IdComparison implements AutoCloseable {
     }
 
     /** Pages of the index that the log has records of, each counted once. */
-    private double pagesWritten(Candidate candidate, String since) throws SQLException {
+    private double pagesWritten(IdCandidate candidate, String since) throws SQLException {
         return Sql.number(connection, """
                 SELECT count(DISTINCT relblocknumber)
                   FROM pg_get_wal_block_info('%s', pg_current_wal_flush_lsn(), false)
                  WHERE relfilenode = pg_relation_filenode('%s') AND relforknumber = 0""".formatted(since, candidate.index()));
     }
 
-    private void insertSingly(Candidate candidate) throws Exception {
+    private void insertSingly(IdCandidate candidate) throws Exception {
         Inserts.Turn one = inserts(candidate).singly(connection, 1, sizes.turnMillis());
         Inserts.Turn eight = inserts(candidate).singly(connection, 8, sizes.turnMillis());
         results.rowsPerSecondByOne.add(candidate.name(), one.rowsPerSecond());
@@ -205,7 +205,7 @@ public final class IdComparison implements AutoCloseable {
         results.singleWalPerRow.add(candidate.name(), one.walBytesPerRow());
     }
 
-    private void measureOrder(Candidate candidate) throws SQLException {
+    private void measureOrder(IdCandidate candidate) throws SQLException {
         results.orders.put(candidate.name(), new Results.Order(shareInOrder(candidate, 1), shareInOrder(candidate, 8)));
     }
 
@@ -213,7 +213,7 @@ public final class IdComparison implements AutoCloseable {
      * The share of rows whose id is greater than that of the row inserted just before, among those that came over so many
      * connections.
      */
-    private double shareInOrder(Candidate candidate, int connections) throws SQLException {
+    private double shareInOrder(IdCandidate candidate, int connections) throws SQLException {
         return fraction("""
                 SELECT avg((id > before)::integer)
                   FROM (SELECT id, lag(id) OVER (ORDER BY created_at) AS before FROM %s WHERE uid = %d) AS pairs
@@ -224,7 +224,7 @@ public final class IdComparison implements AutoCloseable {
         return Double.parseDouble(Sql.text(connection, sql));
     }
 
-    private void countDuplicates(Candidate candidate) throws Exception {
+    private void countDuplicates(IdCandidate candidate) throws Exception {
         int ids = candidate.limit(sizes).drawn();
         if (candidate instanceof JavaCandidate java) {
             results.duplicates.put(java.name(), Duplicates.inJava(java, servers.settings(java), ids));

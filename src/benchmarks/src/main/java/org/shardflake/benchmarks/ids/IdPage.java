@@ -10,15 +10,15 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
-import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
 import org.shardflake.benchmarks.ids.ClockTrials.ClockTrial;
+import org.shardflake.benchmarks.ids.IdCandidate.DatabaseCandidate;
 import org.shardflake.benchmarks.ids.Results.Goals;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.benchmarks.report.Spread;
 
 /** The page about ids. */
 final class IdPage {
@@ -74,13 +74,13 @@ final class IdPage {
     }
 
     /** One column of a table: what it says about a candidate. */
-    private record Column(String header, Function<Candidate, String> cell) {}
+    private record Column(String header, Function<IdCandidate, String> cell) {}
 
     private void table(Report report, Column... columns) {
         List<String> headers = new ArrayList<>(List.of("Scheme"));
         List.of(columns).forEach(column -> headers.add(column.header()));
         List<List<String>> rows = new ArrayList<>();
-        for (Candidate candidate : results.candidates()) {
+        for (IdCandidate candidate : results.candidates()) {
             List<String> row = new ArrayList<>(List.of(label(candidate)));
             List.of(columns).forEach(column -> row.add(column.cell().apply(candidate)));
             rows.add(row);
@@ -88,11 +88,11 @@ final class IdPage {
         report.table(headers, rows);
     }
 
-    private static String label(Candidate candidate) {
+    private static String label(IdCandidate candidate) {
         return isOurs(candidate) ? "**" + candidate.name() + "**" : candidate.name();
     }
 
-    private static boolean isOurs(Candidate candidate) {
+    private static boolean isOurs(IdCandidate candidate) {
         return candidate.name().equals(Candidates.SHARDFLAKE);
     }
 
@@ -109,7 +109,7 @@ final class IdPage {
         return new Column(header, candidate -> Figures.number(figure.applyAsDouble(size(candidate))));
     }
 
-    private Results.Size size(Candidate candidate) {
+    private Results.Size size(IdCandidate candidate) {
         return Results.get(results.sizes, candidate.name());
     }
 
@@ -171,16 +171,16 @@ final class IdPage {
 
     private BarChart chart(String title, String unit, Rounds rounds) {
         BarChart chart = new BarChart(title, unit);
-        for (Candidate candidate : results.candidates()) {
+        for (IdCandidate candidate : results.candidates()) {
             chart.bar(candidate.name(), rounds.of(candidate.name()), isOurs(candidate));
         }
         return chart;
     }
 
-    private BarChart chart(BarChart chart, ToDoubleFunction<Candidate> figure) {
-        for (Candidate candidate : results.candidates()) {
+    private BarChart chart(BarChart chart, ToDoubleFunction<IdCandidate> figure) {
+        for (IdCandidate candidate : results.candidates()) {
             double value = figure.applyAsDouble(candidate);
-            chart.bar(candidate.name(), new Spread(value, value, value), isOurs(candidate));
+            chart.bar(candidate.name(), new Interval(value, value, value), isOurs(candidate));
         }
         return chart;
     }
@@ -289,7 +289,7 @@ final class IdPage {
         return String.format(Locale.ROOT, "%,d", number);
     }
 
-    private ClockTrials.Outcomes clock(Candidate candidate) {
+    private ClockTrials.Outcomes clock(IdCandidate candidate) {
         return Results.get(results.clocks, candidate.name());
     }
 
@@ -311,7 +311,7 @@ final class IdPage {
         return text.toString();
     }
 
-    private Results.Order order(Candidate candidate) {
+    private Results.Order order(IdCandidate candidate) {
         return Results.get(results.orders, candidate.name());
     }
 

@@ -13,7 +13,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.JavaCandidate;
 import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.scheme.IdGenerator;
@@ -27,12 +27,12 @@ final class Inserts {
     private static final String DUPLICATE = "23505";
 
     private final Servers servers;
-    private final Candidate candidate;
+    private final IdCandidate candidate;
     private final @Nullable IdGenerator generator;
     private int madeAgain;
 
     /** With a generator if the ids come from Java. */
-    Inserts(Servers servers, Candidate candidate, @Nullable IdGenerator generator) {
+    Inserts(Servers servers, IdCandidate candidate, @Nullable IdGenerator generator) {
         this.servers = servers;
         this.candidate = candidate;
         this.generator = generator;

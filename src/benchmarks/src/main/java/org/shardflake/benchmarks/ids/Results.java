@@ -7,15 +7,15 @@ package org.shardflake.benchmarks.ids;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Rounds;
-import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
 import org.shardflake.scheme.SchemeDescription;
 
 /** All that was measured, by the names of the candidates. */
 final class Results {
 
-    private final List<Candidate> candidates;
+    private final List<IdCandidate> candidates;
 
     final Rounds microsPerId = new Rounds();
     final Rounds rowsPerSecondByOne = new Rounds();
@@ -56,11 +56,11 @@ final class Results {
     /** Shares of rows with a greater id than the row before. */
     record Order(double one, double eight) {}
 
-    Results(List<Candidate> candidates) {
+    Results(List<IdCandidate> candidates) {
         this.candidates = candidates;
     }
 
-    List<Candidate> candidates() {
+    List<IdCandidate> candidates() {
         return candidates;
     }
 
@@ -107,24 +107,24 @@ final class Results {
                     noOther(results));
         }
 
-        private static Target atMost(String what, double most, Spread measured) {
+        private static Target atMost(String what, double most, Interval measured) {
             return Target.atMost(what, most, "", measured);
         }
 
-        private static Target atLeast(String what, double least, Spread measured) {
+        private static Target atLeast(String what, double least, Interval measured) {
             return Target.atLeast(what, least, "", measured);
         }
 
-        private static Spread indexRatio(Results results, String ours, String other) {
+        private static Interval indexRatio(Results results, String ours, String other) {
             double ratio = Results.get(results.sizes, ours).indexBytesPerRow()
                     / Results.get(results.sizes, other).indexBytesPerRow();
-            return Spread.of(List.of(ratio));
+            return Interval.of(List.of(ratio));
         }
 
         private static Target noOther(Results results) {
             List<String> all = results.candidates().stream()
                     .filter(candidate -> hasAll(candidate.facts(), results.allDuplicates(candidate.name())))
-                    .map(Candidate::name)
+                    .map(IdCandidate::name)
                     .toList();
             return new Target(
                     "schemes with 0 duplicates, time order, 8 bytes, the shard inside and no coordinator",

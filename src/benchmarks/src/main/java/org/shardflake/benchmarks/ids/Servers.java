@@ -8,7 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
 import javax.sql.DataSource;
-import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.JavaCandidate;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
@@ -62,7 +62,7 @@ final class Servers implements AutoCloseable {
     }
 
     /** What the generators of a scheme in Java need. */
-    GeneratorSettings settings(Candidate candidate) {
+    GeneratorSettings settings(IdCandidate candidate) {
         List<PostgresServer> used = candidate.facts().networkCall()
                 ? cluster.servers().subList(1, 3)
                 : cluster.servers().subList(0, 1);

@@ -60,7 +60,7 @@ public final class Photos {
     }
 
     /** Gives each of these shards so many photos with a tag each. */
-    public static void fill(Installation installation, String server, ShardSet shards, int rowsAShard)
+    public static void fill(BenchmarkInstallation installation, String server, ShardSet shards, int rowsAShard)
             throws SQLException {
         try (Connection connection = installation.connect(server)) {
             Sql.execute(connection, "SET synchronous_commit = off");
@@ -78,7 +78,7 @@ public final class Photos {
     }
 
     /** How large the tables of these shards are, in bytes, without their indexes. */
-    public static long bytes(Installation installation, String server, ShardSet shards) throws SQLException {
+    public static long bytes(BenchmarkInstallation installation, String server, ShardSet shards) throws SQLException {
         long bytes = 0;
         try (Connection connection = installation.connect(server)) {
             for (int shard : shards.stream().toArray()) {
@@ -92,7 +92,7 @@ public final class Photos {
     }
 
     /** How many photos a shard has. */
-    public static long count(Installation installation, String server, int shard) throws SQLException {
+    public static long count(BenchmarkInstallation installation, String server, int shard) throws SQLException {
         try (Connection connection = installation.connect(server)) {
             return Sql.number(connection, "SELECT count(*) FROM shard_%04d.photo".formatted(shard));
         }

@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Report;
-import org.shardflake.benchmarks.report.Spread;
 
 /** The command line of this checkout, run as a process by its launcher. */
 public final class ShardflakeCommand {
@@ -42,14 +42,14 @@ public final class ShardflakeCommand {
     }
 
     /** How long starting the command takes, which is part of every command's time: {@code shardflake --version}, in seconds. */
-    public static Spread startSeconds(int times) throws IOException, InterruptedException {
+    public static Interval startSeconds(int times) throws IOException, InterruptedException {
         ShardflakeCommand command = new ShardflakeCommand(Path.of("").toAbsolutePath(), Map.of());
         command.run("--version"); // the first one reads the files into memory
         List<Double> seconds = new ArrayList<>();
         for (int i = 0; i < times; i++) {
             seconds.add(command.run("--version").seconds());
         }
-        return Spread.of(seconds);
+        return Interval.of(seconds);
     }
 
     /** Runs a command, which has to succeed. */

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.moves.RollingProbe.Probe.Pause;
@@ -46,7 +46,8 @@ record CutoverPauses(
     private static final int WARM_UP_SECONDS = 10;
 
     static CutoverPauses measure(PostgresCluster cluster, Sizes sizes) throws Exception {
-        try (Installation installation = Installation.onFirst(cluster, "pauses", 2, sizes.groupShards())) {
+        try (BenchmarkInstallation installation =
+                BenchmarkInstallation.onFirst(cluster, "pauses", 2, sizes.groupShards())) {
             installation.deploy(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, sizes.groupShards() - 1);
             Photos.fill(installation, "db1", all, ROWS);
@@ -59,13 +60,13 @@ record CutoverPauses(
 
     private static final class Measurement {
 
-        private final Installation installation;
+        private final BenchmarkInstallation installation;
         private final Sizes sizes;
         private final Writes writes;
         private final List<Double> said = new ArrayList<>();
         private int attemptsGivenUp;
 
-        Measurement(Installation installation, Sizes sizes, Writes writes) {
+        Measurement(BenchmarkInstallation installation, Sizes sizes, Writes writes) {
             this.installation = installation;
             this.sizes = sizes;
             this.writes = writes;

@@ -19,19 +19,19 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.installation.ShardflakeCommand.Result;
 import org.shardflake.benchmarks.moves.WholeMove.CutoverLine;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 
@@ -43,14 +43,14 @@ public final class DrainComparison {
     private static final String IN_TURN = "onto %d servers, one after the other (--parallel 1)";
     private static final Pattern LEFT = Pattern.compile("\\d+ moves: .*; about (?:(\\d+) min )?(\\d+) s left");
 
-    private final Installation installation;
+    private final BenchmarkInstallation installation;
     private final ShardSet all;
     private final int targets;
     private final Map<String, List<Double>> pauses = new TreeMap<>();
     private final List<Double> estimates = new ArrayList<>();
     private final List<Double> loads = new ArrayList<>();
 
-    private DrainComparison(Installation installation, ShardSet all, int targets) {
+    private DrainComparison(BenchmarkInstallation installation, ShardSet all, int targets) {
         this.installation = installation;
         this.all = all;
         this.targets = targets;
@@ -63,9 +63,10 @@ public final class DrainComparison {
         int shards = sizing.number("shards", 50);
         int megabytes = sizing.number("megabytes", 100);
         int targets = sizing.number("targets", 5, 2);
-        try (PostgresCluster cluster = Installation.startServers(targets + 1);
+        try (PostgresCluster cluster = BenchmarkInstallation.startServers(targets + 1);
                 Connection connection = cluster.server(0).connect();
-                Installation installation = Installation.onFirst(cluster, "drained", targets + 1, shards)) {
+                BenchmarkInstallation installation =
+                        BenchmarkInstallation.onFirst(cluster, "drained", targets + 1, shards)) {
             installation.deploy(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, shards - 1);
             Photos.fill(installation, "db1", all, Photos.rows((double) megabytes / shards));
@@ -135,7 +136,7 @@ public final class DrainComparison {
     }
 
     private Report page(Rounds seconds, long bytes, Sizing sizing, String machine) {
-        Spread ratio = seconds.ratio(atOnce(), ONTO_ONE);
+        Interval ratio = seconds.ratio(atOnce(), ONTO_ONE);
         Target goal =
                 Target.atMost("drain onto %d servers, times what it takes onto one".formatted(targets), 1.1, "", ratio);
         System.out.println(goal);
@@ -159,7 +160,7 @@ public final class DrainComparison {
                                 .formatted(targets, ratio, seconds.ratio(inTurn(), ONTO_ONE)))
                 .made(sizing, machine + ". All servers and the command share it, and its disk.")
                 .paragraph("The load average after a drain was %s: with what else ran on the machine."
-                        .formatted(Spread.of(loads)))
+                        .formatted(Interval.of(loads)))
                 .section("Goal")
                 .targets(List.of(goal))
                 .section("What it takes")
@@ -175,7 +176,7 @@ public final class DrainComparison {
                         estimates.isEmpty()
                                 ? "No drain at once took long enough for a line of progress that says how long the rest takes."
                                 : "%d lines of progress said how long the rest would take. The whole time by them was %s times what it took then."
-                                        .formatted(estimates.size(), Spread.of(estimates)))
+                                        .formatted(estimates.size(), Interval.of(estimates)))
                 .section("What was measured")
                 .list(
                         List.of(

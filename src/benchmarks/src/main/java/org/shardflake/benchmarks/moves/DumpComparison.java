@@ -16,8 +16,8 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.installation.Installation;
-import org.shardflake.benchmarks.installation.Installation.Databases;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation.Databases;
 import org.shardflake.benchmarks.installation.Photos;
 import org.shardflake.benchmarks.report.Figures;
 import org.shardflake.benchmarks.report.Rounds;
@@ -52,7 +52,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
      */
     static DumpComparison measure(PostgresCluster cluster, int shards, int megabytes, int rounds) throws Exception {
         String obstacle = DumpAndRestore.obstacle(cluster.server(0));
-        try (Installation installation = Installation.onFirst(cluster, "whole", 2, shards)) {
+        try (BenchmarkInstallation installation = BenchmarkInstallation.onFirst(cluster, "whole", 2, shards)) {
             installation.deploy(Photos.CHANGELOG);
             ShardSet all = ShardSet.range(0, shards - 1);
             Photos.fill(installation, "db1", all, Photos.rows((double) megabytes / shards));
@@ -74,7 +74,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
     }
 
     /** The server of the two that has no shards: where they go next. */
-    private static String free(Installation installation) {
+    private static String free(BenchmarkInstallation installation) {
         return installation.shardsOf("db2").isEmpty() ? "db2" : "db1";
     }
 
@@ -139,7 +139,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
          *
          * @param options of pg_dump besides {@code -Fd -j2}
          */
-        static double seconds(Installation installation, String target, String... options)
+        static double seconds(BenchmarkInstallation installation, String target, String... options)
                 throws SQLException, IOException, InterruptedException {
             String source = source(target);
             PostgresServer server = installation.server(target);
@@ -169,7 +169,7 @@ record DumpComparison(Rounds seconds, long bytes, Map<String, Double> stages, St
         }
 
         /** So that nothing counts as copied that was not. */
-        private static void requireRows(Installation installation, String source, PostgresServer restored)
+        private static void requireRows(BenchmarkInstallation installation, String source, PostgresServer restored)
                 throws SQLException {
             try (Connection from = installation.connect(source);
                     Connection to = restored.connect(DATABASE)) {

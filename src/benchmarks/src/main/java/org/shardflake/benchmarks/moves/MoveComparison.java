@@ -7,13 +7,13 @@ package org.shardflake.benchmarks.moves;
 import java.sql.Connection;
 import java.util.ArrayList;
 import java.util.List;
-import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.installation.ShardflakeCommand;
 import org.shardflake.benchmarks.moves.DumpComparison.DumpAndRestore;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
 import org.shardflake.cluster.PostgresCluster;
 
@@ -26,7 +26,7 @@ public final class MoveComparison {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("generator-cli,src/benchmarks", "Moves", "moves.");
         Sizes sizes = Sizes.of(sizing);
-        try (PostgresCluster cluster = Installation.startServers(2);
+        try (PostgresCluster cluster = BenchmarkInstallation.startServers(2);
                 Connection connection = cluster.server(0).connect()) {
             String obstacle = DumpAndRestore.obstacle(cluster.server(0));
             if (!obstacle.isEmpty()) {
@@ -41,7 +41,7 @@ public final class MoveComparison {
     }
 
     private static Results measure(PostgresCluster cluster, Sizes sizes) throws Exception {
-        Spread start = ShardflakeCommand.startSeconds(sizes.rounds());
+        Interval start = ShardflakeCommand.startSeconds(sizes.rounds());
         System.out.println("whole moves beside dump and restore");
         DumpComparison dumps = DumpComparison.measure(cluster, sizes.shards(), sizes.megabytes(), sizes.rounds());
         System.out.println("one large shard beside dump and restore");
@@ -58,7 +58,7 @@ public final class MoveComparison {
      * @param dumps of many shards
      * @param large of one shard
      */
-    record Results(Spread start, DumpComparison dumps, DumpComparison large, CutoverPauses pauses) {
+    record Results(Interval start, DumpComparison dumps, DumpComparison large, CutoverPauses pauses) {
 
         /** What was set out to be reached. */
         List<Target> targets() {
@@ -91,7 +91,7 @@ public final class MoveComparison {
         }
 
         private static Target atMost(String what, double most, double millis) {
-            return Target.atMost(what, most, "ms", Spread.of(List.of(millis)));
+            return Target.atMost(what, most, "ms", Interval.of(List.of(millis)));
         }
     }
 

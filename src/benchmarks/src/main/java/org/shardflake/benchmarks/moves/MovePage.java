@@ -12,10 +12,10 @@ import org.shardflake.benchmarks.moves.MoveComparison.Sizes;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Distribution;
 import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.benchmarks.report.Spread;
 
 /** The page about moves. */
 final class MovePage {
@@ -82,7 +82,7 @@ final class MovePage {
     private void table(DumpComparison dumps, BarChart chart) {
         List<List<String>> rows = new ArrayList<>();
         for (String candidate : dumps.seconds().candidates()) {
-            Spread seconds = dumps.seconds().of(candidate);
+            Interval seconds = dumps.seconds().of(candidate);
             rows.add(List.of(
                     Markdown.escape(candidate),
                     seconds.toString(),

@@ -8,7 +8,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveServer;
@@ -41,7 +41,7 @@ final class MoveStages {
     }
 
     /** Moves shards, and returns the seconds that each stage took, in their order. */
-    static Map<String, Double> measure(Installation installation, ShardSet shards, String target) {
+    static Map<String, Double> measure(BenchmarkInstallation installation, ShardSet shards, String target) {
         MoveStages stages = new MoveStages();
         Mover mover = new Mover(
                 ServerUrl.parse(installation.uri("db1")),

@@ -15,8 +15,8 @@ import org.postgresql.PGConnection;
 import org.postgresql.copy.PGCopyInputStream;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
-import org.shardflake.benchmarks.installation.Installation;
-import org.shardflake.benchmarks.installation.Installation.Databases;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation.Databases;
 import org.shardflake.benchmarks.report.Sessions;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.jdbc.Sql;
@@ -30,7 +30,7 @@ final class RowPipe {
     private RowPipe() {}
 
     /** Copies the rows to a database of its own on a server, and returns how many seconds that took. */
-    static double seconds(Installation installation, ShardSet shards, String target) throws Exception {
+    static double seconds(BenchmarkInstallation installation, ShardSet shards, String target) throws Exception {
         String source = DumpComparison.source(target);
         PostgresServer server = installation.server(target);
         Queue<String> tables = new ConcurrentLinkedQueue<>();

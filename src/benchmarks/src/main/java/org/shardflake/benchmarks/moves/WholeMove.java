@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.shardflake.ShardSet;
-import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 
 /** A move from beginning to end, verification included. */
 final class WholeMove {
@@ -26,7 +26,7 @@ final class WholeMove {
      *
      * @throws IllegalStateException if the command fails, or a shard is not on the target then
      */
-    static double seconds(Installation installation, ShardSet shards, String target)
+    static double seconds(BenchmarkInstallation installation, ShardSet shards, String target)
             throws SQLException, IOException, InterruptedException {
         settle(installation);
         double seconds = installation
@@ -41,7 +41,7 @@ final class WholeMove {
     }
 
     /** Lets no move pay for the one before. */
-    static void settle(Installation installation) throws SQLException, InterruptedException {
+    static void settle(BenchmarkInstallation installation) throws SQLException, InterruptedException {
         installation.checkpoint();
         if (installation.servers().stream().anyMatch(server -> server.majorVersion() < 16)) {
             TimeUnit.SECONDS.sleep(SECONDS_BETWEEN_WORKERS + 1);

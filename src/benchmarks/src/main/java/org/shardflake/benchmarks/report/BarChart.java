@@ -38,7 +38,7 @@ public final class BarChart {
     private final StringBuilder elements = new StringBuilder();
     private boolean logarithmic;
 
-    private record Bar(String label, Spread spread, boolean highlighted) {}
+    private record Bar(String label, Interval spread, boolean highlighted) {}
 
     /**
      * A chart without bars.
@@ -55,7 +55,7 @@ public final class BarChart {
      *
      * @throws IllegalArgumentException if a figure is negative or not a number
      */
-    public BarChart bar(String label, Spread spread, boolean highlighted) {
+    public BarChart bar(String label, Interval spread, boolean highlighted) {
         if (!(0 <= spread.min() && spread.max() < Double.POSITIVE_INFINITY)) {
             throw new IllegalArgumentException("%s: %s is not a range from zero up".formatted(label, spread));
         }
@@ -99,7 +99,7 @@ public final class BarChart {
     }
 
     private void draw(Bar bar, double top, double left, double right, double most) {
-        Spread spread = bar.spread();
+        Interval spread = bar.spread();
         double middle = top + THICKNESS / 2;
         double least = left + (right - left) * part(spread.min(), most);
         double greatest = left + (right - left) * part(spread.max(), most);

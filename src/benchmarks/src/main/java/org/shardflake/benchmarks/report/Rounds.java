@@ -66,12 +66,12 @@ public final class Rounds {
      *
      * @throws IllegalArgumentException if it was never measured
      */
-    public Spread of(String candidate) {
-        return Spread.of(values(candidate));
+    public Interval of(String candidate) {
+        return Interval.of(values(candidate));
     }
 
     /** A candidate divided by another, round by round: what slowed down a whole round cancels out. */
-    public Spread ratio(String candidate, String base) {
+    public Interval ratio(String candidate, String base) {
         List<Double> values = values(candidate);
         List<Double> bases = values(base);
         if (values.size() != bases.size()) {
@@ -82,7 +82,7 @@ public final class Rounds {
         for (int round = 0; round < values.size(); round++) {
             ratios.add(values.get(round) / bases.get(round));
         }
-        return Spread.of(ratios);
+        return Interval.of(ratios);
     }
 
     private List<Double> values(String candidate) {

@@ -14,12 +14,12 @@ public record Target(String what, String wanted, String measured, boolean met) {
     public static final List<String> HEADERS = List.of("What", "Goal", "Measured", "Met");
 
     /** No more than this. */
-    public static Target atMost(String what, double most, String unit, Spread measured) {
+    public static Target atMost(String what, double most, String unit, Interval measured) {
         return of(what, "at most", most, unit, measured, measured.median() <= most);
     }
 
     /** No less than this. */
-    public static Target atLeast(String what, double least, String unit, Spread measured) {
+    public static Target atLeast(String what, double least, String unit, Interval measured) {
         return of(what, "at least", least, unit, measured, measured.median() >= least);
     }
 
@@ -28,7 +28,7 @@ public record Target(String what, String wanted, String measured, boolean met) {
         return new Target(what, "0", String.format(Locale.ROOT, "%,d", count), count == 0);
     }
 
-    private static Target of(String what, String direction, double limit, String unit, Spread measured, boolean met) {
+    private static Target of(String what, String direction, double limit, String unit, Interval measured, boolean met) {
         String suffix = unit.isEmpty() ? "" : " " + unit;
         return new Target(what, "%s %s%s".formatted(direction, Figures.number(limit), suffix), measured + suffix, met);
     }

@@ -36,7 +36,7 @@ enum Operation {
         }
 
         @Override
-        void check(Candidate candidate, Peer peer, PhotoServers servers) throws SQLException {
+        void check(RouterCandidate candidate, Peer peer, PhotoServers servers) throws SQLException {
             Map<Long, Photo> wanted = some(servers);
             require(new HashSet<>(peer.photos(List.copyOf(wanted.keySet()))).equals(new HashSet<>(wanted.values())));
         }
@@ -44,12 +44,12 @@ enum Operation {
     NEWEST("newest 20 of all shards", "newest") {
         @Override
         void run(Peer peer, PhotoServers servers) throws SQLException {
-            require(peer.newest(Candidate.NEWEST).size() == Candidate.NEWEST);
+            require(peer.newest(RouterCandidate.NEWEST).size() == RouterCandidate.NEWEST);
         }
 
         @Override
-        void check(Candidate candidate, Peer peer, PhotoServers servers) throws SQLException {
-            require(peer.newest(Candidate.NEWEST).equals(servers.newest(Candidate.NEWEST)));
+        void check(RouterCandidate candidate, Peer peer, PhotoServers servers) throws SQLException {
+            require(peer.newest(RouterCandidate.NEWEST).equals(servers.newest(RouterCandidate.NEWEST)));
         }
     },
     INSERT("insert", "insert") {
@@ -59,7 +59,7 @@ enum Operation {
         }
 
         @Override
-        void check(Candidate candidate, Peer peer, PhotoServers servers) throws SQLException {
+        void check(RouterCandidate candidate, Peer peer, PhotoServers servers) throws SQLException {
             long uid = any(servers).uid();
             require(servers.hasRow(candidate, new Photo(peer.insert(uid, NEW), uid, NEW)));
         }
@@ -71,7 +71,7 @@ enum Operation {
         }
 
         @Override
-        void check(Candidate candidate, Peer peer, PhotoServers servers) throws SQLException {
+        void check(RouterCandidate candidate, Peer peer, PhotoServers servers) throws SQLException {
             long uid = any(servers).uid();
             require(servers.hasRow(candidate, new Photo(peer.insertInTransaction(uid, NEW), uid, NEW)));
         }
@@ -108,7 +108,7 @@ enum Operation {
     abstract void run(Peer peer, PhotoServers servers) throws SQLException;
 
     /** Does it once, and compares the whole result with what it must be; outside the measured time. */
-    void check(Candidate candidate, Peer peer, PhotoServers servers) throws SQLException {
+    void check(RouterCandidate candidate, Peer peer, PhotoServers servers) throws SQLException {
         run(peer, servers);
     }
 

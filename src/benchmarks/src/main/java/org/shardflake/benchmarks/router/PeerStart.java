@@ -39,7 +39,7 @@ public final class PeerStart {
                 Integer.parseInt(arguments[1]),
                 Integer.parseInt(arguments[2]));
         long start = System.nanoTime();
-        try (Peer peer = Candidate.valueOf(arguments[0]).open(layout)) {
+        try (Peer peer = RouterCandidate.valueOf(arguments[0]).open(layout)) {
             select(peer, ids.get(0));
             double millis = (System.nanoTime() - start) / 1e6;
             long first = heap();

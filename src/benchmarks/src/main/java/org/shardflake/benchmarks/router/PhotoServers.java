@@ -186,7 +186,7 @@ final class PhotoServers {
     }
 
     /** Whether a row that a candidate inserted is where it belongs. */
-    boolean hasRow(Candidate candidate, Photo photo) throws SQLException {
+    boolean hasRow(RouterCandidate candidate, Photo photo) throws SQLException {
         int shard = layout.shardOfUid(photo.uid());
         try (Connection connection = cluster.server(layout.server(shard)).connect(candidate.database())) {
             return Sql.isTrue(

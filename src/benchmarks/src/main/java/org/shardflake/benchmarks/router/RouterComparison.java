@@ -10,7 +10,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.shardflake.benchmarks.installation.Installation;
+import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.report.Machine;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
@@ -27,7 +27,7 @@ public final class RouterComparison {
     private final PhotoServers servers;
     private final Sizes sizes;
     private final RouterReport report;
-    private final Map<Candidate, Peer> peers = new EnumMap<>(Candidate.class);
+    private final Map<RouterCandidate, Peer> peers = new EnumMap<>(RouterCandidate.class);
 
     private RouterComparison(PhotoServers servers, Sizes sizes, RouterReport report) {
         this.servers = servers;
@@ -39,7 +39,7 @@ public final class RouterComparison {
     public static void run() throws Exception {
         Sizing sizing = new Sizing("src/benchmarks", "RouterPeers", "router.");
         Sizes sizes = Sizes.of(sizing);
-        try (PostgresCluster cluster = Installation.startServers(SERVERS)) {
+        try (PostgresCluster cluster = BenchmarkInstallation.startServers(SERVERS)) {
             System.out.println("making %d shards".formatted(sizes.shards()));
             PhotoServers servers = PhotoServers.prepare(cluster, sizes.shards(), sizes.rows(), sizes.poolSize());
             RouterReport report = new RouterReport(sizing, sizes, servers.layout());
@@ -63,7 +63,7 @@ public final class RouterComparison {
     /** Operations a second of all candidates, in interleaved rounds, with their results checked after each. */
     private void throughput() throws Exception {
         try {
-            for (Candidate candidate : Candidate.values()) {
+            for (RouterCandidate candidate : RouterCandidate.values()) {
                 peers.put(candidate, candidate.open(servers.layout()));
             }
             warmUp(sizes.mostThreads());
@@ -82,7 +82,7 @@ public final class RouterComparison {
         }
     }
 
-    /** Operations a second by {@link Candidate#label()}. */
+    /** Operations a second by {@link RouterCandidate#label()}. */
     private Rounds measure(Operation operation, int threads) throws Exception {
         Map<String, Rounds.Measurement<Exception>> candidates = new LinkedHashMap<>();
         peers.forEach((candidate, peer) -> candidates.put(candidate.label(), () -> {

@@ -16,10 +16,10 @@ import org.jooq.DSLContext;
 import org.postgresql.Driver;
 import org.shardflake.benchmarks.report.BarChart;
 import org.shardflake.benchmarks.report.Figures;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Rounds;
 import org.shardflake.benchmarks.report.Sizing;
-import org.shardflake.benchmarks.report.Spread;
 import org.shardflake.benchmarks.report.Target;
 import org.shardflake.benchmarks.router.RouterComparison.Sizes;
 
@@ -29,12 +29,13 @@ final class RouterReport {
     private static final double OF_BARE = 0.97;
     private static final double OF_SHARDINGSPHERE = 1.5;
     private static final double START_OF_BARE = 1.1;
-    private static final String BARE = Candidate.BARE.label();
-    private static final String SHARDINGSPHERE = Candidate.SHARDINGSPHERE.label();
+    private static final String BARE = RouterCandidate.BARE.label();
+    private static final String SHARDINGSPHERE = RouterCandidate.SHARDINGSPHERE.label();
     /** Asks many shards as bare JDBC does, so is no limit for that. */
-    private static final String BARE_JOOQ = Candidate.BARE_JOOQ.label();
+    private static final String BARE_JOOQ = RouterCandidate.BARE_JOOQ.label();
 
-    private static final List<Candidate> OURS = List.of(Candidate.SHARDFLAKE_JDBC, Candidate.SHARDFLAKE_JOOQ);
+    private static final List<RouterCandidate> OURS =
+            List.of(RouterCandidate.SHARDFLAKE_JDBC, RouterCandidate.SHARDFLAKE_JOOQ);
 
     private final Sizing sizing;
     private final Sizes sizes;
@@ -63,8 +64,8 @@ final class RouterReport {
     }
 
     void starts(Starts measured) {
-        for (Candidate candidate : Candidate.values()) {
-            Spread millis = measured.millis.of(candidate.label());
+        for (RouterCandidate candidate : RouterCandidate.values()) {
+            Interval millis = measured.millis.of(candidate.label());
             starts.add(List.of(
                     candidate.label(),
                     millis.toString(),
@@ -74,8 +75,8 @@ final class RouterReport {
             startChart.bar(candidate.label(), millis, candidate.isOurs());
             heapChart.bar(candidate.label(), measured.heapOfAllShards.of(candidate.label()), candidate.isOurs());
         }
-        for (Candidate ours : OURS) {
-            String bare = ours == Candidate.SHARDFLAKE_JOOQ ? BARE_JOOQ : BARE;
+        for (RouterCandidate ours : OURS) {
+            String bare = ours == RouterCandidate.SHARDFLAKE_JOOQ ? BARE_JOOQ : BARE;
             targets.add(Target.atMost(
                     "start to the first row, %s beside %s".formatted(ours.label(), bare),
                     START_OF_BARE,
@@ -87,9 +88,9 @@ final class RouterReport {
     void throughput(Operation operation, int threads, Rounds measured) {
         String what = "%s, %d thread%s".formatted(operation.label(), threads, threads == 1 ? "" : "s");
         BarChart chart = new BarChart(what, "operations per second, more is better");
-        for (Candidate candidate : Candidate.values()) {
-            Spread rate = measured.of(candidate.label());
-            Spread ofBare = measured.ratio(candidate.label(), BARE);
+        for (RouterCandidate candidate : RouterCandidate.values()) {
+            Interval rate = measured.of(candidate.label());
+            Interval ofBare = measured.ratio(candidate.label(), BARE);
             rates.add(List.of(
                     what,
                     candidate.label(),
@@ -99,8 +100,8 @@ final class RouterReport {
                     ofBare.toString()));
             chart.bar(candidate.label(), rate, candidate.isOurs());
         }
-        for (Candidate ours : OURS) {
-            boolean isJooq = ours == Candidate.SHARDFLAKE_JOOQ && operation.isOfOneShard();
+        for (RouterCandidate ours : OURS) {
+            boolean isJooq = ours == RouterCandidate.SHARDFLAKE_JOOQ && operation.isOfOneShard();
             String limit = isJooq ? BARE_JOOQ : BARE;
             targets.add(Target.atLeast(
                     named(ours, what, "beside " + limit), OF_BARE, "", measured.ratio(ours.label(), limit)));
@@ -115,7 +116,7 @@ final class RouterReport {
         }
     }
 
-    private static String named(Candidate ours, String what, String beside) {
+    private static String named(RouterCandidate ours, String what, String beside) {
         return "%s, %s, %s".formatted(ours.label().replace("Shardflake", "router"), what, beside);
     }
 
@@ -165,7 +166,7 @@ final class RouterReport {
                 "Shardflake: a `ShardRouter` that follows the catalog on the first server, with JDBC or with jOOQ inside.",
                 "Bare jOOQ, the limit of the router with jOOQ in one shard: jOOQ on a connection of the right server's pool, with a mapping of the schema that is made once per shard. It asks many shards by JDBC.",
                 "ShardingSphere: the configuration below, and a database of its own on each server, since it reads all schemas of a database when it starts. The tables are `photo_0` to `photo_%d`, in turn on the servers, with the same rows. Its own way to say that a uid and an id lead to the same table is an algorithm of type `CLASS_BASED`, so that it needs no more than the id either. New ids come from the database there too, by the function that Instagram published. The newest rows are `SELECT ... ORDER BY id DESC LIMIT %d` from the logical table. `max-connections-size-per-query` is 1, as by default."
-                        .formatted(sizes.shards() - 1, Candidate.NEWEST)));
+                        .formatted(sizes.shards() - 1, RouterCandidate.NEWEST)));
         page.code(ShardingSphere.yaml(layout));
         page.section("How it was made");
         page.made(sizing, "%s; %s.".formatted(machine, versions()));

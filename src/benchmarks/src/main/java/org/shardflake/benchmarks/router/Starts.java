@@ -39,7 +39,7 @@ final class Starts {
 
     void measure(int rounds) throws IOException, InterruptedException {
         for (int round = 0; round < rounds; round++) {
-            for (Candidate candidate : Rounds.order(List.of(Candidate.values()), round)) {
+            for (RouterCandidate candidate : Rounds.order(List.of(RouterCandidate.values()), round)) {
                 List<Double> figures = start(candidate);
                 millis.add(candidate.label(), figures.get(0));
                 heap.add(candidate.label(), figures.get(1) / MIB);
@@ -49,7 +49,7 @@ final class Starts {
     }
 
     /** What {@link PeerStart} says. */
-    private List<Double> start(Candidate candidate) throws IOException, InterruptedException {
+    private List<Double> start(RouterCandidate candidate) throws IOException, InterruptedException {
         Layout layout = servers.layout();
         List<String> command = new ArrayList<>(List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
@@ -83,7 +83,7 @@ final class Starts {
     }
 
     /** What the candidate needs of this program's own: Java looks for each class in one archive after the other. */
-    private static String classPath(Candidate candidate) {
+    private static String classPath(RouterCandidate candidate) {
         return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator, -1))
                 .filter(candidate::needs)
                 .collect(Collectors.joining(File.pathSeparator));

@@ -10,7 +10,7 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 import org.junit.jupiter.api.Test;
 import org.shardflake.benchmarks.deploys.DeployComparison.Results;
 import org.shardflake.benchmarks.deploys.DeployComparison.Results.Step;
-import org.shardflake.benchmarks.report.Spread;
+import org.shardflake.benchmarks.report.Interval;
 import org.shardflake.benchmarks.report.Target;
 
 class ResultsTest {
@@ -23,8 +23,8 @@ class ResultsTest {
         results.add(Step.FIRST, 20, 300);
         results.add(Step.FIRST, 30, 390);
 
-        assertThat(results.times(Step.FIRST)).isEqualTo(new Spread(10, 13, 15));
-        assertThat(results.deploy(Step.FIRST)).isEqualTo(new Spread(10, 20, 30));
+        assertThat(results.times(Step.FIRST)).isEqualTo(new Interval(10, 13, 15));
+        assertThat(results.deploy(Step.FIRST)).isEqualTo(new Interval(10, 20, 30));
     }
 
     @Test

@@ -12,17 +12,20 @@ import org.shardflake.scheme.Schemes;
 
 class CandidatesTest {
 
-    private final List<Candidate> all = Candidates.all();
+    private final List<IdCandidate> all = Candidates.all();
 
     @Test
     void everySchemeTakesPart() {
-        assertThat(all).extracting(Candidate::name).containsAll(Schemes.names()).doesNotHaveDuplicates();
+        assertThat(all)
+                .extracting(IdCandidate::name)
+                .containsAll(Schemes.names())
+                .doesNotHaveDuplicates();
     }
 
     @Test
     void eachHasATableOfItsOwn() {
         assertThat(all)
-                .extracting(Candidate::table)
+                .extracting(IdCandidate::table)
                 .doesNotHaveDuplicates()
                 .allMatch(name -> name.matches("[a-z0-9_.]+"));
     }

@@ -9,7 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.shardflake.benchmarks.ids.Candidate.JavaCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.JavaCandidate;
 import org.shardflake.scheme.GeneratorSettings;
 
 class DuplicatesTest {
@@ -34,7 +34,7 @@ class DuplicatesTest {
         assertThat(Duplicates.inJavaNumbered(snowflake, settings, 1600)).isEqualTo(new Duplicates.Outcome(1600, 0));
     }
 
-    static Candidate candidate(String name) {
+    static IdCandidate candidate(String name) {
         return Candidates.all().stream()
                 .filter(candidate -> candidate.name().equals(name))
                 .findFirst()

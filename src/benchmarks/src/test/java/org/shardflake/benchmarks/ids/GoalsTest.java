@@ -14,7 +14,7 @@ class GoalsTest {
     /** Its function would be all that one could wish, if its ids did not repeat. */
     @Test
     void onlyDuplicatesKeepInstagramsFunctionOut() {
-        Candidate instagram = DuplicatesTest.candidate("instagram");
+        IdCandidate instagram = DuplicatesTest.candidate("instagram");
 
         assertThat(Goals.hasAll(instagram.facts(), 0)).isTrue();
         assertThat(Goals.hasAll(instagram.facts(), 1)).isFalse();
@@ -24,7 +24,7 @@ class GoalsTest {
     void noOtherHasAllWithoutDuplicates() {
         assertThat(Candidates.all().stream()
                         .filter(candidate -> Goals.hasAll(candidate.facts(), 0))
-                        .map(Candidate::name))
+                        .map(IdCandidate::name))
                 .containsExactly("shardflake", "instagram");
     }
 }

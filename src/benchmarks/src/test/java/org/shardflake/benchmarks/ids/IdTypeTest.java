@@ -10,7 +10,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
-import org.shardflake.benchmarks.ids.Candidate.IdType;
+import org.shardflake.benchmarks.ids.IdCandidate.IdType;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
 import org.shardflake.scheme.Schemes;

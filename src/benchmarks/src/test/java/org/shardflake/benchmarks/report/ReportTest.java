@@ -27,7 +27,7 @@ class ReportTest {
         new Report("Ids *and* more")
                 .paragraph("Text with `code`.")
                 .table(List.of("scheme", "µs"), List.of(List.of("a|b", "1\n2"), List.of("c", "3")))
-                .chart("cost.svg", new BarChart("Cost", "µs").bar("ours", new Spread(1, 2, 3), true))
+                .chart("cost.svg", new BarChart("Cost", "µs").bar("ours", new Interval(1, 2, 3), true))
                 .write(directory.resolve("new"), "ids");
         assertThat(Files.readString(directory.resolve("new/ids.md"))).isEqualTo("""
                 # Ids \\*and\\* more
@@ -69,8 +69,8 @@ class ReportTest {
     @Test
     void drawsBarsAsXmlWhateverTheirNames() throws Exception {
         BarChart chart = new BarChart(HOSTILE, HOSTILE)
-                .bar(HOSTILE, new Spread(1, 2, 4), true)
-                .bar("zero", new Spread(0, 0, 0), false);
+                .bar(HOSTILE, new Interval(1, 2, 4), true)
+                .bar("zero", new Interval(0, 0, 0), false);
         Document svg = parse(chart.toSvg());
         assertThat(svg.getElementsByTagName("title").item(0).getTextContent())
                 .isEqualTo(HOSTILE.replace('\u0001', '?'));
@@ -85,8 +85,8 @@ class ReportTest {
     @Test
     void drawsBarsToScale() throws Exception {
         NodeList rectangles = parse(new BarChart("", "")
-                        .bar("a", new Spread(1, 1, 1), true)
-                        .bar("b", new Spread(3, 3, 3), false)
+                        .bar("a", new Interval(1, 1, 1), true)
+                        .bar("b", new Interval(3, 3, 3), false)
                         .toSvg())
                 .getElementsByTagName("rect");
         assertThat(attribute(rectangles, 2, "width") / attribute(rectangles, 1, "width"))
@@ -97,10 +97,10 @@ class ReportTest {
     void drawsBarsByTheirLogarithms() throws Exception {
         NodeList rectangles = parse(new BarChart("", "")
                         .logarithmic()
-                        .bar("a", new Spread(0, 0, 0), true)
-                        .bar("b", new Spread(1, 1, 1), false)
-                        .bar("c", new Spread(100, 100, 100), false)
-                        .bar("d", new Spread(10_000, 10_000, 10_000), false)
+                        .bar("a", new Interval(0, 0, 0), true)
+                        .bar("b", new Interval(1, 1, 1), false)
+                        .bar("c", new Interval(100, 100, 100), false)
+                        .bar("d", new Interval(10_000, 10_000, 10_000), false)
                         .toSvg())
                 .getElementsByTagName("rect");
         assertThat(attribute(rectangles, 1, "width")).isZero();
@@ -111,7 +111,7 @@ class ReportTest {
 
     @Test
     void refusesPointsThatHaveNoPlace() {
-        assertThatThrownBy(() -> new BarChart("", "").bar("b", new Spread(-1, 0.5, 2), false))
+        assertThatThrownBy(() -> new BarChart("", "").bar("b", new Interval(-1, 0.5, 2), false))
                 .hasMessage("b: 0.500 (-1 to 2) is not a range from zero up");
     }
 

@@ -18,9 +18,9 @@ class RoundsTest {
 
     @Test
     void takesTheMiddleOfAnOddNumberAndTheMeanOfTwoMiddles() {
-        assertThat(Spread.of(List.of(9.0, 1.0, 4.0))).isEqualTo(new Spread(1, 4, 9));
-        assertThat(Spread.of(List.of(9.0, 1.0, 4.0, 5.0))).isEqualTo(new Spread(1, 4.5, 9));
-        assertThatThrownBy(() -> Spread.of(List.of())).hasMessage("nothing was measured");
+        assertThat(Interval.of(List.of(9.0, 1.0, 4.0))).isEqualTo(new Interval(1, 4, 9));
+        assertThat(Interval.of(List.of(9.0, 1.0, 4.0, 5.0))).isEqualTo(new Interval(1, 4.5, 9));
+        assertThatThrownBy(() -> Interval.of(List.of())).hasMessage("nothing was measured");
     }
 
     @Test
@@ -36,8 +36,8 @@ class RoundsTest {
         Rounds rounds = Rounds.run(1, 2, candidates);
         assertThat(String.join("", turns)).isEqualTo("cab" + "abc" + "bca");
         assertThat(rounds.candidates()).containsExactly("a", "b", "c");
-        assertThat(rounds.of("a")).isEqualTo(new Spread(4, 6.5, 9));
-        assertThat(rounds.of("b")).isEqualTo(new Spread(5, 6, 7));
+        assertThat(rounds.of("a")).isEqualTo(new Interval(4, 6.5, 9));
+        assertThat(rounds.of("b")).isEqualTo(new Interval(5, 6, 7));
     }
 
     @Test
@@ -47,7 +47,7 @@ class RoundsTest {
             rounds.add("base", 2 * slowdown);
             rounds.add("ours", slowdown);
         }
-        assertThat(rounds.ratio("ours", "base")).isEqualTo(new Spread(0.5, 0.5, 0.5));
+        assertThat(rounds.ratio("ours", "base")).isEqualTo(new Interval(0.5, 0.5, 0.5));
         assertThatThrownBy(() -> rounds.ratio("ours", "theirs"))
                 .hasMessage("no candidate theirs, there are base, ours");
         rounds.add("ours", 1);

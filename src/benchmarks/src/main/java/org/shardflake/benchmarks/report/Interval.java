@@ -7,15 +7,15 @@ package org.shardflake.benchmarks.report;
 import java.util.Arrays;
 import java.util.Collection;
 
-/** What several rounds of one candidate measured: the least, the middle and the most. */
-public record Spread(double min, double median, double max) {
+/** The least, the median and the greatest measurement of several rounds of one candidate. */
+public record Interval(double min, double median, double max) {
 
     /**
      * The spread of these values.
      *
      * @throws IllegalArgumentException if there are none
      */
-    public static Spread of(Collection<Double> values) {
+    public static Interval of(Collection<Double> values) {
         if (values.isEmpty()) {
             throw new IllegalArgumentException("nothing was measured");
         }
@@ -23,7 +23,7 @@ public record Spread(double min, double median, double max) {
         Arrays.sort(sorted);
         int half = sorted.length / 2;
         double median = sorted.length % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-        return new Spread(sorted[0], median, sorted[sorted.length - 1]);
+        return new Interval(sorted[0], median, sorted[sorted.length - 1]);
     }
 
     /** The median, and behind it from where to where: {@code 0.81 (0.78 to 0.93)}. */

@@ -11,7 +11,7 @@ import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.function.UnaryOperator;
-import org.shardflake.benchmarks.ids.Candidate.DatabaseCandidate;
+import org.shardflake.benchmarks.ids.IdCandidate.DatabaseCandidate;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.scheme.GeneratorSettings;
 import org.shardflake.scheme.IdGenerator;
@@ -20,7 +20,7 @@ import org.shardflake.scheme.Scheme;
 import org.shardflake.scheme.SchemeDescription;
 
 /** A scheme as it takes part: with a table of its own, whose ids are made by the database or in Java. */
-sealed interface Candidate {
+sealed interface IdCandidate {
 
     /** What the scheme says about itself. */
     SchemeDescription facts();
@@ -57,7 +57,7 @@ sealed interface Candidate {
      */
     record DatabaseCandidate(
             SchemeDescription facts, String schema, IdType type, List<String> prepareTable, String expression)
-            implements Candidate {
+            implements IdCandidate {
 
         @Override
         public IdSizes limit(IdSizes sizes) {
@@ -79,7 +79,7 @@ sealed interface Candidate {
             UnaryOperator<GeneratorSettings> variant,
             Pace pace,
             boolean numberedByHardware)
-            implements Candidate {
+            implements IdCandidate {
 
         /** What keeps a scheme from making as many ids as others. */
         enum Pace {
@@ -194,7 +194,7 @@ sealed interface Candidate {
         private Tables() {}
 
         /** Makes the table of a candidate, empty, in place of the one that was there. */
-        static void create(Connection connection, Candidate candidate) throws SQLException {
+        static void create(Connection connection, IdCandidate candidate) throws SQLException {
             Sql.execute(connection, """
                     CREATE SCHEMA IF NOT EXISTS %1$s;
                     DROP TABLE IF EXISTS %2$s;
@@ -217,7 +217,7 @@ sealed interface Candidate {
         }
 
         /** Bytes of an id in a row, with what the type adds to it. */
-        static int bytesOfId(Connection connection, Candidate candidate) throws SQLException {
+        static int bytesOfId(Connection connection, IdCandidate candidate) throws SQLException {
             return Math.toIntExact(Sql.number(connection, "SELECT max(pg_column_size(id)) FROM " + candidate.table()));
         }
     }

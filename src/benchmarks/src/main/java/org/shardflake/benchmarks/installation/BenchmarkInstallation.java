@@ -29,7 +29,7 @@ import org.shardflake.server.ServerUrl;
  * A database of its own on each of a cluster's first servers, with a shard map over them whose catalog is in the first one. Closing
  * drops the databases.
  */
-public final class Installation implements AutoCloseable {
+public final class BenchmarkInstallation implements AutoCloseable {
 
     private final List<PostgresServer> servers;
     private final String database;
@@ -37,7 +37,7 @@ public final class Installation implements AutoCloseable {
     private final int shards;
     private final ShardflakeCommand command;
 
-    private Installation(List<PostgresServer> servers, String database, Databases databases, int shards) {
+    private BenchmarkInstallation(List<PostgresServer> servers, String database, Databases databases, int shards) {
         this.servers = servers;
         this.database = database;
         this.databases = databases;
@@ -61,21 +61,22 @@ public final class Installation implements AutoCloseable {
     }
 
     /** Shards in equal parts on all servers. */
-    public static Installation spread(PostgresCluster cluster, String database, int servers, int shards)
+    public static BenchmarkInstallation spread(PostgresCluster cluster, String database, int servers, int shards)
             throws Exception {
         return create(cluster, database, servers, servers, shards);
     }
 
     /** All shards on the first server; the others have none. */
-    public static Installation onFirst(PostgresCluster cluster, String database, int servers, int shards)
+    public static BenchmarkInstallation onFirst(PostgresCluster cluster, String database, int servers, int shards)
             throws Exception {
         return create(cluster, database, servers, 1, shards);
     }
 
-    private static Installation create(
+    private static BenchmarkInstallation create(
             PostgresCluster cluster, String database, int servers, int withShards, int shards) throws Exception {
         List<PostgresServer> used = cluster.servers().subList(0, servers);
-        Installation created = new Installation(used, database, new Databases(used, database), shards);
+        BenchmarkInstallation created =
+                new BenchmarkInstallation(used, database, new Databases(used, database), shards);
         created.init(withShards);
         return created;
     }

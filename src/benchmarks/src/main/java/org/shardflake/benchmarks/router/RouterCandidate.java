@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import org.shardflake.benchmarks.router.Peer.BareJdbc;
 
 /** What is compared. */
-enum Candidate {
+enum RouterCandidate {
     BARE("bare JDBC", Archives.COMMON) {
         @Override
         Peer open(Layout layout) {
@@ -58,7 +58,7 @@ enum Candidate {
     private final String label;
     private final Pattern archives;
 
-    Candidate(String label, String archives) {
+    RouterCandidate(String label, String archives) {
         this.label = label;
         this.archives = Pattern.compile(archives);
     }

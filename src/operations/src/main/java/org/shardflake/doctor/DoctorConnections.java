@@ -11,8 +11,8 @@ import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
-/** The access of fixes to the catalog and the servers. */
-final class Access {
+/** The connections of checks and fixes to the catalog and the servers. */
+final class DoctorConnections {
 
     private static final String APPLICATION = "shardflake doctor";
 
@@ -22,7 +22,7 @@ final class Access {
     private final ServerUrl catalog;
     private final Map<String, ServerUrl> servers;
 
-    Access(ServerUrl catalog, Map<String, ServerUrl> servers) {
+    DoctorConnections(ServerUrl catalog, Map<String, ServerUrl> servers) {
         this.catalog = catalog;
         this.servers = servers;
     }

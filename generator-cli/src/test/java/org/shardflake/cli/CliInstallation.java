@@ -18,7 +18,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 
 /** The databases of a test class as one installation, whose catalog is in the first of them. */
-record Installation(PostgresExtension postgres) {
+record CliInstallation(PostgresExtension postgres) {
 
     /** The URL of a database, counted from 0, without a password. */
     String url(int server) {
