@@ -63,7 +63,7 @@ class ThousandInsertsIT {
                 printRatios(application.getBean(PhotoWork.class), "rewritten by the driver: " + rewrite);
             }
         }
-        assertThat(installation.photos(2)).isEqualTo(2 * (WARM_UP + ROUNDS) * 3 * 1000L);
+        assertThat(installation.photos(2)).isEqualTo(6000L * (WARM_UP + ROUNDS));
     }
 
     private static void printRatios(PhotoWork work, String how) {
