@@ -6,7 +6,6 @@ package org.shardflake.cli;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.io.IOException;
@@ -28,6 +27,7 @@ import org.openqa.selenium.chrome.ChromeOptions;
 import org.openqa.selenium.interactions.Actions;
 import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
+import org.shardflake.cluster.NeededPrograms;
 
 /** Chromium without a window, from the Debian packages; tests are skipped aloud without them. */
 final class Browser implements AutoCloseable {
@@ -50,7 +50,7 @@ final class Browser implements AutoCloseable {
             System.err.printf(
                     "%s is skipped: it needs the Debian packages chromium and chromium-driver%n", test.getSimpleName());
         }
-        assumeTrue(isThere, "needs chromium and chromium-driver");
+        NeededPrograms.assume(isThere, "chromium and chromium-driver");
         ChromeOptions options = new ChromeOptions()
                 .setBinary(CHROMIUM)
                 .addArguments("--headless=new", "--no-sandbox", "--disable-dev-shm-usage");

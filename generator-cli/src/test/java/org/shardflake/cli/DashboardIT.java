@@ -7,7 +7,6 @@ package org.shardflake.cli;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -48,6 +47,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.watch.Exporter;
+import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.router.ShardRouter;
@@ -86,7 +86,7 @@ class DashboardIT {
         if (!Files.isExecutable(PROMETHEUS)) {
             System.err.println("DashboardIT is skipped: it needs the Debian package prometheus");
         }
-        assumeTrue(Files.isExecutable(PROMETHEUS), "needs prometheus");
+        NeededPrograms.assume(Files.isExecutable(PROMETHEUS), "prometheus");
         try (Browser browser = Browser.open(DashboardIT.class);
                 PostgresCluster cluster = PostgresCluster.builder()
                         .provider(PostgresProvider.EMBEDDED)

@@ -7,7 +7,6 @@ package org.shardflake.cli;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -45,6 +44,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.watch.Exporter;
+import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.server.ServerUrl;
@@ -206,7 +206,7 @@ class ExporterIT {
         if (!isThere) {
             System.err.println("ExporterIT skips promtool: it needs the Debian package prometheus");
         }
-        assumeTrue(isThere, "needs promtool");
+        NeededPrograms.assume(isThere, "promtool");
         List<String> command = new ArrayList<>(List.of("promtool"));
         command.addAll(List.of(args));
         Process process = new ProcessBuilder(command)

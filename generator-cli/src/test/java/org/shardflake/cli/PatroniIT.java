@@ -24,6 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.shardflake.ShardSet;
+import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.cluster.PatroniPair;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
@@ -60,7 +61,7 @@ class PatroniIT {
         if (!missing.isEmpty()) {
             System.err.println("PatroniIT is skipped, since these are not installed: " + String.join(", ", missing));
         }
-        assumeTrue(missing.isEmpty(), "not installed: " + missing);
+        NeededPrograms.assume(missing.isEmpty(), String.join(", ", missing));
         cluster = PostgresCluster.builder()
                 .provider(PostgresProvider.EMBEDDED)
                 .servers(2)

@@ -5,7 +5,6 @@
 package org.shardflake.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.InputStream;
 import java.nio.file.Files;
@@ -18,6 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.cluster.PgBouncer;
 import org.shardflake.cluster.PostgresExtension;
 
@@ -37,7 +37,7 @@ class PoolerCommandsTest {
 
     @BeforeEach
     void begin() throws SQLException {
-        assumeTrue(PgBouncer.isInstalled(), "pgbouncer is not installed, so no command meets it");
+        NeededPrograms.assume(PgBouncer.isInstalled(), "pgbouncer");
         installation.init();
         pooler = PgBouncer.before(postgres.database(0).server());
     }

@@ -5,7 +5,6 @@
 package org.shardflake.guide;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Path;
 import java.sql.Connection;
@@ -19,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.cli.FirstRelease;
 import org.shardflake.cluster.ManagedRole;
+import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.cluster.PgBouncer;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresProvider;
@@ -127,7 +127,7 @@ class IncidentsIT {
 
     @Test
     void aPoolerInBetween() throws Exception {
-        assumeTrue(PgBouncer.isInstalled(), "pgbouncer is not installed");
+        NeededPrograms.assume(PgBouncer.isInstalled(), "pgbouncer");
         try (PgBouncer pooler = PgBouncer.before(cluster.server(0))) {
             name("bouncer:6432", pooler.uri("app"));
 

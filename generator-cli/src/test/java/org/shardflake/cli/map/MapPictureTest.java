@@ -6,7 +6,6 @@ package org.shardflake.cli.map;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,6 +24,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.Sharding;
 import org.shardflake.Spread;
+import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.load.ShardRate;
 
 class MapPictureTest {
@@ -77,7 +77,7 @@ class MapPictureTest {
         Optional<String> browser = Stream.of("chromium", "chromium-browser", "google-chrome")
                 .filter(MapPictureTest::isOnThePath)
                 .findFirst();
-        assumeTrue(browser.isPresent(), "needs Chromium");
+        NeededPrograms.assume(browser.isPresent(), "Chromium");
         Path page = Files.writeString(
                 directory.resolve("map.html"), MapPage.of(picture(), Instant.parse("2026-11-21T09:00:00Z")));
         Path output = directory.resolve("dom.html");

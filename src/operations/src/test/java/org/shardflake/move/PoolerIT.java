@@ -7,7 +7,6 @@ package org.shardflake.move;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -36,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
+import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.cluster.PgBouncer;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
@@ -81,7 +81,7 @@ class PoolerIT {
 
     @BeforeEach
     void create() throws Exception {
-        assumeTrue(PgBouncer.isInstalled(), "pgbouncer is not installed, so nothing is tested through it");
+        NeededPrograms.assume(PgBouncer.isInstalled(), "pgbouncer");
         shards = AccountShards.createWithLibraries(postgres, 2, SHARDS, directory);
         // Few sessions, given out in turn, so that whatever is left in one meets another user.
         poolers = List.of(

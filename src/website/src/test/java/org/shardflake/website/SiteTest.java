@@ -6,7 +6,6 @@ package org.shardflake.website;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,6 +16,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.cluster.NeededPrograms;
 
 class SiteTest {
 
@@ -102,7 +102,7 @@ class SiteTest {
     @Test
     void theSearchFindsSectionsOfOtherPages() throws Exception {
         Path chromium = Path.of("/usr/bin/chromium");
-        assumeTrue(Files.isExecutable(chromium), "needs Chromium");
+        NeededPrograms.assume(Files.isExecutable(chromium), "Chromium");
         Site.write(Path.of("../..").toAbsolutePath().normalize(), output, REPOSITORY);
         Path page = output.resolve("guide/ids.html");
         Files.writeString(page, Files.readString(page).replace("</body>", """
