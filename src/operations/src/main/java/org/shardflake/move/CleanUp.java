@@ -53,14 +53,14 @@ final class CleanUp {
         listener.reached(MoveStep.REVERSE_DROPPED);
         session.forward().drop();
         listener.reached(MoveStep.FORWARD_DROPPED);
-        for (MoveSide side : sides()) {
+        for (MoveServerSession side : sides()) {
             Sql.execute(side.control(), "SET synchronous_commit = off");
         }
         for (MoveShard shard : move.shards()) {
-            MoveSide other = shard.server().equals(move.source()) ? session.target() : session.source();
+            MoveServerSession other = shard.server().equals(move.source()) ? session.target() : session.source();
             dropCopy(shard, other);
         }
-        for (MoveSide side : sides()) {
+        for (MoveServerSession side : sides()) {
             // A commit that waits for the disk, and so for all earlier drops.
             Sql.execute(side.control(), "SET synchronous_commit = on");
             side.giveUpClaim();
@@ -70,7 +70,7 @@ final class CleanUp {
     }
 
     /** Removes what a move has on its source, and asks nobody else. */
-    static void ofSource(MoveSide source, String tag) throws SQLException {
+    static void ofSource(MoveServerSession source, String tag) throws SQLException {
         Stream.reverse(tag, source, source).dropSubscription();
         Stream forward = Stream.forward(tag, source, source);
         forward.dropSlot();
@@ -79,13 +79,13 @@ final class CleanUp {
         source.giveUpClaim();
     }
 
-    private List<MoveSide> sides() {
+    private List<MoveServerSession> sides() {
         return List.of(session.source(), session.target());
     }
 
     /** If a server was restored to before it got a shard, the other copy is the only one. */
     private void requireShards(Move move) throws SQLException {
-        for (MoveSide side : sides()) {
+        for (MoveServerSession side : sides()) {
             List<MoveShard> its = move.shards().stream()
                     .filter(shard -> shard.server().equals(side.name()))
                     .toList();
@@ -124,7 +124,7 @@ final class CleanUp {
      * The copy on the server that the catalog does not name. It must be closed: an open one would be the wrong one. The copy that a
      * shard has left is removed only if its seal is intact.
      */
-    private void dropCopy(MoveShard shard, MoveSide side) throws SQLException {
+    private void dropCopy(MoveShard shard, MoveServerSession side) throws SQLException {
         ShardSet its = ShardSet.of(shard.shard());
         if (side.present(its).isEmpty()) {
             return;
@@ -137,7 +137,7 @@ final class CleanUp {
         listener.reached(MoveStep.SHARD_DROPPED);
     }
 
-    private void requireSealed(MoveShard shard, MoveSide side, ShardSet its) throws SQLException {
+    private void requireSealed(MoveShard shard, MoveServerSession side, ShardSet its) throws SQLException {
         if (shard.phase() == ShardPhase.SWITCHED && !Seal.broken(side, its).isEmpty()) {
             throw new CopiesDifferException(
                     "the copy of shard %1$s on %2$s was opened to writes after it had been compared, and is kept. Look for rows that %3$s lacks; then SELECT shardflake.drop_shard(%1$s, force => true) on %2$s, and run the same command again"
@@ -161,7 +161,7 @@ final class CleanUp {
      * @return what is left and why, if sessions held its tables for all this time
      */
     static Optional<String> dropClosed(
-            MoveSide side, int shard, Duration patience, Consumer<String> voice, Condition condition)
+            MoveServerSession side, int shard, Duration patience, Consumer<String> voice, Condition condition)
             throws SQLException {
         Poll.Reason reason = () -> "the copy of shard %s on %s is left, since sessions there hold its tables: %s"
                 .formatted(shard, side.name(), side.holders(shard));
@@ -171,7 +171,7 @@ final class CleanUp {
     }
 
     /** Waits only briefly for readers, since others would queue behind it. */
-    private static boolean tryToDrop(MoveSide side, int shard, Condition condition) throws SQLException {
+    private static boolean tryToDrop(MoveServerSession side, int shard, Condition condition) throws SQLException {
         Connection connection = side.control();
         try {
             return Sql.inTransaction(connection, () -> {

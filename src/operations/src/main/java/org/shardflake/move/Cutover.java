@@ -53,7 +53,7 @@ final class Cutover implements AutoCloseable {
     private final MoveSettings settings;
     private final MoveLimits limits;
     private final MoveListener listener;
-    private final Comparisons comparisons;
+    private final CutoverComparer comparisons;
     private final Connection sourceWork;
     private final Connection targetWork;
     private final boolean hasReferenceTables;
@@ -63,7 +63,7 @@ final class Cutover implements AutoCloseable {
             MoveSettings settings,
             MoveLimits limits,
             MoveListener listener,
-            Comparisons comparisons)
+            CutoverComparer comparisons)
             throws SQLException {
         this.session = session;
         this.settings = settings;
@@ -81,7 +81,7 @@ final class Cutover implements AutoCloseable {
         }
     }
 
-    private Connection open(MoveSide side) throws SQLException {
+    private Connection open(MoveServerSession side) throws SQLException {
         Connection connection = side.connect();
         Sql.execute(
                 connection,
@@ -104,7 +104,7 @@ final class Cutover implements AutoCloseable {
      * @param following how its copy was compared just before; null if it was not
      * @throws MoveException when patience has run out; the shard is open where it was
      */
-    void run(int number, ComparedCopies.@Nullable Following following) throws SQLException {
+    void run(int number, EqualCopies.@Nullable Following following) throws SQLException {
         MoveShard shard = session.move().shard(number);
         List<String> tables = session.source().tables(ShardSet.of(number)).getOrDefault(number, List.of());
         checkReady(shard);
@@ -121,7 +121,7 @@ final class Cutover implements AutoCloseable {
             listener.attemptFailed(number, problem);
             session.source().cancelAutovacuum(number);
             session.target().cancelAutovacuum(number);
-            Pause.millis(ThreadLocalRandom.current().nextLong(20, Math.min(2000, 50L << Math.min(attempt, 6))));
+            Sleep.millis(ThreadLocalRandom.current().nextLong(20, Math.min(2000, 50L << Math.min(attempt, 6))));
         }
         throw new MoveException(
                 "shard %s could not be cut over in %s s, and is open on %s as before; the last attempt: %s"
@@ -172,7 +172,7 @@ final class Cutover implements AutoCloseable {
     }
 
     /** It may have appeared since the checks before the move. */
-    private static void refuseInbound(MoveShard shard, MoveSide side) throws SQLException {
+    private static void refuseInbound(MoveShard shard, MoveServerSession side) throws SQLException {
         List<String> inbound = InboundSubscriptions.find(side.control(), ShardSet.of(shard.shard()));
         if (!inbound.isEmpty()) {
             throw new MoveRefusedException("shard %s was not cut over: on %s, %s. %s"
@@ -202,7 +202,7 @@ final class Cutover implements AutoCloseable {
                                 .formatted(shard.shard(), carrying.publisher().name(), writers));
                     }
                 }
-                Pause.millis(50);
+                Sleep.millis(50);
             } else if (carrying.measureLag(Duration.ofSeconds(5)).compareTo(close) > 0) {
                 watch.look();
                 problem = "%s is behind %s by more than %s ms"
@@ -224,7 +224,7 @@ final class Cutover implements AutoCloseable {
         private final List<String> tables;
         private final Stream carrying;
         private final Stream back;
-        private final ComparedCopies.@Nullable Following following;
+        private final EqualCopies.@Nullable Following following;
         private final Connection from;
         private final Connection to;
         private long mark;
@@ -233,7 +233,7 @@ final class Cutover implements AutoCloseable {
         private @Nullable Array sequenceNames;
         private @Nullable Array sequenceValues;
 
-        Attempt(MoveShard shard, List<String> tables, ComparedCopies.@Nullable Following following) {
+        Attempt(MoveShard shard, List<String> tables, EqualCopies.@Nullable Following following) {
             this.following = following;
             this.shard = shard;
             this.tables = tables;
@@ -246,7 +246,7 @@ final class Cutover implements AutoCloseable {
 
         /** Cuts over, or returns why not; in that case the shard is open where it was. */
         Optional<String> run(int count) throws SQLException {
-            try (Comparison comparison = comparisons.prepare(session, shard, tables, following)) {
+            try (FrozenCopies comparison = comparisons.prepare(session, shard, tables, following)) {
                 warmUp();
                 Optional<String> failure;
                 try (MoveLimits.Turn turn = limits.awaitTurn(listener);
@@ -261,7 +261,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        private Optional<String> inTurn(int count, Comparison comparison) throws SQLException {
+        private Optional<String> inTurn(int count, FrozenCopies comparison) throws SQLException {
             long attempt = session.lease().arm(shard.shard());
             listener.reached(MoveStep.ARMED);
             Optional<String> failure = rehearse(attempt);
@@ -316,7 +316,7 @@ final class Cutover implements AutoCloseable {
             }
         }
 
-        private Optional<String> cutOver(long attempt, long start, Comparison comparison) throws SQLException {
+        private Optional<String> cutOver(long attempt, long start, FrozenCopies comparison) throws SQLException {
             long latest = start + settings.pause().minus(RESERVE).toNanos();
             try {
                 fence();
@@ -391,7 +391,7 @@ final class Cutover implements AutoCloseable {
         }
 
         /** Does everything that can fail before the map is changed; returns why it did not finish in time. */
-        private @Nullable String takeOver(long latest, Comparison comparison) throws SQLException {
+        private @Nullable String takeOver(long latest, FrozenCopies comparison) throws SQLException {
             Future<?> seen = comparison.seeSoon(carrying.publisher());
             if (!carrying.reaches(mark, latest)) {
                 return "%s did not get the last writes in time"
@@ -404,8 +404,8 @@ final class Cutover implements AutoCloseable {
             listener.reached(MoveStep.DRAINED);
             Future<?> seenToo = comparison.seeSoon(carrying.subscriber());
             stage();
-            Comparison.await(seen);
-            Comparison.await(seenToo);
+            FrozenCopies.await(seen);
+            FrozenCopies.await(seenToo);
             awaitLeases();
             listener.reached(MoveStep.STAGED);
             return System.nanoTime() - latest > 0 ? "it took too long" : null;
@@ -420,14 +420,14 @@ final class Cutover implements AutoCloseable {
                 if (System.nanoTime() - latest > 0) {
                     return false;
                 }
-                Pause.micros(500);
+                Sleep.micros(500);
             }
             return true;
         }
 
         private void awaitLeases() {
             while (leasesEnd - System.nanoTime() > 0) {
-                Pause.micros((leasesEnd - System.nanoTime()) / 1000 + 1);
+                Sleep.micros((leasesEnd - System.nanoTime()) / 1000 + 1);
             }
         }
 

@@ -23,7 +23,7 @@ final class LostTarget {
     /** Checks whether it can be done. Changes nothing. */
     static void check(Move move, Function<String, MoveServer> servers) throws SQLException {
         requireLost(servers.apply(move.target()));
-        try (MoveSide source = MoveSide.toRead(servers.apply(move.source()), move.tag())) {
+        try (MoveServerSession source = MoveServerSession.toRead(servers.apply(move.source()), move.tag())) {
             requireHere(source, move);
         }
     }
@@ -32,8 +32,8 @@ final class LostTarget {
         try (MoveLease lease = catalog.takeUp(id, OptionalLong.empty(), MoveListener.NONE, session -> {})) {
             Move move = lease.move();
             requireLost(servers.apply(move.target()));
-            try (MoveSide source =
-                    MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim(), voice -> {})) {
+            try (MoveServerSession source =
+                    MoveServerSession.claim(servers.apply(move.source()), move.tag(), lease.claim(), voice -> {})) {
                 requireHere(source, move);
                 lease.enter(MovePhase.CANCELLING);
                 ShardSet fenced = source.fenced(move.shardSet());
@@ -70,12 +70,12 @@ final class LostTarget {
     }
 
     /** The source must have every row of all shards. */
-    private static void requireHere(MoveSide source, Move move) throws SQLException {
+    private static void requireHere(MoveServerSession source, Move move) throws SQLException {
         ShardSet away = shards(move, shard -> !move.shard(shard).server().equals(move.source()));
         if (!away.isEmpty()) {
             throw refused(move, "shards %s are on %s, which may have rows that %s lacks", away);
         }
-        Settlement.checkCatalogIsNewest(source, move);
+        MoveRecovery.checkCatalogIsNewest(source, move);
         Map<Integer, Long> gaveUp = source.gaveUpShards();
         // An attempt is in the catalog before the source gives the shard up for it.
         ShardSet forgotten = shards(
@@ -112,7 +112,7 @@ final class LostTarget {
     }
 
     /** Nobody has drawn ids anywhere else since it was opened here, so its own sequences are where they should be. */
-    private static void open(MoveSide source, MoveLease lease, MoveShard shard) throws SQLException {
+    private static void open(MoveServerSession source, MoveLease lease, MoveShard shard) throws SQLException {
         boolean inCutover = shard.phase() == ShardPhase.CUTTING_OVER;
         if (inCutover) {
             // Before it is opened: no attempt may give it to the target from now on.

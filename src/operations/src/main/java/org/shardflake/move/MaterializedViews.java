@@ -25,7 +25,7 @@ final class MaterializedViews {
 
     private record View(String schema, String name) {}
 
-    private static List<View> find(MoveSide side, ShardSet shards, boolean onlyPopulated) throws SQLException {
+    private static List<View> find(MoveServerSession side, ShardSet shards, boolean onlyPopulated) throws SQLException {
         return Sql.list(
                 side.control(),
                 FIND.formatted(onlyPopulated),
@@ -34,7 +34,7 @@ final class MaterializedViews {
     }
 
     /** Fills those on the target that have rows on the source, as their owner; others have none and cannot be queried. */
-    static void populate(MoveSide source, MoveSide target, ShardSet shards) throws SQLException {
+    static void populate(MoveServerSession source, MoveServerSession target, ShardSet shards) throws SQLException {
         Set<View> wanted = new HashSet<>(find(source, shards, true));
         for (View view : find(target, shards, false)) {
             if (wanted.contains(view)) {
@@ -43,7 +43,7 @@ final class MaterializedViews {
         }
     }
 
-    private static void refresh(MoveSide target, View view) throws SQLException {
+    private static void refresh(MoveServerSession target, View view) throws SQLException {
         try {
             Sql.inTransaction(target.control(), () -> {
                 Sql.execute(

@@ -36,8 +36,8 @@ final class MoveCopy {
     /** A shard and the approximate size of its tables. */
     private record Sized(int shard, long bytes) {}
 
-    private final MoveSide source;
-    private final MoveSide target;
+    private final MoveServerSession source;
+    private final MoveServerSession target;
     private final MoveLease lease;
     private final MoveSettings settings;
     private final MoveLimits limits;
@@ -49,8 +49,8 @@ final class MoveCopy {
 
     /** @param stepDone notes that something is there which is kept whatever happens: a part, or an index */
     MoveCopy(
-            MoveSide source,
-            MoveSide target,
+            MoveServerSession source,
+            MoveServerSession target,
             MoveLease lease,
             MoveSettings settings,
             MoveLimits limits,
@@ -74,7 +74,7 @@ final class MoveCopy {
         Map<Integer, List<String>> tables = source.tables(shards);
         List<Sized> sized =
                 Sql.list(source.control(), BY_SIZE, row -> new Sized(row.getInt(1), row.getLong(2)), shards);
-        ShardSet lacking = LateBuilds.lacking(source.control(), target.control(), shards);
+        ShardSet lacking = DeferredIndexes.lacking(source.control(), target.control(), shards);
         List<Work> large = new ArrayList<>();
         List<Work> others = new ArrayList<>();
         for (Sized next : sized) {

@@ -47,7 +47,7 @@ final class MoveLimits {
         if (bytesPerSecond > 0) {
             long wait = reserve(bytes);
             if (wait > 1_000_000) {
-                Pause.millis(wait / 1_000_000);
+                Sleep.millis(wait / 1_000_000);
             }
         }
     }
@@ -67,7 +67,7 @@ final class MoveLimits {
                     .formatted(wait / NANOS_A_SECOND, pausesPerMinute));
         }
         if (wait > 0) {
-            Pause.millis(wait / 1_000_000 + 1);
+            Sleep.millis(wait / 1_000_000 + 1);
         }
         return wait;
     }

@@ -35,12 +35,18 @@ final class MoveSession implements AutoCloseable {
     private final LockWatch locks;
     private final MoveLease lease;
     private final Move move;
-    private final MoveSide source;
-    private final MoveSide target;
+    private final MoveServerSession source;
+    private final MoveServerSession target;
     private final Stream forward;
     private final Stream reverse;
 
-    private MoveSession(MoveLease lease, Move move, MoveSide source, MoveSide target, Claims claims, LockWatch locks) {
+    private MoveSession(
+            MoveLease lease,
+            Move move,
+            MoveServerSession source,
+            MoveServerSession target,
+            Claims claims,
+            LockWatch locks) {
         this.claims = claims;
         this.locks = locks;
         this.lease = lease;
@@ -62,12 +68,12 @@ final class MoveSession implements AutoCloseable {
             throws SQLException {
         MoveLease lease = catalog.takeUp(id, claims.last(), listener, locks::lease);
         claims.took(lease.claim());
-        MoveSide source = null;
-        MoveSide target = null;
+        MoveServerSession source = null;
+        MoveServerSession target = null;
         try {
             Move move = lease.move();
-            source = MoveSide.claim(servers.apply(move.source()), move.tag(), lease.claim(), listener::waits);
-            target = MoveSide.claim(servers.apply(move.target()), move.tag(), lease.claim(), listener::waits);
+            source = MoveServerSession.claim(servers.apply(move.source()), move.tag(), lease.claim(), listener::waits);
+            target = MoveServerSession.claim(servers.apply(move.target()), move.tag(), lease.claim(), listener::waits);
             MoveSession session = new MoveSession(lease, move, source, target, claims, locks);
             session.requireApart();
             session.forward.logInAnew();
@@ -114,11 +120,11 @@ final class MoveSession implements AutoCloseable {
         return lease.move();
     }
 
-    MoveSide source() {
+    MoveServerSession source() {
         return source;
     }
 
-    MoveSide target() {
+    MoveServerSession target() {
         return target;
     }
 

@@ -54,7 +54,7 @@ public final class Mover {
     private final MoveLimits limits;
     private final MoveListener listener;
     private final CutoverFollower follower;
-    private ComparedCopies copies = new ComparedCopies(0);
+    private EqualCopies copies = new EqualCopies(0);
 
     /**
      * @param servers the URL of a server of the shard map, including what is needed to log in
@@ -104,11 +104,11 @@ public final class Mover {
     }
 
     /** How many more moves a server has room for. */
-    ServerRoom room(String server) {
+    ServerCapacity room(String server) {
         MoveServer its = servers.apply(server);
         return Sql.translating(() -> Sql.with(
                 its.connect(Preflight.APPLICATION),
-                connection -> ServerRoom.read(connection, server, settings.jobs())));
+                connection -> ServerCapacity.read(connection, server, settings.jobs())));
     }
 
     /** Moves shards between the servers of a catalog's shard map, which are at the map's URLs. */
@@ -183,7 +183,7 @@ public final class Mover {
      */
     private PreflightReport preflight(MoveServer source, MoveServer target, ShardSet shards, String mark)
             throws SQLException {
-        Patience patience = new Patience(settings.patience());
+        RetryDeadline patience = new RetryDeadline(settings.patience());
         AtomicBoolean answered = new AtomicBoolean();
         while (true) {
             try {
@@ -195,7 +195,7 @@ public final class Mover {
                     throw e;
                 }
                 listener.interrupted(Sql.message(e));
-                Pause.millis(RETRY_MILLIS);
+                Sleep.millis(RETRY_MILLIS);
             }
         }
     }
@@ -284,7 +284,7 @@ public final class Mover {
                     .filter(shard -> !following.contains(shard))
                     .boxed()
                     .collect(Collectors.collectingAndThen(Collectors.toList(), ShardSet::of));
-            all.putAll(NewerCopies.list(session, lost, listener));
+            all.putAll(NewerCopyGuard.list(session, lost, listener));
             all.putAll(verify(session, ShardSet.of(following)));
             return all;
         });
@@ -390,7 +390,8 @@ public final class Mover {
         // Going back helps when copies differ, so it continues.
         boolean goingBack = wanted == ShardPhase.COPIED;
         Map<Integer, List<TableDifference>> different;
-        try (Comparisons comparisons = new Comparisons(session.lease(), listener, copies(session), settings.verify());
+        try (CutoverComparer comparisons =
+                        new CutoverComparer(session.lease(), listener, copies(session), settings.verify());
                 Cutover cutover = new Cutover(session, settings, limits, listener, comparisons)) {
             cutover.checkSchema(shards);
             try {
@@ -416,7 +417,7 @@ public final class Mover {
     }
 
     private void cutOver(
-            MoveSession session, ShardSet shards, ShardPhase wanted, Cutover cutover, Comparisons comparisons)
+            MoveSession session, ShardSet shards, ShardPhase wanted, Cutover cutover, CutoverComparer comparisons)
             throws SQLException {
         boolean goingBack = wanted == ShardPhase.COPIED;
         if (goingBack || !comparisons.areWanted()) {
@@ -434,7 +435,7 @@ public final class Mover {
                     continue;
                 }
                 cutover.requireSlots(number);
-                ComparedCopies.Following following = compareBefore(session, number, comparison, comparisons);
+                EqualCopies.Following following = compareBefore(session, number, comparison, comparisons);
                 // The source does not follow while the shard before this one is compared.
                 if (!awaitComparisons(session, comparisons, goingBack).isEmpty()) {
                     return;
@@ -447,7 +448,7 @@ public final class Mover {
 
     /** Stops the source before it would follow a shard whose copy differs: a row that is good only there must not be overwritten. */
     private Map<Integer, List<TableDifference>> awaitComparisons(
-            MoveSession session, Comparisons comparisons, boolean goingBack) throws SQLException {
+            MoveSession session, CutoverComparer comparisons, boolean goingBack) throws SQLException {
         Map<Integer, List<TableDifference>> different = comparisons.await();
         if (!goingBack && !different.isEmpty()) {
             session.reverse().stop(settings.patience(), listener);
@@ -456,7 +457,8 @@ public final class Mover {
     }
 
     /** What was cut over is compared, whatever has happened to the next shard. */
-    private void endComparisons(MoveSession session, Comparisons comparisons, boolean goingBack, Exception failure) {
+    private void endComparisons(
+            MoveSession session, CutoverComparer comparisons, boolean goingBack, Exception failure) {
         try {
             awaitComparisons(session, comparisons, goingBack);
         } catch (SQLException | RuntimeException e) {
@@ -478,12 +480,13 @@ public final class Mover {
      *
      * @throws CopiesDifferException if it differs; the shard stays where it is, and takes writes
      */
-    private ComparedCopies.Following compareBefore(
-            MoveSession session, int number, OnlineComparison comparison, Comparisons comparisons) throws SQLException {
+    private EqualCopies.Following compareBefore(
+            MoveSession session, int number, OnlineComparison comparison, CutoverComparer comparisons)
+            throws SQLException {
         MoveShard shard = session.move().shard(number);
         List<String> tables = session.source().tables(ShardSet.of(number)).getOrDefault(number, List.of());
         List<TableDifference> differences = new ArrayList<>();
-        ComparedCopies.Following following = comparison.compareBeforeCutover(
+        EqualCopies.Following following = comparison.compareBeforeCutover(
                 tables, comparisons.names(), () -> session.lease().verified(number, Verified.DIFFERENT), differences);
         if (differences.isEmpty()) {
             if (shard.verified() == Verified.DIFFERENT) {
@@ -630,10 +633,10 @@ public final class Mover {
     }
 
     /** What this process knows of the copies of the move that it works on. */
-    private ComparedCopies copies(MoveSession session) throws SQLException {
+    private EqualCopies copies(MoveSession session) throws SQLException {
         long id = session.move().id();
         if (copies.move() != id) {
-            copies = new ComparedCopies(id);
+            copies = new EqualCopies(id);
         }
         return copies;
     }
@@ -664,7 +667,7 @@ public final class Mover {
                     .problem("its copies on %s are being compared for the last time, and do not follow meanwhile"
                             .formatted(session.taken().source()));
             Map<Integer, List<TableDifference>> suspects;
-            try (LastComparison comparison = new LastComparison(session, settings, listener, copies(session))) {
+            try (RemovalComparison comparison = new RemovalComparison(session, settings, listener, copies(session))) {
                 suspects = comparison.run(shards, filters);
             }
             if (suspects.isEmpty()) {
@@ -672,7 +675,7 @@ public final class Mover {
                 listener.reached(MoveStep.COMPARED_AGAIN);
                 return;
             }
-            new Settlement(session, settings.patience(), listener).run();
+            new MoveRecovery(session, settings.patience(), listener).run();
             letFollow(session);
             session.lease().problem("");
             Map<Integer, List<TableDifference>> differences = verify(session, ShardSet.of(suspects.keySet()), filters);
@@ -816,13 +819,13 @@ public final class Mover {
 
     private void prepareEnd(MoveSession session, End end) throws SQLException {
         switch (end) {
-            case BACK -> NewerCopies.refuse(session, session.forward(), listener);
+            case BACK -> NewerCopyGuard.refuse(session, session.forward(), listener);
             case BACK_UNCOMPARED -> {
                 // The target's copies are not the shards, and removing them helps when they differ.
             }
             case KEPT -> {
-                NewerCopies.refuse(session, session.forward(), listener);
-                NewerCopies.refuse(session, session.reverse(), listener);
+                NewerCopyGuard.refuse(session, session.forward(), listener);
+                NewerCopyGuard.refuse(session, session.reverse(), listener);
                 try {
                     compareForTheLastTime(session);
                 } catch (CopiesDifferException e) {
@@ -841,7 +844,7 @@ public final class Mover {
                 }
                 ShardSet copies = session.source().present(session.move().shardSet(ShardPhase.SWITCHED));
                 Seal.putOn(session.source(), copies);
-                NewerCopies.refuseOnSource(session, uncompared, listener);
+                NewerCopyGuard.refuseOnSource(session, uncompared, listener);
             }
         }
     }
@@ -906,7 +909,7 @@ public final class Mover {
     }
 
     /**
-     * Takes over the move and works on it, retrying while servers fail. Patience counts from the first failure, and starts anew when
+     * Takes over the move and works on it, retrying while servers fail. The time limit counts from the first failure, and starts anew when
      * the move has made progress since.
      */
     private <T> T work(long id, Work<T> work) {
@@ -928,13 +931,13 @@ public final class Mover {
     }
 
     private <T> T workUntilDone(long id, Work<T> work, LockWatch locks) throws SQLException {
-        Patience patience = new Patience(settings.patience());
+        RetryDeadline patience = new RetryDeadline(settings.patience());
         MoveSession.Claims claims = new MoveSession.Claims();
         String stood = "";
         String told = "";
         while (true) {
             try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers, listener, locks)) {
-                new Settlement(session, settings.patience(), listener).run();
+                new MoveRecovery(session, settings.patience(), listener).run();
                 String stands = session.move().progress() + ", steps " + claims.stepsDone();
                 if (!stands.equals(stood)) {
                     patience.restart();
@@ -960,7 +963,7 @@ public final class Mover {
                 }
                 listener.interrupted(Sql.message(outage.get()));
                 told = tellOfLoss(id, told);
-                Pause.millis(Sql.isShortage(outage.get()) ? ROOM_MILLIS : RETRY_MILLIS);
+                Sleep.millis(Sql.isShortage(outage.get()) ? ROOM_MILLIS : RETRY_MILLIS);
             }
         }
     }
@@ -985,7 +988,7 @@ public final class Mover {
             return;
         }
         try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers, listener, locks)) {
-            new Settlement(session, atMost(settings.patience(), AFTER_FAILURE), listener).run();
+            new MoveRecovery(session, atMost(settings.patience(), AFTER_FAILURE), listener).run();
             if (!(failure instanceof ExitDelay.EndingException)) {
                 session.lease().problem(String.valueOf(failure.getMessage()));
             }

@@ -38,16 +38,16 @@ final class OnlineComparison implements AutoCloseable {
     private final Stream stream;
     private final Duration patience;
     private final MoveListener listener;
-    private final ComparisonSessions sessions;
+    private final SnapshotPair sessions;
     private final List<String> undecided = new ArrayList<>();
     private int rounds = ROUNDS;
-    private @Nullable ComparisonSessions again;
+    private @Nullable SnapshotPair again;
 
     OnlineComparison(Stream stream, Duration patience, MoveListener listener) throws SQLException {
         this.listener = listener;
         this.stream = stream;
         this.patience = patience;
-        this.sessions = ComparisonSessions.open(stream.publisher(), stream.subscriber());
+        this.sessions = SnapshotPair.open(stream.publisher(), stream.subscriber());
     }
 
     /**
@@ -71,7 +71,7 @@ final class OnlineComparison implements AutoCloseable {
      * @param differences gets what differs
      * @return what the cutover need not compare again, if nothing differs
      */
-    ComparedCopies.Following compareBeforeCutover(
+    EqualCopies.Following compareBeforeCutover(
             List<String> tables,
             TableDifference.Names names,
             TableDifference.First first,
@@ -79,8 +79,7 @@ final class OnlineComparison implements AutoCloseable {
             throws SQLException {
         rounds = FEW_ROUNDS;
         see();
-        ComparedCopies.Following following =
-                ComparedCopies.Following.begin(sessions.first(), sessions.second(), tables);
+        EqualCopies.Following following = EqualCopies.Following.begin(sessions.first(), sessions.second(), tables);
         differences.addAll(compare(tables, following.rows(), names, TableDifference.Filter.ALL, first));
         sessions.reset(); // Their snapshots are not needed for the cutover.
         return following;
@@ -121,7 +120,7 @@ final class OnlineComparison implements AutoCloseable {
 
     private List<Difference> confirm(Rows rows, List<Difference> suspects) throws SQLException {
         if (again == null) {
-            again = ComparisonSessions.open(stream.publisher(), stream.subscriber());
+            again = SnapshotPair.open(stream.publisher(), stream.subscriber());
         }
         Connection leader = again.first();
         Connection follower = again.second();

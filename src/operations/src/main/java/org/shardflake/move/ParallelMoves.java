@@ -294,7 +294,7 @@ public final class ParallelMoves {
                     .count();
             int most = Math.min(parallel, its);
             if (most > Math.max(1, following)) {
-                ServerRoom room = mover.room(server);
+                ServerCapacity room = mover.room(server);
                 int has = Math.max(1, following + room.moves());
                 if (has < most) {
                     watcher.limited("%s has room for %s moves at once, not %s: %s; for more, raise it and restart"

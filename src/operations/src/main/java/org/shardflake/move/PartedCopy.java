@@ -123,7 +123,7 @@ final class PartedCopy {
         if (!parted.parts.isEmpty()) {
             Sql.inTransaction(target, () -> {
                 Sql.execute(target, checkClaim + "SET synchronous_commit = off; " + AS_REPLICATION);
-                for (LateBuilds.Late late : LateBuilds.indexesOfBoth(source, target, shard)) {
+                for (DeferredIndexes.Late late : DeferredIndexes.indexesOfBoth(source, target, shard)) {
                     Sql.execute(target, late.drop());
                 }
                 removeStale(shard, kept);
@@ -236,13 +236,13 @@ final class PartedCopy {
 
     /** The shard's indexes that are to be built after the last part, each for {@link #build}. */
     List<String> indexes(PartedShard parted) throws SQLException {
-        return LateBuilds.missingIndexes(source, target, parted.number);
+        return DeferredIndexes.missingIndexes(source, target, parted.number);
     }
 
     /** Builds an index; others of the table may be built over other connections meanwhile. */
     void build(String index) throws SQLException {
         Sql.inTransaction(target, () -> {
-            Sql.execute(target, checkClaim + LateBuilds.MEMORY);
+            Sql.execute(target, checkClaim + DeferredIndexes.MEMORY);
             Sql.execute(target, index);
             return true;
         });
@@ -252,12 +252,12 @@ final class PartedCopy {
     void end(PartedShard parted) throws SQLException {
         try {
             Sql.inTransaction(target, () -> {
-                Sql.execute(target, checkClaim + LateBuilds.MEMORY);
-                LateBuilds.buildMissing(source, target, parted.number);
+                Sql.execute(target, checkClaim + DeferredIndexes.MEMORY);
+                DeferredIndexes.buildMissing(source, target, parted.number);
                 return true;
             });
         } catch (SQLException e) {
-            LateBuilds.explainBroken(e, parted.number);
+            DeferredIndexes.explainBroken(e, parted.number);
             throw e;
         }
         Sql.execute(target, "ANALYZE " + names(parted.tables));
@@ -267,6 +267,6 @@ final class PartedCopy {
     static void pretendEnd(Connection source, Connection target, int shard) throws SQLException {
         Sql.execute(target, "SET LOCAL lock_timeout = '5s'; " + AS_REPLICATION);
         ShardCopy.empty(target, shard);
-        LateBuilds.buildMissing(source, target, shard);
+        DeferredIndexes.buildMissing(source, target, shard);
     }
 }

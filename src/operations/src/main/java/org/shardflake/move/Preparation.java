@@ -102,7 +102,7 @@ final class Preparation {
         }
     }
 
-    private SchemaLock lock(MoveSide side) throws SQLException {
+    private SchemaLock lock(MoveServerSession side) throws SQLException {
         return SchemaLock.take(side.control(), side.name(), settings.patience(), listener::waits);
     }
 
@@ -160,7 +160,7 @@ final class Preparation {
         Map<Integer, List<String>> differences = schema.differences(shards);
         Connection from = session.source().control();
         Connection to = session.target().control();
-        ShardSet lacking = LateBuilds.lacking(from, to, ShardSet.of(differences.keySet()));
+        ShardSet lacking = DeferredIndexes.lacking(from, to, ShardSet.of(differences.keySet()));
         if (lacking.isEmpty()) {
             return differences;
         }
@@ -210,7 +210,7 @@ final class Preparation {
         ShardSet shards = session.move().shardSet();
         Stream forward = session.forward();
         if (since == MovePhase.COPYING) {
-            NewerCopies.refuse(session, forward, listener);
+            NewerCopyGuard.refuse(session, forward, listener);
             session.lease().enter(MovePhase.PREPARING); // A slot that is missing from now on was not lost.
         }
         forward.dropSubscription();

@@ -74,7 +74,7 @@ final class Seal {
      *
      * @throws MoveException if one of them does not end
      */
-    static void putOn(MoveSide side, ShardSet shards) throws SQLException {
+    static void putOn(MoveServerSession side, ShardSet shards) throws SQLException {
         for (int shard : shards.stream().toArray()) {
             side.cancelAutovacuum(shard);
             try {
@@ -91,7 +91,7 @@ final class Seal {
         }
     }
 
-    static void takeOff(MoveSide side, int shard) throws SQLException {
+    static void takeOff(MoveServerSession side, int shard) throws SQLException {
         Sql.execute(side.control(), side.checkClaim() + TAKE_OFF.formatted(Sharding.schema(shard), FUNCTION));
     }
 
@@ -101,7 +101,7 @@ final class Seal {
     }
 
     /** The shards among these that exist without a seal, or with one opened since it was put on. */
-    static ShardSet broken(MoveSide side, ShardSet shards) throws SQLException {
+    static ShardSet broken(MoveServerSession side, ShardSet shards) throws SQLException {
         return ShardSet.of(Sql.list(side.control(), BROKEN, row -> row.getInt(1), shards));
     }
 }

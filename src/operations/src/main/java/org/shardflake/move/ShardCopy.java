@@ -64,12 +64,12 @@ final class ShardCopy {
         target.setAutoCommit(false);
         try {
             // The first setting is for ANALYZE too.
-            Sql.execute(target, checkClaim + "SET synchronous_commit = off; " + LateBuilds.MEMORY);
+            Sql.execute(target, checkClaim + "SET synchronous_commit = off; " + DeferredIndexes.MEMORY);
             Deque<String> builds = new ArrayDeque<>();
             silenceTriggers(shard, builds);
             empty(target, shard);
             if (bytes >= LARGE) {
-                takeAway(LateBuilds.indexes(target, shard), builds);
+                takeAway(DeferredIndexes.indexes(target, shard), builds);
             }
             List<TableCopy.Table> its = new ArrayList<>();
             for (String table : tables) {
@@ -86,12 +86,12 @@ final class ShardCopy {
                 Sql.execute(target, build);
             }
             if (lacksIndexes) {
-                LateBuilds.buildMissing(source, target, shard);
+                DeferredIndexes.buildMissing(source, target, shard);
             }
             target.commit();
         } catch (SQLException | RuntimeException e) {
             rollback(e);
-            LateBuilds.explainBroken(e, shard);
+            DeferredIndexes.explainBroken(e, shard);
             throw e;
         }
         target.setAutoCommit(true);
@@ -136,13 +136,13 @@ final class ShardCopy {
                 throw e;
             }
             target.rollback(before);
-            takeAway(LateBuilds.firing(target, shard), builds);
+            takeAway(DeferredIndexes.firing(target, shard), builds);
         }
     }
 
     /** What was taken away last comes back first. */
-    private void takeAway(List<LateBuilds.Late> some, Deque<String> builds) throws SQLException {
-        for (LateBuilds.Late late : some) {
+    private void takeAway(List<DeferredIndexes.Late> some, Deque<String> builds) throws SQLException {
+        for (DeferredIndexes.Late late : some) {
             Sql.execute(target, late.drop());
             builds.push(late.build());
         }

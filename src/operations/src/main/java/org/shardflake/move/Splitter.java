@@ -128,8 +128,8 @@ public final class Splitter {
         return named(ShardCatalog.at(catalogUrl).load(), split.target()).map(server -> servers.apply(server.name()));
     }
 
-    private MoveSide claim(SplitCatalog.Lease lease, String server) throws SQLException {
-        return MoveSide.claim(servers.apply(server), lease.split().tag(), lease.claim(), listener::waits);
+    private MoveServerSession claim(SplitCatalog.Lease lease, String server) throws SQLException {
+        return MoveServerSession.claim(servers.apply(server), lease.split().tag(), lease.claim(), listener::waits);
     }
 
     @FunctionalInterface
@@ -228,7 +228,7 @@ public final class Splitter {
     private void promote(SplitCatalog.Lease lease, ServerUrl url, LockWatch locks) throws SQLException {
         Split split = lease.split();
         MoveServer target = new MoveServer(split.target(), url);
-        try (MoveSide source = claim(lease, split.source());
+        try (MoveServerSession source = claim(lease, split.source());
                 Standby standby = Standby.connect(target, split.tag(), lease.claim(), listener::waits);
                 SchemaLock schema =
                         SchemaLock.take(source.control(), source.name(), settings.patience(), listener::waits)) {
@@ -297,7 +297,8 @@ public final class Splitter {
     }
 
     /** What is removed from the standby must be a copy. */
-    private static void requireApart(Standby standby, MoveSide source, SplitCatalog.Lease lease) throws SQLException {
+    private static void requireApart(Standby standby, MoveServerSession source, SplitCatalog.Lease lease)
+            throws SQLException {
         try (SameServer there = SameServer.as(standby.side().control())) {
             if (there.has(source.control()) || there.has(lease.connection())) {
                 throw new MoveRefusedException(
@@ -309,7 +310,7 @@ public final class Splitter {
     }
 
     /** Brings the standby to where it stands still with everything that a slot of the source does not send. */
-    private void prepare(SplitCatalog.Lease lease, MoveSide source, Standby standby) throws SQLException {
+    private void prepare(SplitCatalog.Lease lease, MoveServerSession source, Standby standby) throws SQLException {
         if (!standby.isInRecovery()) {
             throw new MoveRefusedException(
                     "%s is no standby any more, and it was not this split that promoted it"
@@ -340,7 +341,7 @@ public final class Splitter {
     }
 
     /** The publication first, since a slot knows none that is younger. */
-    private void publish(Stream forward, MoveSide source, ShardSet shards) throws SQLException {
+    private void publish(Stream forward, MoveServerSession source, ShardSet shards) throws SQLException {
         forward.publish(
                 source.tables(shards).values().stream().flatMap(List::stream).toList());
         if (Sql.isTrue(
@@ -371,7 +372,7 @@ public final class Splitter {
         }
     }
 
-    private void standStill(SplitCatalog.Lease lease, MoveSide source, Standby standby) throws SQLException {
+    private void standStill(SplitCatalog.Lease lease, MoveServerSession source, Standby standby) throws SQLException {
         String slot = lease.split().standbySlot().orElse("");
         requireNothingPrepared(source);
         List<Integer> senders = Standby.senders(source.control(), slot);
@@ -391,7 +392,7 @@ public final class Splitter {
         listener.reached(SplitStep.POSITIONED);
     }
 
-    private static void requireNothingPrepared(MoveSide source) throws SQLException {
+    private static void requireNothingPrepared(MoveServerSession source) throws SQLException {
         if (Standby.preparedTransactions(source.control()) > 0) {
             throw new MoveRefusedException(
                     "%s has prepared transactions".formatted(source.name()),
@@ -400,7 +401,7 @@ public final class Splitter {
     }
 
     /** What sent the log to it ends at the cut, unless that was another standby. */
-    private void requireItStreamedFrom(MoveSide source, Standby standby, String slot, List<Integer> before)
+    private void requireItStreamedFrom(MoveServerSession source, Standby standby, String slot, List<Integer> before)
             throws SQLException {
         boolean ended = !before.isEmpty()
                 && Poll.everyMillis(50, SENDER_PATIENCE)
@@ -457,7 +458,7 @@ public final class Splitter {
 
     private int dropCopies(SplitCatalog.Lease lease, ShardMap map) throws SQLException {
         Split split = lease.split();
-        try (MoveSide target = claim(lease, split.target())) {
+        try (MoveServerSession target = claim(lease, split.target())) {
             ShardSet copies =
                     new StandbyCopies(target, map, Mover.moves(catalogUrl), settings.patience(), listener).drop();
             Standby.forget(target.control(), split.tag());
@@ -502,7 +503,7 @@ public final class Splitter {
             return Cancelled.STANDBY_TO_BE_THROWN_AWAY;
         }
         boolean asBefore = split.phase() == SplitPhase.PREPARING && followsAgain(lease, standbyUrl);
-        try (MoveSide source = claim(lease, split.source())) {
+        try (MoveServerSession source = claim(lease, split.source())) {
             CleanUp.ofSource(source, split.tag());
             if (!asBefore) {
                 dropStandbySlot(source.control(), split);

@@ -86,12 +86,12 @@ final class Standby implements AutoCloseable {
             SELECT pid FROM pg_stat_replication WHERE pid NOT IN (SELECT active_pid FROM pg_replication_slots WHERE active AND (slot_type = 'logical' OR NOT temporary))
             """;
 
-    private final MoveSide side;
+    private final MoveServerSession side;
     private final Connection control;
     private final String tag;
     private final Consumer<String> voice;
 
-    private Standby(MoveSide side, String tag, Consumer<String> voice) {
+    private Standby(MoveServerSession side, String tag, Consumer<String> voice) {
         this.side = side;
         this.control = side.control();
         this.tag = tag;
@@ -100,10 +100,10 @@ final class Standby implements AutoCloseable {
 
     /** Connects to a standby, or to what has been promoted since; ends the sessions of earlier runs. */
     static Standby connect(MoveServer server, String tag, long claim, Consumer<String> voice) throws SQLException {
-        return new Standby(MoveSide.ofStandby(server, tag, claim, voice), tag, voice);
+        return new Standby(MoveServerSession.ofStandby(server, tag, claim, voice), tag, voice);
     }
 
-    MoveSide side() {
+    MoveServerSession side() {
         return side;
     }
 
@@ -197,7 +197,7 @@ final class Standby implements AutoCloseable {
      * @throws MoveException if it does not stand still; it follows its primary again
      */
     SplitPosition standStill(String slotBefore, Duration patience) throws SQLException {
-        Patience whole = new Patience(patience);
+        RetryDeadline whole = new RetryDeadline(patience);
         for (int cut = 0; cut < CUTS && !whole.isOver(); cut++) {
             cutOff();
             SplitPosition position = awaitStill(whole);
@@ -217,7 +217,7 @@ final class Standby implements AutoCloseable {
                         .formatted(side.name()));
     }
 
-    private @Nullable SplitPosition awaitStill(Patience whole) throws SQLException {
+    private @Nullable SplitPosition awaitStill(RetryDeadline whole) throws SQLException {
         Stillness stillness = new Stillness();
         Poll.everyMillis(50, whole.left()).until(stillness, stillness, voice);
         return stillness.position;
@@ -226,7 +226,7 @@ final class Standby implements AutoCloseable {
     /** Whether it stands still, or never will at the end of what it got. */
     private final class Stillness implements Poll.Condition, Poll.Reason {
         private @Nullable SplitPosition position;
-        private Patience still = new Patience(STILL);
+        private RetryDeadline still = new RetryDeadline(STILL);
         private List<Long> before = List.of();
 
         @Override
@@ -241,7 +241,7 @@ final class Standby implements AutoCloseable {
                 }
             }
             if (before.isEmpty() || !now.subList(0, 2).equals(before.subList(0, 2))) {
-                still = new Patience(STILL);
+                still = new RetryDeadline(STILL);
             } else if (still.isOver() && isCutOff() && now.get(2) == 0) {
                 return true;
             }

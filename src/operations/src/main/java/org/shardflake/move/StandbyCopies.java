@@ -22,13 +22,13 @@ final class StandbyCopies {
              WHERE NOT p.here AND p.epoch = 0 ORDER BY 1
             """;
 
-    private final MoveSide side;
+    private final MoveServerSession side;
     private final ShardMap map;
     private final List<Move> moves;
     private final Duration patience;
     private final SplitListener listener;
 
-    StandbyCopies(MoveSide side, ShardMap map, List<Move> moves, Duration patience, SplitListener listener) {
+    StandbyCopies(MoveServerSession side, ShardMap map, List<Move> moves, Duration patience, SplitListener listener) {
         this.side = side;
         this.map = map;
         this.moves = moves;

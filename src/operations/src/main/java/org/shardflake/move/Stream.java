@@ -29,10 +29,10 @@ final class Stream {
 
     private final String key;
     private final String name;
-    private final MoveSide publisher;
-    private final MoveSide subscriber;
+    private final MoveServerSession publisher;
+    private final MoveServerSession subscriber;
 
-    private Stream(String tag, String direction, MoveSide publisher, MoveSide subscriber) {
+    private Stream(String tag, String direction, MoveServerSession publisher, MoveServerSession subscriber) {
         this.key = tag + "_" + direction;
         this.name = "shardflake_" + key;
         this.publisher = publisher;
@@ -40,12 +40,12 @@ final class Stream {
     }
 
     /** From the source to the target. */
-    static Stream forward(String tag, MoveSide source, MoveSide target) {
+    static Stream forward(String tag, MoveServerSession source, MoveServerSession target) {
         return new Stream(tag, "forward", source, target);
     }
 
     /** From the target to the source. */
-    static Stream reverse(String tag, MoveSide source, MoveSide target) {
+    static Stream reverse(String tag, MoveServerSession source, MoveServerSession target) {
         return new Stream(tag, "reverse", target, source);
     }
 
@@ -53,11 +53,11 @@ final class Stream {
         return name;
     }
 
-    MoveSide publisher() {
+    MoveServerSession publisher() {
         return publisher;
     }
 
-    MoveSide subscriber() {
+    MoveServerSession subscriber() {
         return subscriber;
     }
 
@@ -294,7 +294,7 @@ final class Stream {
             if (System.nanoTime() - nanoTime > 0) {
                 return false;
             }
-            Pause.micros(pauseMicros);
+            Sleep.micros(pauseMicros);
             pauseMicros = Math.min(pauseMicros * 5 / 4, 50_000);
         }
         return true;
@@ -355,7 +355,7 @@ final class Stream {
         dropSubscription();
         dropSlot();
         dropPublication();
-        for (MoveSide side : List.of(publisher, subscriber)) {
+        for (MoveServerSession side : List.of(publisher, subscriber)) {
             Sql.call(side.control(), "DELETE FROM shardflake.move_marker WHERE stream = ?", key);
         }
     }

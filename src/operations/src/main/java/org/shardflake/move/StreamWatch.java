@@ -15,8 +15,8 @@ final class StreamWatch {
     private static final Duration PASSES = Duration.ofSeconds(15);
 
     private final Stream stream;
-    private final Patience patience;
-    private final Patience trouble = new Patience(PASSES);
+    private final RetryDeadline patience;
+    private final RetryDeadline trouble = new RetryDeadline(PASSES);
     private final Duration duration;
     private final MoveListener listener;
     private long confirmed = -1;
@@ -30,7 +30,7 @@ final class StreamWatch {
     StreamWatch(Stream stream, Duration duration, MoveListener listener) throws SQLException {
         this.stream = stream;
         this.duration = duration;
-        this.patience = new Patience(duration);
+        this.patience = new RetryDeadline(duration);
         this.listener = listener;
         this.errors = stream.errors();
     }

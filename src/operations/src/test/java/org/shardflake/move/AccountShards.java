@@ -311,12 +311,12 @@ public final class AccountShards {
 
     /** Waits until a query says this much, for two minutes at most. */
     public void await(String server, String sql, long expected) throws SQLException {
-        Patience patience = new Patience(Duration.ofMinutes(2));
+        RetryDeadline patience = new RetryDeadline(Duration.ofMinutes(2));
         while (number(server, sql) != expected) {
             if (patience.isOver()) {
                 throw new AssertionError("%s is not %s within two minutes".formatted(sql, expected));
             }
-            Pause.millis(20);
+            Sleep.millis(20);
         }
     }
 

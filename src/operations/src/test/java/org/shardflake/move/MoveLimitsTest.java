@@ -54,7 +54,7 @@ class MoveLimitsTest {
                     return isOver.get();
                 }
             });
-            Pause.millis(100);
+            Sleep.millis(100);
             isOver.set(true);
         }
         assertThat(second.get(1, TimeUnit.MINUTES)).isTrue();
@@ -71,7 +71,7 @@ class MoveLimitsTest {
                         () -> {
                             try (MoveLimits.Turn turn = limits.awaitTurn(MoveListener.NONE)) {
                                 most.accumulateAndGet(now.incrementAndGet(), Math::max);
-                                Pause.millis(800);
+                                Sleep.millis(800);
                                 now.decrementAndGet();
                             }
                         },
@@ -106,7 +106,7 @@ class MoveLimitsTest {
                     return isOver.get();
                 }
             });
-            Pause.millis(50);
+            Sleep.millis(50);
             isOver.set(true);
         }
         assertThat(second.get(1, TimeUnit.MINUTES)).isTrue();

@@ -192,8 +192,8 @@ class MoveTroubleTest {
                         .isPresent(),
                 "the server is on another machine");
         shards.executeInCatalog("UPDATE shardflake_catalog.move SET claim = 100");
-        try (MoveSide source = side("db1", move);
-                MoveSide target = side("db2", move)) {
+        try (MoveServerSession source = side("db1", move);
+                MoveServerSession target = side("db2", move)) {
             signal("STOP", worker);
             assertThatThrownBy(() -> Stream.reverse(move.tag(), source, target).stop(Duration.ofSeconds(2), listener))
                     .isInstanceOf(MoveException.class)
@@ -206,8 +206,8 @@ class MoveTroubleTest {
         mover.cancel(move.id(), Mover.End.BACK);
     }
 
-    private MoveSide side(String server, Move move) throws SQLException {
-        return MoveSide.claim(new MoveServer(server, shards.url(server)), move.tag(), 100, told::add);
+    private MoveServerSession side(String server, Move move) throws SQLException {
+        return MoveServerSession.claim(new MoveServer(server, shards.url(server)), move.tag(), 100, told::add);
     }
 
     private static void signal(String signal, long process) throws Exception {

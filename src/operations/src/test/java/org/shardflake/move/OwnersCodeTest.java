@@ -347,7 +347,7 @@ class OwnersCodeTest {
                     .hasMessageContaining("shard_0001.ledger is no longer a table");
         }
         try (Connection comparing =
-                ComparisonSessions.open(MoveSide.toRead(new MoveServer("db2", shards.url("db2")), "test"))) {
+                SnapshotPair.open(MoveServerSession.toRead(new MoveServer("db2", shards.url("db2")), "test"))) {
             assertThatThrownBy(() -> Sql.list(comparing, "SELECT e FROM shard_0001.entry e", row -> row.getString(1)))
                     .hasMessageContaining("restricted");
         }

@@ -219,7 +219,7 @@ class PoolerIT {
                     statement.execute("SELECT pg_advisory_lock(7)");
                 }
                 next.set(waiter.submit(() -> traces(0)));
-                Pause.millis(500); // Until it waits.
+                Sleep.millis(500); // Until it waits.
             });
             assertThat(Objects.requireNonNull(next.get()).get(1, TimeUnit.MINUTES))
                     .isEmpty();

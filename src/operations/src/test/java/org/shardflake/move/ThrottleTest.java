@@ -102,7 +102,7 @@ class ThrottleTest {
     private static void lookThrice(Throttle throttle) {
         try {
             for (int i = 0; i < 3; i++) {
-                Pause.millis(1100);
+                Sleep.millis(1100);
                 throttle.copied(1);
             }
         } catch (SQLException e) {

@@ -22,8 +22,8 @@ import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.jdbc.Sql;
 
-/** What of a shard is taken away from the target for the time of a copy, and how it comes back. */
-final class LateBuilds {
+/** The indexes and constraints of a shard that are dropped on the target for the time of a copy, and restored afterwards. */
+final class DeferredIndexes {
 
     /** What a transaction that builds them may use. */
     static final String MEMORY = "SET LOCAL maintenance_work_mem = '256MB'";
@@ -108,7 +108,7 @@ final class LateBuilds {
              WHERE n.nspname = ANY (?) AND t.relkind = 'r'
             """;
 
-    private LateBuilds() {}
+    private DeferredIndexes() {}
 
     /**
      * Something that can be taken away.

@@ -21,19 +21,19 @@ import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /** Compares shards as of their cutover, one after the other, while the next ones are cut over. */
-final class Comparisons implements AutoCloseable {
+final class CutoverComparer implements AutoCloseable {
 
     /** Each holds a snapshot on both servers, and keeps VACUUM from removing what it sees. */
     private static final int WAITING = 4;
 
     private final MoveLease lease;
     private final MoveListener listener;
-    private final ComparedCopies copies;
+    private final EqualCopies copies;
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
     private final Semaphore room = new Semaphore(WAITING);
-    private final Queue<ComparisonSessions> idle = new ConcurrentLinkedQueue<>();
+    private final Queue<SnapshotPair> idle = new ConcurrentLinkedQueue<>();
     private final List<Future<?>> running = new ArrayList<>();
-    private final List<Comparison> kept = new CopyOnWriteArrayList<>();
+    private final List<FrozenCopies> kept = new CopyOnWriteArrayList<>();
     private final Map<Integer, List<TableDifference>> different = new ConcurrentSkipListMap<>();
     private final TableDifference.Names names = new TableDifference.Names();
     private final boolean wanted;
@@ -42,7 +42,7 @@ final class Comparisons implements AutoCloseable {
      * @param copies where to keep what is found equal
      * @param wanted whether to compare anything
      */
-    Comparisons(MoveLease lease, MoveListener listener, ComparedCopies copies, boolean wanted) {
+    CutoverComparer(MoveLease lease, MoveListener listener, EqualCopies copies, boolean wanted) {
         this.lease = lease;
         this.listener = listener;
         this.copies = copies;
@@ -69,8 +69,8 @@ final class Comparisons implements AutoCloseable {
      *
      * @param following what was found just before; null if nothing was
      */
-    Comparison prepare(
-            MoveSession session, MoveShard shard, List<String> tables, ComparedCopies.@Nullable Following following)
+    FrozenCopies prepare(
+            MoveSession session, MoveShard shard, List<String> tables, EqualCopies.@Nullable Following following)
             throws SQLException {
         try {
             room.acquire();
@@ -79,7 +79,7 @@ final class Comparisons implements AutoCloseable {
             throw new MoveException("interrupted between two cutovers", e);
         }
         room.release();
-        return new Comparison(
+        return new FrozenCopies(
                 session.source(),
                 shard,
                 tables,
@@ -89,10 +89,10 @@ final class Comparisons implements AutoCloseable {
     }
 
     /** Reuses the sessions of a finished comparison, if any: a session is slower the first time. */
-    private ComparisonSessions sessions(MoveSession session) throws SQLException {
-        ComparisonSessions used = idle.poll();
+    private SnapshotPair sessions(MoveSession session) throws SQLException {
+        SnapshotPair used = idle.poll();
         if (used == null) {
-            return ComparisonSessions.open(session.source(), session.target());
+            return SnapshotPair.open(session.source(), session.target());
         }
         try {
             used.reset();
@@ -103,11 +103,11 @@ final class Comparisons implements AutoCloseable {
         }
     }
 
-    void compare(Comparison comparison) {
+    void compare(FrozenCopies comparison) {
         comparison.handOver().ifPresent(sessions -> start(comparison, sessions));
     }
 
-    private void start(Comparison comparison, ComparisonSessions sessions) {
+    private void start(FrozenCopies comparison, SnapshotPair sessions) {
         room.acquireUninterruptibly();
         running.add(thread.submit(() -> {
             try {
@@ -119,7 +119,7 @@ final class Comparisons implements AutoCloseable {
         }));
     }
 
-    private void compare(Comparison comparison, ComparisonSessions sessions) throws SQLException {
+    private void compare(FrozenCopies comparison, SnapshotPair sessions) throws SQLException {
         try {
             int shard = comparison.shard();
             List<TableDifference> differences =
@@ -168,11 +168,11 @@ final class Comparisons implements AutoCloseable {
 
     /** Lets copies that differ follow, or leaves it to their stream, which was stopped. */
     private void letFollow() {
-        kept.forEach(Comparison::letFollow);
+        kept.forEach(FrozenCopies::letFollow);
     }
 
     private void closeIdle() {
-        for (ComparisonSessions next = idle.poll(); next != null; next = idle.poll()) {
+        for (SnapshotPair next = idle.poll(); next != null; next = idle.poll()) {
             next.close();
         }
     }

@@ -11,12 +11,12 @@ import java.util.List;
 import org.shardflake.jdbc.Sql;
 
 /**
- * How many more moves a server has room for at once.
+ * The capacity of a server for more concurrent moves.
  *
  * @param moves by the setting that is shortest
  * @param because what is short, in words
  */
-record ServerRoom(String server, int moves, String because) {
+record ServerCapacity(String server, int moves, String because) {
 
     /**
      * Settings with what is in use of each and what a move needs, and first of all what one move needs once: a sender for the snapshot
@@ -51,13 +51,13 @@ record ServerRoom(String server, int moves, String because) {
         }
     }
 
-    static ServerRoom read(Connection connection, String server, int jobs) throws SQLException {
+    static ServerCapacity read(Connection connection, String server, int jobs) throws SQLException {
         List<Setting> settings = Sql.list(
                 connection,
                 SETTINGS.formatted(SESSIONS + jobs),
                 row -> new Setting(row.getString(1), row.getLong(2), row.getLong(3), row.getInt(4), row.getInt(5)));
         Setting shortest =
                 settings.stream().min(Comparator.comparingInt(Setting::moves)).orElseThrow();
-        return new ServerRoom(server, shortest.moves(), shortest.because());
+        return new ServerCapacity(server, shortest.moves(), shortest.because());
     }
 }

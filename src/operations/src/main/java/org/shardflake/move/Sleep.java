@@ -6,10 +6,10 @@ package org.shardflake.move;
 
 import java.util.concurrent.locks.LockSupport;
 
-/** Waits; an interrupted thread stops the work. */
-final class Pause {
+/** A wait that ends the work if the thread is interrupted. */
+final class Sleep {
 
-    private Pause() {}
+    private Sleep() {}
 
     static void millis(long millis) {
         try {

@@ -18,9 +18,9 @@ import org.shardflake.jdbc.Sql;
  * Protects copies that may be newer than the shards themselves: after a restore of the shards' server, or a failover to a standby
  * that was behind. A server that still has the move's slot, and not from its former primary, has lost nothing.
  */
-final class NewerCopies {
+final class NewerCopyGuard {
 
-    private NewerCopies() {}
+    private NewerCopyGuard() {}
 
     /**
      * Accepts a stream that is unbroken, copies without anything that the shards lack, and copies in parts that were not finished, which
@@ -37,7 +37,7 @@ final class NewerCopies {
         if (carried.isEmpty() || stream.isUnbroken()) {
             return;
         }
-        ShardSet unfinished = LateBuilds.lacking(
+        ShardSet unfinished = DeferredIndexes.lacking(
                 session.source().control(),
                 session.target().control(),
                 session.move().shardSet(ShardPhase.WAITING));
@@ -102,13 +102,13 @@ final class NewerCopies {
 
     private static Map<Integer, List<TableDifference>> find(Stream stream, ShardSet shards, MoveListener listener)
             throws SQLException {
-        MoveSide owner = stream.publisher();
-        MoveSide other = stream.subscriber();
+        MoveServerSession owner = stream.publisher();
+        MoveServerSession other = stream.subscriber();
         Map<Integer, List<String>> copies = other.tables(shards);
         Map<Integer, List<String>> originals = owner.tables(shards);
         Map<Integer, List<TableDifference>> found = new TreeMap<>();
         TableDifference.Names names = new TableDifference.Names();
-        try (ComparisonSessions sessions = ComparisonSessions.open(owner, other)) {
+        try (SnapshotPair sessions = SnapshotPair.open(owner, other)) {
             for (int shard : shards.stream().toArray()) {
                 List<String> copied = copies.getOrDefault(shard, List.of());
                 if (isEmpty(other, copied)) {
@@ -139,7 +139,7 @@ final class NewerCopies {
         return found;
     }
 
-    private static boolean isEmpty(MoveSide side, List<String> tables) throws SQLException {
+    private static boolean isEmpty(MoveServerSession side, List<String> tables) throws SQLException {
         return tables.isEmpty()
                 || !Sql.isTrue(
                         side.control(),

@@ -19,7 +19,7 @@ import org.shardflake.jdbc.Sql;
 /**
  * A server of a move, with a connection of the current claim and of no earlier one. For one thread, except for {@link #connect}.
  */
-final class MoveSide implements AutoCloseable {
+final class MoveServerSession implements AutoCloseable {
 
     private static final Duration END_PATIENCE = Duration.ofMinutes(1);
 
@@ -51,7 +51,7 @@ final class MoveSide implements AutoCloseable {
     private final long claim;
     private final Connection control;
 
-    private MoveSide(MoveServer server, String tag, long claim, Connection control) {
+    private MoveServerSession(MoveServer server, String tag, long claim, Connection control) {
         this.server = server;
         this.tag = tag;
         this.claim = claim;
@@ -59,11 +59,12 @@ final class MoveSide implements AutoCloseable {
     }
 
     /** Connects, ends the sessions of earlier claims, and makes the server obey only this one. */
-    static MoveSide claim(MoveServer server, String tag, long claim, Consumer<String> voice) throws SQLException {
+    static MoveServerSession claim(MoveServer server, String tag, long claim, Consumer<String> voice)
+            throws SQLException {
         Connection control = server.connect(application(tag));
         try {
             endOthers(server, control, voice);
-            MoveSide side = new MoveSide(server, tag, claim, control);
+            MoveServerSession side = new MoveServerSession(server, tag, claim, control);
             if (side.hasLibrary()) {
                 Sql.call(control, "SELECT shardflake.claim_move(?, ?)", tag, claim);
             }
@@ -75,16 +76,17 @@ final class MoveSide implements AutoCloseable {
     }
 
     /** Connects to look only. */
-    static MoveSide toRead(MoveServer server, String tag) throws SQLException {
-        return new MoveSide(server, tag, 0, server.connect("shardflake move"));
+    static MoveServerSession toRead(MoveServer server, String tag) throws SQLException {
+        return new MoveServerSession(server, tag, 0, server.connect("shardflake move"));
     }
 
     /** A server that is a standby, or was one: connects and ends the sessions of earlier claims, and changes nothing. */
-    static MoveSide ofStandby(MoveServer server, String tag, long claim, Consumer<String> voice) throws SQLException {
+    static MoveServerSession ofStandby(MoveServer server, String tag, long claim, Consumer<String> voice)
+            throws SQLException {
         Connection control = server.url().connectToEither(application(tag));
         try {
             endOthers(server, control, voice);
-            return new MoveSide(server, tag, claim, control);
+            return new MoveServerSession(server, tag, claim, control);
         } catch (SQLException | RuntimeException e) {
             Sql.close(control);
             throw e;

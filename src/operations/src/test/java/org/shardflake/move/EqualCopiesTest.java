@@ -27,7 +27,7 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /** When a copy need not be compared again. */
-class ComparedCopiesTest {
+class EqualCopiesTest {
 
     private static final String TABLE = "shard_0001.photo";
     private static final String ROWS = """
@@ -39,7 +39,7 @@ class ComparedCopiesTest {
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(2);
 
-    private final ComparedCopies copies = new ComparedCopies(1);
+    private final EqualCopies copies = new EqualCopies(1);
     private Connection writer;
     private Connection source;
     private Connection target;
@@ -81,7 +81,7 @@ class ComparedCopiesTest {
         List<TableDifference> differences = copies.begin(1, null)
                 .compare(
                         List.of(TABLE),
-                        new ComparisonSessions(source, target),
+                        new SnapshotPair(source, target),
                         source,
                         new TableDifference.Names(),
                         () -> {});
@@ -102,7 +102,7 @@ class ComparedCopiesTest {
     }
 
     private boolean isUnwritten() throws SQLException {
-        return copies.isUnwritten(1, TABLE, source, ComparedCopies.Moment.read(source, target));
+        return copies.isUnwritten(1, TABLE, source, EqualCopies.Moment.read(source, target));
     }
 
     @Test
@@ -200,9 +200,9 @@ class ComparedCopiesTest {
     void whatIsKnownIsOfServersThatHaveNotStartedSince() throws SQLException {
         found();
 
-        assertThat(copies.isUnwritten(1, TABLE, source, ComparedCopies.Moment.read(source, source)))
+        assertThat(copies.isUnwritten(1, TABLE, source, EqualCopies.Moment.read(source, source)))
                 .isFalse();
-        assertThat(copies.isUnwritten(1, TABLE, source, ComparedCopies.Moment.read(target, target)))
+        assertThat(copies.isUnwritten(1, TABLE, source, EqualCopies.Moment.read(target, target)))
                 .isFalse();
         assertThat(isUnwritten()).isTrue();
     }

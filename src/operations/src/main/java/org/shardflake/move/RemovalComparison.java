@@ -29,30 +29,30 @@ import org.shardflake.jdbc.Sql;
  * any other row was written on the target meanwhile, which is authoritative. A copy that nobody has written to since it was
  * compared at its cutover is not compared again.
  *
- * <p>The seal stays on and the source stays behind until a {@link Settlement} changes that.
+ * <p>The seal stays on and the source stays behind until a {@link MoveRecovery} changes that.
  */
-final class LastComparison implements AutoCloseable {
+final class RemovalComparison implements AutoCloseable {
 
     private final MoveSession session;
     private final MoveSettings settings;
     private final MoveListener listener;
-    private final ComparedCopies copies;
-    private final ComparisonSessions target;
+    private final EqualCopies copies;
+    private final SnapshotPair target;
     private final Connection before;
     private final Connection after;
     private final Connection copy;
 
-    LastComparison(MoveSession session, MoveSettings settings, MoveListener listener, ComparedCopies copies)
+    RemovalComparison(MoveSession session, MoveSettings settings, MoveListener listener, EqualCopies copies)
             throws SQLException {
         this.session = session;
         this.settings = settings;
         this.listener = listener;
         this.copies = copies;
-        this.target = ComparisonSessions.open(session.target(), session.target());
+        this.target = SnapshotPair.open(session.target(), session.target());
         this.before = target.first();
         this.after = target.second();
         try {
-            this.copy = ComparisonSessions.open(session.source());
+            this.copy = SnapshotPair.open(session.source());
         } catch (SQLException e) {
             target.close();
             throw e;
@@ -68,7 +68,7 @@ final class LastComparison implements AutoCloseable {
         listener.reached(MoveStep.SEALED);
         Map<Integer, List<String>> tables = session.source().tables(shards);
         Map<Integer, List<String>> there = session.target().tables(shards);
-        ComparedCopies.Moment now = ComparedCopies.Moment.read(copy, after);
+        EqualCopies.Moment now = EqualCopies.Moment.read(copy, after);
         Map<Integer, List<TableDifference>> differences = new TreeMap<>();
         for (int shard : shards.stream().toArray()) {
             List<String> kept = tables.getOrDefault(shard, List.of());
@@ -98,11 +98,7 @@ final class LastComparison implements AutoCloseable {
     }
 
     private Optional<TableDifference> compare(
-            int shard,
-            String table,
-            ComparedCopies.Moment now,
-            TableDifference.Names names,
-            TableDifference.Filter filter)
+            int shard, String table, EqualCopies.Moment now, TableDifference.Names names, TableDifference.Filter filter)
             throws SQLException {
         boolean isEqual = session.move().shard(shard).verified() == Verified.AT_CUTOVER;
         if (isEqual && copies.isUnwritten(shard, table, copy, now)) {

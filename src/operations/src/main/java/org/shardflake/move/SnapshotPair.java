@@ -11,12 +11,12 @@ import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
 
 /** A session on each of two servers for comparing copies, as of the first query since {@link #reset}. */
-record ComparisonSessions(Connection first, Connection second) implements AutoCloseable {
+record SnapshotPair(Connection first, Connection second) implements AutoCloseable {
 
-    static ComparisonSessions open(MoveSide one, MoveSide other) throws SQLException {
+    static SnapshotPair open(MoveServerSession one, MoveServerSession other) throws SQLException {
         Connection first = open(one);
         try {
-            return new ComparisonSessions(first, open(other));
+            return new SnapshotPair(first, open(other));
         } catch (SQLException e) {
             Sql.close(first);
             throw e;
@@ -24,7 +24,7 @@ record ComparisonSessions(Connection first, Connection second) implements AutoCl
     }
 
     /** Opens one session. */
-    static Connection open(MoveSide side) throws SQLException {
+    static Connection open(MoveServerSession side) throws SQLException {
         Connection connection = side.connect();
         try {
             Rows.prepare(connection);

@@ -7,13 +7,13 @@ package org.shardflake.move;
 import java.time.Duration;
 
 /** A time limit for retries, starting when it is first checked. For one thread. */
-final class Patience {
+final class RetryDeadline {
 
     private final Duration duration;
     private boolean running;
     private long end;
 
-    Patience(Duration duration) {
+    RetryDeadline(Duration duration) {
         this.duration = duration;
     }
 

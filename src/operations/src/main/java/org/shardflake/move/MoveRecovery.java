@@ -20,7 +20,7 @@ import org.shardflake.jdbc.Sql;
  * Brings the servers in line with the catalog after any interruption: the server that has a shard takes its writes, the other does
  * not, and changes flow from the one to the other.
  */
-final class Settlement {
+final class MoveRecovery {
 
     private static final Duration LOOK = Duration.ofSeconds(1);
 
@@ -31,7 +31,7 @@ final class Settlement {
     /**
      * @param patience how long to wait for what a server has not received yet
      */
-    Settlement(MoveSession session, Duration patience, MoveListener listener) {
+    MoveRecovery(MoveSession session, Duration patience, MoveListener listener) {
         this.session = session;
         this.patience = patience;
         this.listener = listener;
@@ -65,7 +65,7 @@ final class Settlement {
             }
             ShardSet fencedHere = onSource ? fencedOnSource : fencedOnTarget;
             ShardSet fencedThere = onSource ? fencedOnTarget : fencedOnSource;
-            MoveSide other = session.carrying(shard).subscriber();
+            MoveServerSession other = session.carrying(shard).subscriber();
             if (!fencedThere.contains(shard.shard())
                     && other.present(ShardSet.of(shard.shard())).contains(shard.shard())) {
                 Sql.execute(
@@ -78,7 +78,7 @@ final class Settlement {
                 open(shard, tables.getOrDefault(shard.shard(), List.of()));
             } else if ((onSource ? stoppedOnSource : stoppedOnTarget).contains(shard.shard())) {
                 // Its fence was rolled back, but not the stop of its ids.
-                MoveSide here = session.carrying(shard).publisher();
+                MoveServerSession here = session.carrying(shard).publisher();
                 Sql.execute(here.control(), here.checkClaim() + OpenShard.finishSql(shard.shard()));
             }
             if (inCutover) {
@@ -125,7 +125,7 @@ final class Settlement {
 
     /** Opens what was closed for an unfinished last comparison. */
     private void follow(ShardSet shards) throws SQLException {
-        MoveSide source = session.source();
+        MoveServerSession source = session.source();
         for (int shard : Seal.sealed(source.control(), shards).stream().toArray()) {
             Poll.Reason reason =
                     () -> "the copy of shard %s on %s cannot follow again, since sessions there hold its tables: %s"
@@ -141,7 +141,7 @@ final class Settlement {
     }
 
     /** Also waits for readers, but only briefly, since others would queue behind it. */
-    private static boolean takeOff(MoveSide side, int shard) throws SQLException {
+    private static boolean takeOff(MoveServerSession side, int shard) throws SQLException {
         try {
             Seal.takeOff(side, shard);
             return true;
@@ -154,7 +154,7 @@ final class Settlement {
     }
 
     /** A restored catalog describes an earlier state: bringing the servers in line with it would close the newest rows. */
-    static void checkCatalogIsNewest(MoveSide side, Move move) throws SQLException {
+    static void checkCatalogIsNewest(MoveServerSession side, Move move) throws SQLException {
         Map<Integer, Long> here = side.gotShards();
         for (MoveShard shard : move.shards()) {
             long epoch = here.getOrDefault(shard.shard(), 0L);
@@ -170,8 +170,8 @@ final class Settlement {
     private void open(MoveShard shard, List<String> tables) throws SQLException {
         Stream carrying = session.carrying(shard);
         Stream back = session.back(shard);
-        MoveSide here = carrying.publisher();
-        MoveSide other = carrying.subscriber();
+        MoveServerSession here = carrying.publisher();
+        MoveServerSession other = carrying.subscriber();
         if (shard.mark().isPresent()) {
             awaitLastWrites(shard, shard.mark().getAsLong(), back);
         }

@@ -16,13 +16,13 @@ import org.shardflake.jdbc.Sql;
  * Both copies of a shard as of its cutover: frozen on the server it left, and not yet open on the other. The sessions keep seeing
  * that state, whatever is written afterwards.
  */
-final class Comparison implements AutoCloseable {
+final class FrozenCopies implements AutoCloseable {
 
     private final MoveShard shard;
     private final List<String> tables;
-    private final MoveSide source;
-    private final Optional<ComparisonSessions> sessions;
-    private final ComparedCopies.Attempt attempt;
+    private final MoveServerSession source;
+    private final Optional<SnapshotPair> sessions;
+    private final EqualCopies.Attempt attempt;
     private final Optional<HeldStream> held;
     private boolean inUse = true;
 
@@ -30,12 +30,12 @@ final class Comparison implements AutoCloseable {
      * @param sessions on the source first; empty if nothing is to be compared
      * @param held the stream that must not change the copy before it was compared
      */
-    Comparison(
-            MoveSide source,
+    FrozenCopies(
+            MoveServerSession source,
             MoveShard shard,
             List<String> tables,
-            Optional<ComparisonSessions> sessions,
-            ComparedCopies.Attempt attempt,
+            Optional<SnapshotPair> sessions,
+            EqualCopies.Attempt attempt,
             Optional<HeldStream> held) {
         this.source = source;
         this.shard = shard;
@@ -50,7 +50,7 @@ final class Comparison implements AutoCloseable {
     }
 
     /** Compares the rows of a server as of the moment {@link #await} returns, or shortly before. */
-    Future<?> seeSoon(MoveSide side) {
+    Future<?> seeSoon(MoveServerSession side) {
         if (sessions.isEmpty()) {
             return CompletableFuture.completedFuture(true);
         }
@@ -66,7 +66,7 @@ final class Comparison implements AutoCloseable {
         InParallel.await(seen);
     }
 
-    List<TableDifference> compare(ComparisonSessions sessions, TableDifference.Names names, TableDifference.First first)
+    List<TableDifference> compare(SnapshotPair sessions, TableDifference.Names names, TableDifference.First first)
             throws SQLException {
         boolean leaderIsSource = shard.server().equals(source.name());
         return attempt.compare(tables, sessions, leaderIsSource ? sessions.first() : sessions.second(), names, first);
@@ -78,7 +78,7 @@ final class Comparison implements AutoCloseable {
     }
 
     /** Makes {@link #close} leave the sessions open for {@link #compare}. */
-    Optional<ComparisonSessions> handOver() {
+    Optional<SnapshotPair> handOver() {
         inUse = false;
         return sessions;
     }
@@ -88,7 +88,7 @@ final class Comparison implements AutoCloseable {
     public void close() {
         if (inUse) {
             letFollow();
-            sessions.ifPresent(ComparisonSessions::close);
+            sessions.ifPresent(SnapshotPair::close);
         }
     }
 }

@@ -27,7 +27,7 @@ import org.shardflake.jdbc.Sql;
  * rows as it had, none of them by a later transaction, has the same rows. A source that failed over or crashed may give the same numbers
  * to other transactions, and a target that did may lack rows that were compared, so neither may have started since. Thread-safe.
  */
-final class ComparedCopies {
+final class EqualCopies {
 
     /** PostgreSQL resets its statistics when it recovers from a crash, also if the postmaster goes on. */
     private static final String STARTED =
@@ -135,7 +135,7 @@ final class ComparedCopies {
          * @param sessions on the source first
          * @return the number of rows; empty if they differ, or all of them have to be compared
          */
-        private OptionalLong areEqual(String table, ComparisonSessions sessions, Moment now) throws SQLException {
+        private OptionalLong areEqual(String table, SnapshotPair sessions, Moment now) throws SQLException {
             Connection source = sessions.first();
             Connection target = sessions.second();
             Rows its = rows.get(table);
@@ -210,7 +210,7 @@ final class ComparedCopies {
          */
         List<TableDifference> compare(
                 List<String> its,
-                ComparisonSessions sessions,
+                SnapshotPair sessions,
                 Connection leader,
                 TableDifference.Names names,
                 TableDifference.First first)
@@ -241,7 +241,7 @@ final class ComparedCopies {
         }
     }
 
-    ComparedCopies(long move) {
+    EqualCopies(long move) {
         this.move = move;
     }
 
