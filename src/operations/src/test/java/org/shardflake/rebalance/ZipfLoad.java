@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -17,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.IntToDoubleFunction;
 import java.util.stream.IntStream;
 import org.shardflake.ShardMap;
@@ -26,6 +28,9 @@ import org.shardflake.router.ShardRouter;
 
 /** An application that writes shards as Zipf has it: the second one half as often as the first, the third a third as often. */
 final class ZipfLoad implements AutoCloseable {
+
+    /** Between two writes: the servers, and other tests, share the machine. */
+    private static final Duration PAUSE = Duration.ofMillis(3);
 
     private final AccountShards shards;
     private final int count;
@@ -68,6 +73,7 @@ final class ZipfLoad implements AutoCloseable {
                     tx -> Sql.update(
                             tx.connection(), "INSERT INTO %s.account (uid) VALUES (?)".formatted(tx.schema()), uid));
             written.incrementAndGet();
+            LockSupport.parkNanos(PAUSE.toNanos());
         }
     }
 
