@@ -34,6 +34,7 @@ import liquibase.statement.ExecutablePreparedStatementBase;
 import liquibase.statement.SqlStatement;
 import liquibase.statement.core.RawParameterizedSqlStatement;
 import liquibase.statement.core.RuntimeStatement;
+import org.shardflake.server.internal.sqltext.SqlTokens;
 
 /** What Liquibase would execute for the changes of a changeset, as SQL; or why that cannot be done to shards. */
 final class ChangeSql {

@@ -7,8 +7,9 @@ package org.shardflake.deploy;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
-import org.shardflake.deploy.SqlTokens.Token;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
  * The settings that a changeset changes, told by its text, and SQL that gives them back the values from before.

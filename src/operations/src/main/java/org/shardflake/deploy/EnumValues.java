@@ -6,7 +6,8 @@ package org.shardflake.deploy;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.shardflake.deploy.SqlTokens.Token;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
  * Statements in which enums have their values from the start. Before PostgreSQL 17, a value that was added cannot be used in the same

@@ -24,9 +24,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.deploy.SqlTokens.Kind;
-import org.shardflake.deploy.SqlTokens.Token;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
  * A JDBC connection without a server. It writes down what is executed over it, as SQL with the values in it: every shard, and later every
@@ -81,26 +82,20 @@ final class RecordedStatements {
         StringBuilder sql = new StringBuilder();
         int from = 0;
         int position = 0;
-        List<Token> tokens = SqlTokens.all(text);
-        for (int i = 0; i < tokens.size(); i++) {
-            Token token = tokens.get(i);
-            if (token.kind() != Kind.SYMBOL || !token.text().equals("?")) {
+        for (Token token : SqlTokens.of(text)) {
+            @Nullable String value;
+            if (token.kind() == Kind.SYMBOL) {
+                value = token.text().replace("??", "?");
+            } else if (token.text().equals("?") && token.kind() == Kind.PARAMETER) {
+                value = values.get(++position);
+            } else {
                 continue;
             }
-            sql.append(text, from, token.start());
-            from = token.end();
-            if (i + 1 < tokens.size()
-                    && tokens.get(i + 1).text().equals("?")
-                    && tokens.get(i + 1).start() == from) { // as the driver has it: ?? is an operator
-                sql.append('?');
-                from = tokens.get(++i).end();
-                continue;
-            }
-            String value = values.get(++position);
             if (value == null) {
                 throw new SQLException("no value for parameter %s of %s".formatted(position, text));
             }
-            sql.append(value);
+            sql.append(text, from, token.start()).append(value);
+            from = token.end();
         }
         return sql.append(text, from, text.length()).toString();
     }

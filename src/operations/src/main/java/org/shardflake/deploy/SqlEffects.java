@@ -8,9 +8,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import org.shardflake.deploy.SqlTokens.Kind;
-import org.shardflake.deploy.SqlTokens.Token;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /** What SQL of a changelog depends on and what it leaves behind, told by its text. When in doubt, it depends. */
 final class SqlEffects {

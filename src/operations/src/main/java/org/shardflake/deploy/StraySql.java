@@ -4,14 +4,16 @@
  */
 package org.shardflake.deploy;
 
+import java.util.BitSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.shardflake.deploy.SqlTokens.Kind;
-import org.shardflake.deploy.SqlTokens.Token;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
  * Finds SQL that does not belong in a shard: names of other schemas, schemas and extensions made in passing, writes to reference tables,
@@ -140,24 +142,11 @@ final class StraySql {
     }
 
     private @Nullable Stray find() {
-        int parentheses = 0;
-        int atomic = 0;
+        BitSet ends = SqlTokens.ends(tokens);
         first = 0;
         for (int i = 0; i < tokens.size(); i++) {
-            Token token = tokens.get(i);
-            if (token.is("(")) {
-                parentheses++;
-            } else if (token.is(")")) {
-                parentheses--;
-            } else if (token.is("atomic") && before(i, "begin")) {
-                atomic = 1;
-            } else if (atomic > 0 && token.is("case")) {
-                atomic++;
-            } else if (atomic > 0 && token.is("end")) {
-                atomic--;
-            } else if (token.is(";") && parentheses <= 0 && atomic == 0) {
+            if (ends.get(i)) {
                 first = i + 1;
-                parentheses = 0;
             }
             Stray found = check(i, i == first);
             if (found != null) {
@@ -248,7 +237,7 @@ final class StraySql {
             return !ofReference && isWritten(i) ? stray(i, writesReference(name + "." + text(i + 2))) : null;
         }
         boolean isOther = !EVERYWHERE.contains(name) && !name.equals("public") && !name.startsWith("pg_toast");
-        boolean isUse = (is(i + 3, "(") && !namesRelation(i)) || (is(i - 1, ":") && is(i - 2, ":"));
+        boolean isUse = (is(i + 3, "(") && !namesRelation(i)) || is(i - 1, "::");
         return isOther && (namesRelation(i) || (isUse && !allowPublic)) ? names(i, name) : null;
     }
 
@@ -328,10 +317,9 @@ final class StraySql {
             return found == null ? null : new Stray(token.contents() + found.at(), found.what());
         }
         var qualified = QUALIFIED.matcher(token.text());
-        boolean isName = (is(i + 1, ":")
-                        && is(i + 2, ":")
-                        && i + 3 < tokens.size()
-                        && tokens.get(i + 3).text().startsWith("reg"))
+        boolean isName = (is(i + 1, "::")
+                        && i + 2 < tokens.size()
+                        && tokens.get(i + 2).text().startsWith("reg"))
                 || (is(i - 1, "(")
                         && i > 1
                         && TAKE_NAMES.contains(tokens.get(i - 2).text()));
@@ -453,12 +441,8 @@ final class StraySql {
         return is(i - 1, "do") || is(i - 3, "do");
     }
 
-    private boolean before(int i, String word) {
-        return is(i - 1, word);
-    }
-
     private boolean is(int i, String word) {
-        return i >= 0 && i < tokens.size() && tokens.get(i).is(word);
+        return SqlTokens.is(tokens, i, word);
     }
 
     private String word(int i) {

@@ -8,17 +8,14 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
-import java.sql.SQLException;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
-import org.shardflake.server.internal.DriverScanner;
+import org.shardflake.server.internal.sqltext.SqlTokens;
 
 /**
  * SQL statements for a shard, whose tables are without a schema or have <code>${shard.schema}</code>. Immutable.
@@ -27,8 +24,6 @@ import org.shardflake.server.internal.DriverScanner;
  */
 public record ShardScript(List<String> statements) {
 
-    private static final Pattern FIRST_WORD =
-            Pattern.compile("(?s)(?:\\s|--[^\n]*(?:\n|$)|/\\*.*?\\*/|\\()*(?<word>\\w*).*");
     private static final Set<String> READS = Set.of("SELECT", "WITH", "TABLE", "VALUES");
     private static final Set<String> WRITES = Set.of(
             "INSERT",
@@ -86,22 +81,22 @@ public record ShardScript(List<String> statements) {
     }
 
     private static ShardScript parse(String text) {
-        try {
-            List<String> statements = DriverScanner.statements(text).stream()
-                    .filter(statement -> !firstWord(statement).isEmpty())
-                    .toList();
-            if (statements.isEmpty()) {
-                throw usage("there is no statement", "give one, such as 'SELECT count(*) FROM photo'");
-            }
-            return new ShardScript(statements);
-        } catch (SQLException e) {
-            throw usage("the SQL is not understood: " + e.getMessage(), null);
+        List<String> statements = SqlTokens.statements(text).stream()
+                .filter(statement -> !firstWord(statement).isEmpty())
+                .toList();
+        if (statements.isEmpty()) {
+            throw usage("there is no statement", "give one, such as 'SELECT count(*) FROM photo'");
         }
+        return new ShardScript(statements);
     }
 
     private static String firstWord(String statement) {
-        Matcher word = FIRST_WORD.matcher(statement);
-        return word.matches() ? word.group("word").toUpperCase(Locale.ROOT) : "";
+        return SqlTokens.of(statement).stream()
+                .filter(token -> !token.is("("))
+                .findFirst()
+                .filter(token -> token.kind() == SqlTokens.Kind.WORD || token.kind() == SqlTokens.Kind.NUMBER)
+                .map(token -> token.text().toUpperCase(Locale.ROOT))
+                .orElse("");
     }
 
     private void require(Set<String> words, String problem, String hint) {

@@ -5,11 +5,15 @@
 package org.shardflake.router.internal.sqltext;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
  * Tells SQL that leaves its session unchanged from SQL that may not.
@@ -42,60 +46,58 @@ public final class SqlEffects {
     }
 
     private static final Set<String> STATEMENTS = words(
-            "SELECT INSERT UPDATE DELETE MERGE WITH VALUES TABLE SHOW EXPLAIN SAVEPOINT RELEASE ROLLBACK COMMIT END ABORT LOCK COPY",
-            "NOTIFY TRUNCATE ANALYZE VACUUM FETCH MOVE CLOSE");
+            "select insert update delete merge with values table show explain savepoint release rollback commit end abort lock copy",
+            "notify truncate analyze vacuum fetch move close");
 
     /** Statements that give up a transaction's locks, or make that possible. */
-    private static final Set<String> RELEASES = words("SAVEPOINT ROLLBACK COMMIT END ABORT");
+    private static final Set<String> RELEASES = words("savepoint rollback commit end abort");
 
     /** Words after SET that limit it to its transaction. */
-    private static final Set<String> SET_IN_TRANSACTION = words("LOCAL TRANSACTION CONSTRAINTS");
+    private static final Set<String> SET_IN_TRANSACTION = words("local transaction constraints");
 
-    /** Words after SET LOCAL that are the search_path, or may be: U&"...". */
-    private static final Set<String> PATH_SETTINGS = words("SEARCH_PATH SCHEMA U");
+    /** Words after SET LOCAL that are the search_path. */
+    private static final Set<String> PATH_SETTINGS = words("search_path schema");
 
     /** Words that only statements that leave traces need. */
-    private static final Set<String> TRACES = words("TEMP TEMPORARY PG_TEMP PG_SETTINGS CHAIN");
+    private static final Set<String> TRACES = words("temp temporary pg_temp pg_settings chain");
 
     /** After these a parenthesis opens a list of columns: INTO photo (id), AS photo (id), WITH photo (id). */
-    private static final Set<String> BEFORE_NAME = words("INTO AS WITH RECURSIVE");
+    private static final Set<String> BEFORE_NAME = words("into as with recursive");
 
-    private static final Set<String> SCHEMAS = words("PG_CATALOG SHARDFLAKE");
+    private static final Set<String> SCHEMAS = words("pg_catalog shardflake");
 
     /** Words and functions that a parenthesis may follow. */
     private static final Set<String> HARMLESS = words(
-            "ALL ANALYZE AND ANY ARRAY AS ASC BETWEEN BY CASE CAST COLLATE CONFLICT CROSS CUBE DESC DISTINCT ELSE END EXCEPT EXISTS",
-            "EXPLAIN FETCH FILTER FROM FULL GROUP GROUPING HAVING ILIKE IN INNER INTERSECT IS ISNULL JOIN KEY LATERAL LEFT LIKE LIMIT",
-            "MATCHED MATERIALIZED NATURAL NOT NOTNULL OF OFFSET ON ONLY OR ORDER OUTER OVER OVERLAPS PARTITION RANGE RECURSIVE",
-            "RETURNING RIGHT ROLLUP ROW ROWS SELECT SET SETS SIMILAR SOME SYMMETRIC TABLE THEN TO UNION UPDATE USING VALUES WHEN WHERE",
-            "WINDOW WITH WITHIN COPY",
-            "BIT BPCHAR CHAR CHARACTER DECIMAL FLOAT INTERVAL NUMERIC PRECISION TIME TIMESTAMP TIMESTAMPTZ TIMETZ VARBIT VARCHAR VARYING",
-            "ANY_VALUE ARRAY_AGG AVG BIT_AND BIT_OR BOOL_AND BOOL_OR COUNT EVERY JSON_AGG JSON_OBJECT_AGG JSONB_AGG JSONB_OBJECT_AGG MAX",
-            "MIN MODE PERCENTILE_CONT PERCENTILE_DISC STDDEV STRING_AGG SUM VARIANCE",
-            "CUME_DIST DENSE_RANK FIRST_VALUE LAG LAST_VALUE LEAD NTH_VALUE NTILE PERCENT_RANK RANK ROW_NUMBER",
-            "COALESCE GREATEST LEAST NULLIF NUM_NULLS",
-            "AGE CLOCK_TIMESTAMP CURRENT_TIME CURRENT_TIMESTAMP DATE DATE_BIN DATE_PART DATE_TRUNC EXTRACT LOCALTIME LOCALTIMESTAMP",
-            "MAKE_DATE MAKE_INTERVAL MAKE_TIMESTAMP MAKE_TIMESTAMPTZ NOW STATEMENT_TIMESTAMP TIMEZONE TO_CHAR TO_DATE TO_NUMBER",
-            "TO_TIMESTAMP TRANSACTION_TIMESTAMP",
-            "ASCII BTRIM CHAR_LENGTH CHR CONCAT CONCAT_WS DECODE ENCODE FORMAT INITCAP LENGTH LOWER LPAD LTRIM MD5 OCTET_LENGTH OVERLAY",
-            "POSITION QUOTE_IDENT QUOTE_LITERAL QUOTE_NULLABLE REGEXP_COUNT REGEXP_LIKE REGEXP_MATCH REGEXP_MATCHES REGEXP_REPLACE",
-            "REGEXP_SPLIT_TO_ARRAY REGEXP_SPLIT_TO_TABLE REGEXP_SUBSTR REPEAT REPLACE REVERSE RPAD RTRIM SHA256 SHA512 SPLIT_PART",
-            "STARTS_WITH STRING_TO_ARRAY STRING_TO_TABLE STRPOS SUBSTR SUBSTRING TRANSLATE TRIM UPPER",
-            "ABS CEIL CEILING DIV EXP FLOOR GCD LN LOG MOD PI POWER RANDOM ROUND SIGN SQRT TRUNC WIDTH_BUCKET",
-            "ARRAY_APPEND ARRAY_CAT ARRAY_LENGTH ARRAY_POSITION ARRAY_PREPEND ARRAY_REMOVE ARRAY_REPLACE ARRAY_TO_STRING CARDINALITY",
-            "GENERATE_SERIES UNNEST",
-            "JSON_ARRAY_ELEMENTS JSON_ARRAY_ELEMENTS_TEXT JSON_BUILD_ARRAY JSON_BUILD_OBJECT JSON_TO_RECORDSET JSONB_ARRAY_ELEMENTS",
-            "JSONB_ARRAY_ELEMENTS_TEXT JSONB_ARRAY_LENGTH JSONB_BUILD_ARRAY JSONB_BUILD_OBJECT JSONB_EACH JSONB_EACH_TEXT",
-            "JSONB_EXTRACT_PATH_TEXT JSONB_INSERT JSONB_OBJECT_KEYS JSONB_PATH_EXISTS JSONB_PATH_QUERY JSONB_POPULATE_RECORD JSONB_SET",
-            "JSONB_STRIP_NULLS JSONB_TO_RECORDSET JSONB_TYPEOF ROW_TO_JSON TO_JSON TO_JSONB",
-            "PLAINTO_TSQUERY SETWEIGHT TO_TSQUERY TO_TSVECTOR TS_HEADLINE TS_RANK WEBSEARCH_TO_TSQUERY",
-            "CURRENT_SETTING CURRVAL GEN_RANDOM_UUID HASHTEXT HASHTEXTEXTENDED NEXTVAL PG_ADVISORY_XACT_LOCK PG_BACKEND_PID",
-            "PG_CURRENT_XACT_ID PG_NOTIFY PG_SLEEP PG_TRY_ADVISORY_XACT_LOCK TO_REGCLASS TXID_CURRENT UUIDV4 UUIDV7 VERSION",
-            "BASE32_TO_ID ID_SEQUENCE ID_SHARD ID_TIMESTAMP ID_TO_BASE32 ID_TO_PUBLIC ID_TO_SHORTCODE KEY_HASH MAX_ID MIN_ID NEXT_ID",
-            "NEXT_IDS PUBLIC_TO_ID SHARD_SCHEMA SHORTCODE_TO_ID");
+            "all analyze and any array as asc between by case cast collate conflict cross cube desc distinct else end except exists",
+            "explain fetch filter from full group grouping having ilike in inner intersect is isnull join key lateral left like limit",
+            "matched materialized natural not notnull of offset on only or order outer over overlaps partition range recursive",
+            "returning right rollup row rows select set sets similar some symmetric table then to union update using values when where",
+            "window with within copy",
+            "bit bpchar char character decimal float interval numeric precision time timestamp timestamptz timetz varbit varchar varying",
+            "any_value array_agg avg bit_and bit_or bool_and bool_or count every json_agg json_object_agg jsonb_agg jsonb_object_agg max",
+            "min mode percentile_cont percentile_disc stddev string_agg sum variance",
+            "cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number",
+            "coalesce greatest least nullif num_nulls",
+            "age clock_timestamp current_time current_timestamp date date_bin date_part date_trunc extract localtime localtimestamp",
+            "make_date make_interval make_timestamp make_timestamptz now statement_timestamp timezone to_char to_date to_number",
+            "to_timestamp transaction_timestamp",
+            "ascii btrim char_length chr concat concat_ws decode encode format initcap length lower lpad ltrim md5 octet_length overlay",
+            "position quote_ident quote_literal quote_nullable regexp_count regexp_like regexp_match regexp_matches regexp_replace",
+            "regexp_split_to_array regexp_split_to_table regexp_substr repeat replace reverse rpad rtrim sha256 sha512 split_part",
+            "starts_with string_to_array string_to_table strpos substr substring translate trim upper",
+            "abs ceil ceiling div exp floor gcd ln log mod pi power random round sign sqrt trunc width_bucket",
+            "array_append array_cat array_length array_position array_prepend array_remove array_replace array_to_string cardinality",
+            "generate_series unnest",
+            "json_array_elements json_array_elements_text json_build_array json_build_object json_to_recordset jsonb_array_elements",
+            "jsonb_array_elements_text jsonb_array_length jsonb_build_array jsonb_build_object jsonb_each jsonb_each_text",
+            "jsonb_extract_path_text jsonb_insert jsonb_object_keys jsonb_path_exists jsonb_path_query jsonb_populate_record jsonb_set",
+            "jsonb_strip_nulls jsonb_to_recordset jsonb_typeof row_to_json to_json to_jsonb",
+            "plainto_tsquery setweight to_tsquery to_tsvector ts_headline ts_rank websearch_to_tsquery",
+            "current_setting currval gen_random_uuid hashtext hashtextextended nextval pg_advisory_xact_lock pg_backend_pid",
+            "pg_current_xact_id pg_notify pg_sleep pg_try_advisory_xact_lock to_regclass txid_current uuidv4 uuidv7 version",
+            "base32_to_id id_sequence id_shard id_timestamp id_to_base32 id_to_public id_to_shortcode key_hash max_id min_id next_id",
+            "next_ids public_to_id shard_schema shortcode_to_id");
 
-    private final String sql;
-    private int at;
     private String word = "";
     private String qualifier = "";
     private boolean isName;
@@ -105,9 +107,7 @@ public final class SqlEffects {
     private boolean setsPath;
     private boolean changesLocks;
 
-    private SqlEffects(String sql) {
-        this.sql = sql;
-    }
+    private SqlEffects() {}
 
     private static Set<String> words(String... lines) {
         return Set.copyOf(Arrays.asList(String.join(" ", lines).split(" ")));
@@ -119,7 +119,8 @@ public final class SqlEffects {
         if (known != null) {
             return known;
         }
-        Facts found = new Facts(new SqlEffects(sql).effect(), WrittenTable.of(sql));
+        List<Token> tokens = SqlTokens.all(sql);
+        Facts found = new Facts(new SqlEffects().effect(tokens), WrittenTable.of(tokens));
         if (KNOWN.size() >= MOST) {
             KNOWN.clear();
         }
@@ -127,14 +128,19 @@ public final class SqlEffects {
         return found;
     }
 
-    /** Whether a word in upper case is one that a parenthesis may follow without leaving traces. */
+    /** Whether a word in lower case is one that a parenthesis may follow without leaving traces. */
     static boolean isEveryday(String word) {
         return HARMLESS.contains(word);
     }
 
-    private Effect effect() {
-        while (at < sql.length()) {
-            if (!next(sql.charAt(at))) {
+    /** Whether a string has the same value whatever standard_conforming_strings is. */
+    static boolean isSure(Token string) {
+        return string.kind() != Kind.STRING || string.text().indexOf('\\') < 0;
+    }
+
+    private Effect effect(List<Token> tokens) {
+        for (Token token : tokens) {
+            if (token.kind() != Kind.COMMENT && !next(token)) {
                 return Effect.SESSION;
             }
         }
@@ -147,84 +153,54 @@ public final class SqlEffects {
         return changesLocks ? Effect.LOCKS : Effect.NONE;
     }
 
-    /** Moves past the next token; false if that means there may be traces. */
-    private boolean next(char c) {
-        if (Character.isWhitespace(c)) {
-            at++;
-            return true;
-        }
-        if (sql.startsWith("--", at)) {
-            at = Math.min(endOf("\n"), endOf("\r"));
-            return true;
-        }
-        if (sql.startsWith("/*", at)) {
-            return skipComment();
-        }
-        if (Character.isJavaIdentifierStart(c) && c != '$') {
-            return word();
-        }
-        if (isSet) {
+    /** Reads a token; false if there may be traces. */
+    private boolean next(Token token) {
+        if (isSet && token.kind() != Kind.WORD) {
             return false;
         }
-        return switch (c) {
-            case '\'' -> string(word.equals("E"));
-            case '"' -> quotedName();
-            case '$' -> dollar();
-            case '(' -> parenthesis();
-            case ';' -> {
-                at++;
-                forget();
-                isStart = true;
-                yield true;
-            }
-            // JDBC's escapes call functions too.
-            case '{', '}' -> false;
-            case '.' -> {
-                at++;
-                qualifier = word;
-                word = ".";
-                yield true;
-            }
-            default -> {
-                at++;
-                forget();
-                yield true;
-            }
+        return switch (token.kind()) {
+            case WORD -> word(token.text());
+            case NAME -> quotedName(token.text());
+            case UNICODE_NAME -> false;
+            case STRING -> forget() && isSure(token);
+            case SYMBOL -> symbol(token.text());
+            case NUMBER, PARAMETER, ESCAPE_STRING, UNICODE_STRING, BIT_STRING, DOLLAR_STRING, COMMENT -> forget();
         };
     }
 
-    private void forget() {
+    private boolean symbol(String symbol) {
+        switch (symbol) {
+            case "(" -> {
+                return parenthesis();
+            }
+            // JDBC's escapes call functions too.
+            case "{", "}" -> {
+                return false;
+            }
+            case "." -> {
+                qualifier = word;
+                word = ".";
+            }
+            case ";" -> {
+                forget();
+                isStart = true;
+            }
+            default -> forget();
+        }
+        return true;
+    }
+
+    private boolean forget() {
         word = "";
         qualifier = "";
         isName = false;
-    }
-
-    /** The position after the next occurrence of {@code end}, or the end of the text. */
-    private int endOf(String end) {
-        int found = sql.indexOf(end, at);
-        return found < 0 ? sql.length() : found + end.length();
-    }
-
-    /** Skips a comment; false if comments may be nested, since nesting is not counted. */
-    private boolean skipComment() {
-        int begin = at + 2;
-        at = begin;
-        at = endOf("*/");
-        return sql.indexOf("/*", begin) < 0 || sql.indexOf("/*", begin) >= at;
-    }
-
-    private boolean word() {
-        int begin = at;
-        while (at < sql.length() && Character.isJavaIdentifierPart(sql.charAt(at))) {
-            at++;
-        }
-        return word(sql.substring(begin, at).toUpperCase(Locale.ROOT));
+        return true;
     }
 
     private boolean word(String found) {
         if (isSet) {
             isSet = false;
-            isSetLocal = found.equals("LOCAL");
+            isSetLocal = found.equals("local");
             return SET_IN_TRANSACTION.contains(found);
         }
         if (isSetLocal) {
@@ -232,7 +208,7 @@ public final class SqlEffects {
         }
         if (isStart) {
             isStart = false;
-            isSet = found.equals("SET");
+            isSet = found.equals("set");
             changesLocks |= RELEASES.contains(found);
             return isSet || (STATEMENTS.contains(found) && named(found));
         }
@@ -242,7 +218,7 @@ public final class SqlEffects {
     private void setsLocal(String setting) {
         isSetLocal = false;
         setsPath |= PATH_SETTINGS.contains(setting);
-        changesLocks |= setting.equals("SESSION_REPLICATION_ROLE");
+        changesLocks |= setting.equals("session_replication_role");
     }
 
     private boolean named(String found) {
@@ -256,56 +232,15 @@ public final class SqlEffects {
         return true;
     }
 
-    private boolean quotedName() {
-        int begin = ++at;
-        at = endOf("\"");
+    private boolean quotedName(String name) {
         isStart = false;
-        String name = sql.substring(begin, Math.max(begin, at - 1));
         if (isSetLocal) {
-            setsLocal(name.toUpperCase(Locale.ROOT));
+            setsLocal(name.toLowerCase(Locale.ROOT));
         }
         return !name.equals("pg_temp") && !name.equals("pg_settings") && named('"' + name);
     }
 
-    private boolean string(boolean hasEscapes) {
-        at = endOfString(sql, at, hasEscapes);
-        forget();
-        return at >= 0;
-    }
-
-    /**
-     * The position after the string that begins at a position, which may be past the end of the text; negative if its
-     * meaning depends on standard_conforming_strings.
-     */
-    static int endOfString(String sql, int begin, boolean hasEscapes) {
-        int at = begin + 1;
-        while (at < sql.length() && sql.charAt(at) != '\'') {
-            if (sql.charAt(at) == '\\') {
-                if (!hasEscapes) {
-                    return -1;
-                }
-                at++;
-            }
-            at++;
-        }
-        return at + 1;
-    }
-
-    private boolean dollar() {
-        int tagEnd = sql.indexOf('$', at + 1);
-        if ((at + 1 < sql.length() && Character.isDigit(sql.charAt(at + 1))) || tagEnd < 0) {
-            at++;
-            return true;
-        }
-        String tag = sql.substring(at, tagEnd + 1);
-        at = tagEnd + 1;
-        at = endOf(tag);
-        forget();
-        return true;
-    }
-
     private boolean parenthesis() {
-        at++;
         boolean isList = isName || word.isEmpty();
         boolean harmless = isList
                 || (HARMLESS.contains(word)
@@ -315,6 +250,6 @@ public final class SqlEffects {
     }
 
     private static boolean isShard(String name) {
-        return name.startsWith("SHARD_") || name.startsWith("\"shard_");
+        return name.startsWith("shard_") || name.startsWith("\"shard_");
     }
 }

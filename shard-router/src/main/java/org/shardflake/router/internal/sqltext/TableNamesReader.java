@@ -10,7 +10,6 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -18,6 +17,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /**
  * Finds the {@link TableNames} of a statement.
@@ -34,31 +36,31 @@ public final class TableNamesReader {
 
     private static final Map<String, Optional<TableNames>> KNOWN = new ConcurrentHashMap<>();
 
-    private static final Set<String> STATEMENTS = words("SELECT INSERT UPDATE DELETE WITH VALUES");
+    private static final Set<String> STATEMENTS = words("select insert update delete with values");
     /** FROM in these functions' parentheses is no clause. */
-    private static final Set<String> FROM_IN_CALL = words("EXTRACT SUBSTRING TRIM OVERLAY");
+    private static final Set<String> FROM_IN_CALL = words("extract substring trim overlay");
     /** Words that end a list of tables. */
     private static final Set<String> AFTER_TABLES = words(
-            "SET WHERE GROUP HAVING WINDOW UNION INTERSECT EXCEPT ORDER LIMIT OFFSET FETCH FOR RETURNING SELECT VALUES");
+            "set where group having window union intersect except order limit offset fetch for returning select values");
     /** Words after a WITH that begins no clause of queries. */
-    private static final Set<String> AFTER_OTHER_WITH = words("TIES ORDINALITY TIME");
+    private static final Set<String> AFTER_OTHER_WITH = words("ties ordinality time");
     /** What the name of a type or a collation follows, which may be a reserved word. */
-    private static final Set<String> BEFORE_TYPE = words(":: AS COLLATE");
+    private static final Set<String> BEFORE_TYPE = words(":: as collate");
 
     /** What depends on the search_path when it runs, or reads a string as the name of a table. */
     private static final Set<String> LOOKS_AT_PATH = words(
-            "CURRENT_SCHEMA CURRENT_SETTING NEXTVAL CURRVAL TO_REGCLASS NEXT_ID NEXT_IDS OPERATOR TABLE XMLTABLE",
-            "REGCLASS REGCOLLATION REGCONFIG REGDICTIONARY REGOPER REGOPERATOR REGPROC REGPROCEDURE REGTYPE REGNAMESPACE");
+            "current_schema current_setting nextval currval to_regclass next_id next_ids operator table xmltable",
+            "regclass regcollation regconfig regdictionary regoper regoperator regproc regprocedure regtype regnamespace");
 
     /** PostgreSQL's reserved words: without quotes none of them is a table's or column's name. */
     private static final Set<String> RESERVED = words(
-            "ALL ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC BOTH CASE CAST CHECK COLLATE COLUMN CONSTRAINT CREATE",
-            "CURRENT_CATALOG CURRENT_DATE CURRENT_ROLE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER DEFAULT DEFERRABLE DESC",
-            "DISTINCT DO ELSE END EXCEPT FALSE FETCH FOR FOREIGN FROM GRANT GROUP HAVING IN INITIALLY INTERSECT INTO LATERAL",
-            "LEADING LIMIT LOCALTIME LOCALTIMESTAMP NOT NULL OFFSET ON ONLY OR ORDER PLACING PRIMARY REFERENCES RETURNING",
-            "SELECT SESSION_USER SOME SYMMETRIC TABLE THEN TO TRAILING TRUE UNION UNIQUE USER USING VARIADIC WHEN WHERE WINDOW WITH",
-            "AUTHORIZATION BINARY CONCURRENTLY CROSS FREEZE FULL ILIKE INNER IS ISNULL JOIN LEFT LIKE NATURAL NOTNULL OUTER",
-            "OVERLAPS RIGHT SIMILAR TABLESAMPLE VERBOSE");
+            "all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create",
+            "current_catalog current_date current_role current_time current_timestamp current_user default deferrable desc",
+            "distinct do else end except false fetch for foreign from grant group having in initially intersect into lateral",
+            "leading limit localtime localtimestamp not null offset on only or order placing primary references returning",
+            "select session_user some symmetric table then to trailing true union unique user using variadic when where window with",
+            "authorization binary concurrently cross freeze full ilike inner is isnull join left like natural notnull outer",
+            "overlaps right similar tablesample verbose");
 
     /** One pair of parentheses, or the whole text. */
     private static final class Level {
@@ -82,9 +84,11 @@ public final class TableNamesReader {
     }
 
     private final String sql;
+    private final List<Token> tokens;
     private final Deque<Level> levels = new ArrayDeque<>();
+    /** The place of the next token. */
     private int at;
-    /** The word or sign before, and that before it; words in upper case. */
+    /** The word or sign before, and that before it; words in lower case. */
     private String last = "";
 
     private String secondLast = "";
@@ -99,6 +103,7 @@ public final class TableNamesReader {
 
     private TableNamesReader(String sql) {
         this.sql = sql;
+        this.tokens = SqlTokens.of(sql);
     }
 
     private static Set<String> words(String... lines) {
@@ -121,8 +126,8 @@ public final class TableNamesReader {
 
     private Optional<TableNames> read() {
         levels.push(new Level(""));
-        while (at < sql.length()) {
-            if (!next(sql.charAt(at))) {
+        while (at < tokens.size()) {
+            if (!next(tokens.get(at++))) {
                 return Optional.empty();
             }
         }
@@ -138,51 +143,22 @@ public final class TableNamesReader {
         return levels.element();
     }
 
-    /** Moves past the next token; false if it is not understood. */
-    private boolean next(char c) {
-        if (Character.isWhitespace(c)) {
-            at++;
-            return true;
-        }
-        if (sql.startsWith("--", at)) {
-            return false;
-        }
-        if (sql.startsWith("/*", at)) {
-            return comment();
-        }
-        if (c == '"' || isNameStart(c)) {
-            return name();
-        }
-        if (Character.isDigit(c) || (c == '.' && at + 1 < sql.length() && Character.isDigit(sql.charAt(at + 1)))) {
-            while (at < sql.length() && (isNamePart(sql.charAt(at)) || sql.charAt(at) == '.')) {
-                at++;
-            }
-            return after("0");
-        }
-        return switch (c) {
-            case '\'' -> string(false);
-            case '(' -> open();
-            case ')' -> close();
-            case ',' -> comma();
-            case ';', '$', '{', '}', '\\', '.' -> false;
-            default -> sign(c);
+    /** Reads a token; false if it is not understood. */
+    private boolean next(Token token) {
+        return switch (token.kind()) {
+            case WORD, NAME -> name(token);
+            case NUMBER, PARAMETER, ESCAPE_STRING, BIT_STRING -> after("0");
+            case STRING -> SqlEffects.isSure(token) && after("0");
+            case UNICODE_NAME, UNICODE_STRING, DOLLAR_STRING, COMMENT -> false;
+            case SYMBOL ->
+                switch (token.text()) {
+                    case "(" -> open();
+                    case ")" -> close();
+                    case "," -> comma();
+                    case ";", "$", "{", "}", "\\", ".", ".." -> false;
+                    default -> after(token.text());
+                };
         };
-    }
-
-    /** A comment before the statement. Inside, it could stand between a function and its parenthesis. */
-    private boolean comment() {
-        int end = sql.indexOf("*/", at + 2);
-        boolean isNested = end < 0 || sql.substring(at + 2, end).contains("/*");
-        at = end + 2;
-        return !isNested && levels.size() == 1 && top().isStart;
-    }
-
-    private static boolean isNameStart(char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    }
-
-    private static boolean isNamePart(char c) {
-        return isNameStart(c) || (c >= '0' && c <= '9');
     }
 
     /** Goes on after a token that is no name; false if a name had to be there. */
@@ -200,31 +176,18 @@ public final class TableNamesReader {
         top().isStart = false;
     }
 
-    private boolean sign(char c) {
-        boolean isCast = sql.startsWith("::", at);
-        at += isCast ? 2 : 1;
-        return c < 128 && after(isCast ? "::" : String.valueOf(c));
-    }
-
-    private boolean string(boolean hasEscapes) {
-        at = SqlEffects.endOfString(sql, at, hasEscapes);
-        return at >= 0 && at <= sql.length() && after("'");
-    }
-
     private boolean open() {
         if (expectsQueryName) {
             return false;
         }
         Level inside = new Level(last);
         inside.isInTables = expectsTable;
-        at++;
         shift("(");
         levels.push(inside);
         return true;
     }
 
     private boolean close() {
-        at++;
         if (levels.size() == 1 || expectsTable || expectsQueryName) {
             return false;
         }
@@ -234,7 +197,6 @@ public final class TableNamesReader {
     }
 
     private boolean comma() {
-        at++;
         if (!after(",")) {
             return false;
         }
@@ -244,89 +206,48 @@ public final class TableNamesReader {
     }
 
     /** A name, perhaps qualified, or a word of SQL. */
-    private boolean name() {
-        int begin = at;
-        boolean isQuoted = sql.charAt(at) == '"';
-        @Nullable String name = one();
-        if (name == null) {
-            return false;
-        }
-        @Nullable String qualifier = null;
-        while (at < sql.length() && peek() == '.') {
-            skipSpace();
+    private boolean name(Token first) {
+        Token last = first;
+        @Nullable Token qualifier = null;
+        while (isName(last) && SqlTokens.is(tokens, at, ".") && at + 1 < tokens.size()) {
             at++;
-            skipSpace();
-            if (at < sql.length() && sql.charAt(at) == '*') {
-                at++;
+            qualifier = last;
+            last = tokens.get(at++);
+            if (last.is("*")) {
                 return after("*");
             }
-            qualifier = name;
-            if (at >= sql.length() || (sql.charAt(at) != '"' && !isNameStart(sql.charAt(at)))) {
-                return false;
-            }
-            name = one();
-            if (name == null) {
-                return false;
-            }
+        }
+        if (!isName(last)) {
+            return false;
         }
         if (qualifier != null) {
-            return qualified(qualifier, name);
+            return qualified(qualifier.text(), last.text());
         }
-        return isQuoted ? plain(begin, name, "", true) : word(begin, name);
+        return last.kind() == Kind.NAME ? plain(last, "", true) : word(last);
     }
 
-    /** One identifier, as the server has it; null if it is not understood. */
-    private @Nullable String one() {
-        int begin = at;
-        if (sql.charAt(at) == '"') {
-            int end = sql.indexOf('"', at + 1);
-            if (end < 0 || sql.startsWith("\"\"", end) || end - begin > LONGEST_NAME) {
-                return null;
-            }
-            at = end + 1;
-            return sql.substring(begin + 1, end);
-        }
-        while (at < sql.length() && isNamePart(sql.charAt(at))) {
-            at++;
-        }
-        boolean isEnd = at == sql.length() || (sql.charAt(at) != '$' && sql.charAt(at) < 128);
-        return isEnd && at - begin <= LONGEST_NAME ? sql.substring(begin, at).toLowerCase(Locale.ROOT) : null;
+    /** Whether a token is a name that the server takes as it is: PostgreSQL cuts long ones, and some encodings have other lower case. */
+    static boolean isName(Token name) {
+        boolean isAscii = name.text().chars().allMatch(c -> c < 128);
+        return name.text().length() <= LONGEST_NAME
+                && (name.kind() == Kind.NAME || (name.kind() == Kind.WORD && isAscii));
     }
 
-    private void skipSpace() {
-        while (at < sql.length() && Character.isWhitespace(sql.charAt(at))) {
-            at++;
-        }
+    private boolean follows(String symbol) {
+        return SqlTokens.is(tokens, at, symbol);
     }
 
-    /** The next character that is no space; 0 at the end. */
-    private char peek() {
-        int next = at;
-        while (next < sql.length() && Character.isWhitespace(sql.charAt(next))) {
-            next++;
-        }
-        return next < sql.length() ? sql.charAt(next) : 0;
-    }
-
-    /** The word after spaces and, if need be, a parenthesis. */
-    private String peekWord(boolean inParenthesis) {
-        int next = at;
-        while (next < sql.length()
-                && (Character.isWhitespace(sql.charAt(next)) || (inParenthesis && sql.charAt(next) == '('))) {
-            next++;
-        }
-        int begin = next;
-        while (next < sql.length() && isNamePart(sql.charAt(next))) {
-            next++;
-        }
-        return sql.substring(begin, next).toUpperCase(Locale.ROOT);
+    /** Whether one of these words comes next. */
+    private boolean follows(Set<String> words) {
+        return at < tokens.size()
+                && tokens.get(at).kind() == Kind.WORD
+                && words.contains(tokens.get(at).text());
     }
 
     private boolean qualified(String qualifier, String name) {
-        String word = name.toUpperCase(Locale.ROOT);
-        boolean isCall = peek() == '(' && !(expectsTable && last.equals("INTO"));
+        boolean isCall = follows("(") && !(expectsTable && last.equals("into"));
         boolean isOurs = qualifier.equals("pg_catalog") || qualifier.equals("shardflake");
-        if (expectsQueryName || (isCall && !(isOurs && isHarmlessCall(word)))) {
+        if (expectsQueryName || (isCall && !(isOurs && isHarmlessCall(name)))) {
             return false;
         }
         expectsTable = false;
@@ -338,23 +259,17 @@ public final class TableNamesReader {
         return SqlEffects.isEveryday(word) && !LOOKS_AT_PATH.contains(word);
     }
 
-    private boolean word(int begin, String name) {
-        String word = name.toUpperCase(Locale.ROOT);
-        char following = at < sql.length() ? sql.charAt(at) : 0;
-        if (following == '\'' && Set.of("E", "B", "X", "N").contains(word)) {
-            return string(word.equals("E"));
-        }
+    private boolean word(Token token) {
+        String word = token.text();
         boolean isFirst = levels.size() == 1 && top().isStart;
-        if ((following == '&' && word.equals("U"))
-                || LOOKS_AT_PATH.contains(word)
-                || (isFirst && !STATEMENTS.contains(word))) {
+        if (LOOKS_AT_PATH.contains(word) || (isFirst && !STATEMENTS.contains(word))) {
             return false;
         }
         if (BEFORE_TYPE.contains(last)) {
-            return plain(begin, name, word, false);
+            return plain(token, word, false);
         }
-        boolean isModifier = (expectsTable && (word.equals("LATERAL") || word.equals("ONLY")))
-                || (expectsQueryName && word.equals("RECURSIVE"));
+        boolean isModifier = (expectsTable && (word.equals("lateral") || word.equals("only")))
+                || (expectsQueryName && word.equals("recursive"));
         if (isModifier) {
             shift(word);
             return true;
@@ -362,7 +277,7 @@ public final class TableNamesReader {
         return switch (begins(word)) {
             case TABLE -> expect(word, true);
             case QUERY -> expect(word, false);
-            case NOTHING -> plain(begin, name, word, false);
+            case NOTHING -> plain(token, word, false);
             case UNKNOWN -> false;
         };
     }
@@ -385,13 +300,13 @@ public final class TableNamesReader {
             level.isInTables = false;
         }
         return switch (word) {
-            case "WITH" -> with(isStatement);
-            case "FROM" -> from();
-            case "JOIN" -> Next.TABLE;
-            case "USING" -> using();
-            case "INTO" ->
-                last.equals("INSERT") && Set.of("", "(", ")").contains(secondLast) ? Next.TABLE : Next.UNKNOWN;
-            case "UPDATE" -> isStatement ? Next.TABLE : Next.NOTHING;
+            case "with" -> with(isStatement);
+            case "from" -> from();
+            case "join" -> Next.TABLE;
+            case "using" -> using();
+            case "into" ->
+                last.equals("insert") && Set.of("", "(", ")").contains(secondLast) ? Next.TABLE : Next.UNKNOWN;
+            case "update" -> isStatement ? Next.TABLE : Next.NOTHING;
             default -> Next.NOTHING;
         };
     }
@@ -401,11 +316,11 @@ public final class TableNamesReader {
             top().isInQueries = true;
             return Next.QUERY;
         }
-        return AFTER_OTHER_WITH.contains(peekWord(false)) ? Next.NOTHING : Next.UNKNOWN;
+        return follows(AFTER_OTHER_WITH) ? Next.NOTHING : Next.UNKNOWN;
     }
 
     private Next from() {
-        if (last.equals("DISTINCT") && (secondLast.equals("IS") || secondLast.equals("NOT"))) {
+        if (last.equals("distinct") && (secondLast.equals("is") || secondLast.equals("not"))) {
             return Next.NOTHING;
         }
         if (!top().call.isEmpty()) {
@@ -416,8 +331,15 @@ public final class TableNamesReader {
     }
 
     private Next using() {
-        if (peek() == '(' && !STATEMENTS.contains(peekWord(true))) {
-            return Next.NOTHING; // The columns of a join.
+        if (follows("(")) {
+            int inside = at;
+            while (SqlTokens.is(tokens, inside, "(")) {
+                inside++;
+            }
+            if (inside == tokens.size()
+                    || !STATEMENTS.contains(tokens.get(inside).text())) {
+                return Next.NOTHING; // The columns of a join.
+            }
         }
         top().isInTables = true;
         return Next.TABLE;
@@ -433,23 +355,24 @@ public final class TableNamesReader {
     }
 
     /** A name without a schema, or a word without a part in this. */
-    private boolean plain(int begin, String name, String word, boolean isQuoted) {
-        boolean isCall = peek() == '(';
+    private boolean plain(Token token, String word, boolean isQuoted) {
+        String name = token.text();
+        boolean isCall = follows("(");
         if (expectsQueryName) {
             queries.add(name);
             expectsQueryName = false;
-        } else if (expectsTable && (!isCall || last.equals("INTO"))) {
+        } else if (expectsTable && (!isCall || last.equals("into"))) {
             if (!isQuoted && RESERVED.contains(word)) {
                 return false;
             }
-            parts.add(sql.substring(copied, begin));
-            copied = begin;
+            parts.add(sql.substring(copied, token.start()));
+            copied = token.start();
             tables.add(name);
             expectsTable = false;
         } else {
             expectsTable = false;
             // After AS a list of columns, or the length of a type.
-            if (isCall && !last.equals("AS") && (isQuoted || !isHarmlessCall(word))) {
+            if (isCall && !last.equals("as") && (isQuoted || !isHarmlessCall(word))) {
                 return false;
             }
             if (isQuoted || isCall || BEFORE_TYPE.contains(last) || !RESERVED.contains(word)) {

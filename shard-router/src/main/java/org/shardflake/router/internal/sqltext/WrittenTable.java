@@ -4,30 +4,33 @@
  */
 package org.shardflake.router.internal.sqltext;
 
-import java.util.Locale;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.server.internal.sqltext.SqlTokens;
+import org.shardflake.server.internal.sqltext.SqlTokens.Token;
 
 /** The table that an everyday INSERT, UPDATE or DELETE writes to, as the server has its names. */
 public record WrittenTable(String schema, String name) {
 
-    private static final String NAME = "(\"[^\"]{1,63}\"|[a-z_][a-z_0-9]{0,62})";
-    private static final Pattern WRITE = Pattern.compile(
-            "\\s*(?:INSERT\\s+INTO|UPDATE|DELETE\\s+FROM)\\s+(?:ONLY\\s+)?" + NAME + "\\s*\\.\\s*" + NAME
-                    // The name ends there, and this is the only statement.
-                    + "(?!\\s*\\.)(?:[\\s(*][^;]*)?",
-            Pattern.CASE_INSENSITIVE);
-
     /** The table of a statement that begins with this and names a schema; null for any other text. */
-    static @Nullable WrittenTable of(String sql) {
-        Matcher write = WRITE.matcher(sql);
-        return write.matches() ? new WrittenTable(name(write.group(1)), name(write.group(2))) : null;
+    static @Nullable WrittenTable of(List<Token> tokens) {
+        boolean writes = SqlTokens.is(tokens, 0, "update")
+                || (SqlTokens.is(tokens, 0, "insert") && SqlTokens.is(tokens, 1, "into"))
+                || (SqlTokens.is(tokens, 0, "delete") && SqlTokens.is(tokens, 1, "from"));
+        int schema = SqlTokens.is(tokens, 0, "update") ? 1 : 2;
+        schema += SqlTokens.is(tokens, schema, "only") ? 1 : 0;
+        int name = schema + 2;
+        return writes
+                        && isName(tokens, schema)
+                        && SqlTokens.is(tokens, schema + 1, ".")
+                        && isName(tokens, name)
+                        && !SqlTokens.is(tokens, name + 1, ".")
+                        && tokens.stream().noneMatch(token -> token.is(";"))
+                ? new WrittenTable(tokens.get(schema).text(), tokens.get(name).text())
+                : null;
     }
 
-    private static String name(String identifier) {
-        return identifier.startsWith("\"")
-                ? identifier.substring(1, identifier.length() - 1)
-                : identifier.toLowerCase(Locale.ROOT);
+    private static boolean isName(List<Token> tokens, int i) {
+        return i < tokens.size() && TableNamesReader.isName(tokens.get(i));
     }
 }
