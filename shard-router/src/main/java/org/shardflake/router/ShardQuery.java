@@ -72,8 +72,10 @@ public final class ShardQuery<T> {
     }
 
     private static <T> ShardQuery<T> create(String sql, boolean columnsOfATable, RowMapper<T> mapper) {
+        String whole =
+                sql.contains("--") ? sql + "\n" : sql; // A comment at the end would hide what follows in a larger text.
         return new ShardQuery<>(
-                sql, columnsOfATable, mapper, List.of(), Duration.ofSeconds(10), Access.READ, null, false);
+                whole, columnsOfATable, mapper, List.of(), Duration.ofSeconds(10), Access.READ, null, false);
     }
 
     /**

@@ -167,6 +167,21 @@ class ManyShardsTest {
     }
 
     @Test
+    void aQueryMayEndWithAComment() {
+        ShardQuery<String> commented = ShardQuery.of(
+                "SELECT id, title FROM ${shard.schema}.photo -- for the first page", row -> row.getString("title"));
+        List<String> each = new ArrayList<>();
+
+        router.forEach(commented, each::add);
+
+        assertThat(each).hasSize(90);
+        assertThat(router.fetch(ids, commented)).isEqualTo(router.fetch(ids, TITLES));
+        assertThat(router.newest(4, commented)).isEqualTo(router.newest(4, TITLES));
+        assertThat(router.count(commented)).isEqualTo(90);
+        assertThat(router.sum("length(title)", commented)).isEqualTo(router.sum("length(title)", TITLES));
+    }
+
+    @Test
     void countsAndAddsUpTheRowsOfAllShards() {
         ShardQuery<String> some = ShardQuery.of(
                         "SELECT uid, title FROM ${shard.schema}.photo WHERE uid % ? = ?", row -> row.getString("title"))

@@ -133,6 +133,32 @@ class ShardNamesTest {
         }
     }
 
+    @Test
+    void aCommentAtTheEndDoesNotKeepTheSearchPath() throws SQLException {
+        try (ShardRouter router = shards.router().map(shards.map()).build()) {
+            router.run(ShardKey.shard(1), tx -> {
+                SearchPathConnection connection = new SearchPathConnection(tx.connection(), tx.lent());
+                String before = searchPath(tx.connection());
+                try (PreparedStatement statement =
+                                connection.prepareStatement("SELECT to_regclass('photo')::text -- found by the path");
+                        ResultSet row = statement.executeQuery()) {
+                    row.next();
+                    assertThat(row.getString(1)).isEqualTo("photo");
+                }
+                assertThat(connection.isPathSet()).isFalse();
+                assertThat(searchPath(tx.connection())).isEqualTo(before);
+            });
+        }
+    }
+
+    private static String searchPath(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SHOW search_path")) {
+            row.next();
+            return row.getString(1);
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

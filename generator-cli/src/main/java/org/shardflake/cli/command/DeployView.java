@@ -181,13 +181,18 @@ final class DeployView {
         }
         for (DeployPreview.Group group : groups.stream().limit(SHOWN).toList()) {
             text.add(heading(group, groups.size() == 1));
-            group.sql().forEach(sql -> text.add(sql.startsWith("--") ? sql : sql + ";"));
+            group.sql().forEach(sql -> text.add(sql.startsWith("--") ? sql : ended(sql)));
         }
         addRest(
                 text,
                 groups.stream().skip(SHOWN).mapToInt(DeployPreview.Group::size).sum(),
                 "differ from these");
         return text.toString();
+    }
+
+    /** A statement with a semicolon that no comment at its end hides. */
+    private static String ended(String sql) {
+        return sql.substring(sql.lastIndexOf('\n') + 1).contains("--") ? sql + "\n;" : sql + ";";
     }
 
     private static String heading(DeployPreview.Group group, boolean only) {

@@ -189,7 +189,8 @@ public final class LeasedConnection extends ForwardingConnection {
     /** Prepares a statement between two that set the search_path and take it back. */
     PreparedStatement prepareWithPath(String mark, String sql) throws SQLException {
         watched(sql);
-        return pooled.prepareStatement(lender.searchPath(schema(), true) + "; " + mark + sql + "; " + lender.oldPath());
+        return pooled.prepareStatement(
+                lender.searchPath(schema(), true) + "; " + mark + sql + "\n; " + lender.oldPath());
     }
 
     /** Notes that the session's state may have changed. */
