@@ -202,7 +202,7 @@ public final class LeasedConnection extends ForwardingConnection {
     /** Notes what the text of a statement may change in the session before it runs, and returns it. */
     String watched(String sql) {
         if (!hasTraces || !usesPath) {
-            switch (SqlEffects.facts(sql).effect()) {
+            switch (facts(sql).effect()) {
                 case NONE -> {}
                 case LOCKS -> asksAlways = true;
                 case PATH -> {
@@ -218,10 +218,13 @@ public final class LeasedConnection extends ForwardingConnection {
         return sql;
     }
 
+    private SqlEffects.Facts facts(String sql) {
+        return SqlEffects.facts(sql, shard == MANY_SHARDS ? null : schema());
+    }
+
     /** A prepared statement that tells when it has written to a table of the shard. */
     private PreparedStatement reporting(PreparedStatement statement, String sql) {
-        WrittenTable written =
-                shard == MANY_SHARDS ? null : SqlEffects.facts(sql).written();
+        WrittenTable written = shard == MANY_SHARDS ? null : facts(sql).written();
         return written != null && written.schema().equals(schema())
                 ? new ReportingPreparedStatement(statement, new Write(written.name()))
                 : statement;

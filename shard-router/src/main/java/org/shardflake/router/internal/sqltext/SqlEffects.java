@@ -7,9 +7,7 @@ package org.shardflake.router.internal.sqltext;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
@@ -23,10 +21,10 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Token;
  */
 public final class SqlEffects {
 
-    /** Some hundred bytes each, one text per shard. */
-    private static final int MOST = 20_000;
+    /** Stands for the schema of any shard, so that all shards share an entry. */
+    private static final String ANY_SHARD = "shard_nnnn";
 
-    private static final Map<String, Facts> KNOWN = new ConcurrentHashMap<>();
+    private static final TextCache<Facts> KNOWN = new TextCache<>();
 
     /**
      * What a text tells.
@@ -113,19 +111,23 @@ public final class SqlEffects {
         return Set.copyOf(Arrays.asList(String.join(" ", lines).split(" ")));
     }
 
-    /** What the statements of this text may change, and write to. */
-    public static Facts facts(String sql) {
-        Facts known = KNOWN.get(sql);
-        if (known != null) {
-            return known;
+    /**
+     * What the statements of this text may change, and write to.
+     *
+     * @param schema that of the shard it is for; null if it is for many
+     */
+    public static Facts facts(String sql, @Nullable String schema) {
+        if (schema == null || sql.contains(ANY_SHARD)) {
+            return KNOWN.get(sql, SqlEffects::read);
         }
+        Facts facts = KNOWN.get(sql.replace(schema, ANY_SHARD), SqlEffects::read);
+        WrittenTable written = facts.written();
+        return written == null ? facts : new Facts(facts.effect(), written.in(ANY_SHARD, schema));
+    }
+
+    private static Facts read(String sql) {
         List<Token> tokens = SqlTokens.all(sql);
-        Facts found = new Facts(new SqlEffects().effect(tokens), WrittenTable.of(tokens));
-        if (KNOWN.size() >= MOST) {
-            KNOWN.clear();
-        }
-        KNOWN.put(sql, found);
-        return found;
+        return new Facts(new SqlEffects().effect(tokens), WrittenTable.of(tokens));
     }
 
     /** Whether a word in lower case is one that a parenthesis may follow without leaving traces. */

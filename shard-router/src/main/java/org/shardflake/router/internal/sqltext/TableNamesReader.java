@@ -10,10 +10,8 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -30,11 +28,11 @@ import org.shardflake.server.internal.sqltext.SqlTokens.Token;
  */
 public final class TableNamesReader {
 
-    private static final int MOST = 5_000;
     /** PostgreSQL cuts off longer names. */
     private static final int LONGEST_NAME = 63;
 
-    private static final Map<String, Optional<TableNames>> KNOWN = new ConcurrentHashMap<>();
+    /** By the whole text: one that is to be qualified names no shard, and is the same in all of them. */
+    private static final TextCache<Optional<TableNames>> KNOWN = new TextCache<>();
 
     private static final Set<String> STATEMENTS = words("select insert update delete with values");
     /** FROM in these functions' parentheses is no clause. */
@@ -112,16 +110,7 @@ public final class TableNamesReader {
 
     /** The table names of a text; nothing if it is not understood. */
     public static Optional<TableNames> read(String sql) {
-        Optional<TableNames> known = KNOWN.get(sql);
-        if (known != null) {
-            return known;
-        }
-        Optional<TableNames> read = new TableNamesReader(sql).read();
-        if (KNOWN.size() >= MOST) {
-            KNOWN.clear();
-        }
-        KNOWN.put(sql, read);
-        return read;
+        return KNOWN.get(sql, text -> new TableNamesReader(text).read());
     }
 
     private Optional<TableNames> read() {

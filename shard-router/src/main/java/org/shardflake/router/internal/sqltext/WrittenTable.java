@@ -30,6 +30,11 @@ public record WrittenTable(String schema, String name) {
                 : null;
     }
 
+    /** This table where a placeholder stood for the schema. */
+    WrittenTable in(String placeholder, String actual) {
+        return new WrittenTable(schema.replace(placeholder, actual), name.replace(placeholder, actual));
+    }
+
     private static boolean isName(List<Token> tokens, int i) {
         return i < tokens.size() && TableNamesReader.isName(tokens.get(i));
     }
