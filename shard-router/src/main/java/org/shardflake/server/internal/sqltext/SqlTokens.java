@@ -240,7 +240,7 @@ public final class SqlTokens {
         add(kind, text, begin, Math.min(quote + 1, sql.length()));
     }
 
-    /** The offset of the quote that closes a string, or of its part on a line; the end if there is none. */
+    /** The offset of the quote that closes a string, or of its part on a line; the end if it is not closed. */
     private int closingQuote(Kind kind, int from) {
         for (int i = from; i < sql.length(); i++) {
             char c = sql.charAt(i);
