@@ -31,7 +31,7 @@ public final class TableNamesReader {
     /** PostgreSQL cuts off longer names. */
     private static final int LONGEST_NAME = 63;
 
-    /** By the whole text: one that is to be qualified names no shard, and is the same in all of them. */
+    /** By the whole text: a text without a schema is the same in every shard. */
     private static final TextCache<Optional<TableNames>> KNOWN = new TextCache<>();
 
     private static final Set<String> STATEMENTS = words("select insert update delete with values");
