@@ -4,10 +4,17 @@
  */
 package org.shardflake.router.internal.sqltext;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
@@ -65,36 +72,7 @@ public final class SqlEffects {
     private static final Set<String> SCHEMAS = words("pg_catalog shardflake");
 
     /** Words and functions that a parenthesis may follow. */
-    private static final Set<String> HARMLESS = words(
-            "all analyze and any array as asc between by case cast collate conflict cross cube desc distinct else end except exists",
-            "explain fetch filter from full group grouping having ilike in inner intersect is isnull join key lateral left like limit",
-            "matched materialized natural not notnull of offset on only or order outer over overlaps partition range recursive",
-            "returning right rollup row rows select set sets similar some symmetric table then to union update using values when where",
-            "window with within copy",
-            "bit bpchar char character decimal float interval numeric precision time timestamp timestamptz timetz varbit varchar varying",
-            "any_value array_agg avg bit_and bit_or bool_and bool_or count every json_agg json_object_agg jsonb_agg jsonb_object_agg max",
-            "min mode percentile_cont percentile_disc stddev string_agg sum variance",
-            "cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number",
-            "coalesce greatest least nullif num_nulls",
-            "age clock_timestamp current_time current_timestamp date date_bin date_part date_trunc extract localtime localtimestamp",
-            "make_date make_interval make_timestamp make_timestamptz now statement_timestamp timezone to_char to_date to_number",
-            "to_timestamp transaction_timestamp",
-            "ascii btrim char_length chr concat concat_ws decode encode format initcap length lower lpad ltrim md5 octet_length overlay",
-            "position quote_ident quote_literal quote_nullable regexp_count regexp_like regexp_match regexp_matches regexp_replace",
-            "regexp_split_to_array regexp_split_to_table regexp_substr repeat replace reverse rpad rtrim sha256 sha512 split_part",
-            "starts_with string_to_array string_to_table strpos substr substring translate trim upper",
-            "abs ceil ceiling div exp floor gcd ln log mod pi power random round sign sqrt trunc width_bucket",
-            "array_append array_cat array_length array_position array_prepend array_remove array_replace array_to_string cardinality",
-            "generate_series unnest",
-            "json_array_elements json_array_elements_text json_build_array json_build_object json_to_recordset jsonb_array_elements",
-            "jsonb_array_elements_text jsonb_array_length jsonb_build_array jsonb_build_object jsonb_each jsonb_each_text",
-            "jsonb_extract_path_text jsonb_insert jsonb_object_keys jsonb_path_exists jsonb_path_query jsonb_populate_record jsonb_set",
-            "jsonb_strip_nulls jsonb_to_recordset jsonb_typeof row_to_json to_json to_jsonb",
-            "plainto_tsquery setweight to_tsquery to_tsvector ts_headline ts_rank websearch_to_tsquery",
-            "current_setting currval gen_random_uuid hashtext hashtextextended nextval pg_advisory_xact_lock pg_backend_pid",
-            "pg_current_xact_id pg_notify pg_sleep pg_try_advisory_xact_lock to_regclass txid_current uuidv4 uuidv7 version",
-            "base32_to_id id_sequence id_shard id_timestamp id_to_base32 id_to_public id_to_shortcode key_hash max_id min_id next_id",
-            "next_ids public_to_id shard_schema shortcode_to_id");
+    private static final Set<String> HARMLESS = everyday();
 
     private String word = "";
     private String qualifier = "";
@@ -109,6 +87,18 @@ public final class SqlEffects {
 
     private static Set<String> words(String... lines) {
         return Set.copyOf(Arrays.asList(String.join(" ", lines).split(" ")));
+    }
+
+    private static Set<String> everyday() {
+        try (InputStream words = SqlEffects.class.getResourceAsStream("everyday-words.txt")) {
+            return new String(Objects.requireNonNull(words).readAllBytes(), US_ASCII)
+                    .lines()
+                    .map(line -> line.replaceFirst("#.*", "").strip())
+                    .filter(word -> !word.isEmpty())
+                    .collect(Collectors.toUnmodifiableSet());
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /**
