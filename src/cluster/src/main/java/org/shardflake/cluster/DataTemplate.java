@@ -70,6 +70,9 @@ final class DataTemplate {
     }
 
     private static int findChecksum(Path data) throws IOException {
+        if (!Files.exists(data.resolve(LOG))) {
+            return 0;
+        }
         ByteBuffer control = read(data.resolve(CONTROL), CONTROL_SIZE);
         boolean isKnown = read(data.resolve(LOG), CONTROL_SIZE).getLong(LOG_IDENTIFIER) == control.getLong(0);
         for (int at = Long.BYTES; isKnown && at < CONTROL_SIZE; at += Integer.BYTES) {

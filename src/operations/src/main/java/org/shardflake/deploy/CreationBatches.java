@@ -30,7 +30,7 @@ final class CreationBatches {
      * itself: the search path, which is set for every changeset, and what is said to complete_tables between two changesets.
      */
     private static final Pattern LASTING = Pattern.compile(
-            "(?:^|;|\\bBEGIN\\b)\\s*(?:SET|RESET)\\b(?! LOCAL (?:search_path|shardflake\\.meanwhile) =)|\\bset_config\\b|\\bTEMP(?:ORARY)?\\b",
+            "(?:^|;|\\bBEGIN\\b)\\s*(?:SET|RESET)\\b(?! LOCAL (?:search_path|shardflake\\.meanwhile) =)|\\bset_config\\b|\\b(?:PG_)?TEMP(?:ORARY)?\\b",
             Pattern.CASE_INSENSITIVE);
 
     private CreationBatches() {}

@@ -15,16 +15,16 @@ import org.jspecify.annotations.Nullable;
  */
 final class LaterSql {
 
-    private final RestorePointRun making;
+    private final Making making;
     private volatile @Nullable List<String> made;
 
-    LaterSql(RestorePointRun making) {
+    LaterSql(Making making) {
         this.making = making;
     }
 
     /** Liquibase at work on a schema that has the tables. */
     @FunctionalInterface
-    interface RestorePointRun {
+    interface Making {
         List<String> make(Connection connection, String schema) throws Exception;
     }
 
