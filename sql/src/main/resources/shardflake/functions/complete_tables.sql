@@ -34,7 +34,7 @@ BEGIN
         SELECT c.oid::regclass AS target, k.conkey AS key, a.attname AS id,
                a.atttypid = 'bigint'::regtype AND NOT a.atthasdef AND a.attidentity = '' AND NOT c.relispartition
                    AND NOT EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND k.conkey[1] = ANY (f.conkey)) AS needs_values,
-               a.attnum = y.attnum AS is_key, y.said AS says_key, string_agg(y.column_name, ', ') FILTER (WHERE y.said) OVER (PARTITION BY c.oid) AS keys, y.column_name AS shard_key,
+               a.attnum = y.attnum AS is_key, y.said AS says_key, string_agg(y.column_name, ', ') OVER (PARTITION BY c.oid) AS keys, min(y.attnum) OVER (PARTITION BY c.oid) <> max(y.attnum) OVER (PARTITION BY c.oid) AS has_several_keys,
                EXISTS (SELECT FROM pg_constraint f WHERE f.conrelid = c.oid AND f.contype = 'f' AND y.attnum = ANY (f.conkey)) AS refers_by_key,
                y.said AND a.attnum = y.attnum AND a.atthasdef AND NOT c.relispartition AND (
                    SELECT pg_get_expr(d.adbin, d.adrelid) ~ 'next_id[(]' AND pg_get_expr(d.adbin, d.adrelid) !~ 'id_to_key[(]'
@@ -52,7 +52,7 @@ BEGIN
          WHERE c.relkind IN ('r', 'p')
          ORDER BY c.relname COLLATE "C"
     LOOP
-        IF v_table.says_key AND v_table.keys <> v_table.shard_key THEN
+        IF v_table.has_several_keys THEN -- Only what is said can be several.
             RAISE EXCEPTION 'table % has several shard keys: %', v_table.target, v_table.keys
                 USING ERRCODE = 'invalid_table_definition',
                       HINT = 'The comment of one column only may begin with: shard key.';

@@ -9,8 +9,8 @@ import org.shardflake.IdLayout;
 import org.shardflake.Sharding;
 
 /**
- * A statement with a text for each shard. The text is the same object each time, which the caches by text on its way to the server, ours and the
- * driver's, need not compare letter by letter. Thread-safe.
+ * A statement with a text for each shard. The text is the same object each time, so that the driver's cache of statements need not
+ * compare it letter by letter. Thread-safe.
  */
 final class ShardSqlTemplate {
 

@@ -19,8 +19,8 @@ import java.util.regex.Pattern;
 import org.shardflake.doctor.Severity;
 
 /**
- * Severities and thresholds of the alerts for Prometheus, read from {@code src/monitoring/alerts.yaml}, a copy of which is in the command. An
- * alert {@code ShardflakeClockWrong} is the check {@code clock-wrong}.
+ * The severities and thresholds of the Prometheus alerts. The build copies them from {@code src/monitoring/alerts.yaml}. The console calls
+ * the alert {@code ShardflakeClockWrong} {@code clock-wrong}.
  */
 final class AlertRules {
 

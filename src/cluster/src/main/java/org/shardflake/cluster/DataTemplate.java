@@ -30,17 +30,17 @@ final class DataTemplate {
     private static final String CONTROL = "global/pg_control";
     private static final String LOG = "pg_wal/000000010000000000000001";
 
-    /** Where the header of the log has the identifier; the control file begins with it. */
+    /** The offset of the identifier in the log's header; in the control file it is 0. */
     private static final int LOG_IDENTIFIER = 24;
 
-    /** What PostgreSQL uses of the control file at most, so that a disk writes it in one piece. */
+    /** The control file's contents fit in one sector, so that a disk writes them whole (pg_control.h). */
     private static final int CONTROL_SIZE = 512;
 
     private static @Nullable DataTemplate shared;
 
     private final Path data;
 
-    /** Where the control file has the checksum of what precedes it; 0 if that is unknown. */
+    /** The offset of the control file's checksum, which covers everything before it; 0 if it was not found. */
     private final int checksum;
 
     private DataTemplate(Path data, int checksum) {

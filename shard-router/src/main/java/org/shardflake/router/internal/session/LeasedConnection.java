@@ -60,6 +60,9 @@ public final class LeasedConnection extends ForwardingConnection {
     /** Whether this transaction has written, and so holds a lock that a fence of the shard waits for. */
     private boolean holdsLock;
 
+    private @Nullable String latestSql;
+    private SqlEffects.@Nullable Facts latestFacts;
+
     private boolean closed;
     private final AtomicInteger cancels = new AtomicInteger();
     private final AtomicBoolean evicted = new AtomicBoolean();
@@ -218,8 +221,15 @@ public final class LeasedConnection extends ForwardingConnection {
         return sql;
     }
 
+    /** Looked up once for each statement, though it is watched first and reports afterwards. */
     private SqlEffects.Facts facts(String sql) {
-        return SqlEffects.facts(sql, shard == MANY_SHARDS ? null : schema());
+        SqlEffects.Facts facts = latestFacts;
+        if (facts == null || !sql.equals(latestSql)) {
+            facts = SqlEffects.facts(sql, shard == MANY_SHARDS ? null : schema());
+            latestSql = sql;
+            latestFacts = facts;
+        }
+        return facts;
     }
 
     /** A prepared statement that tells when it has written to a table of the shard. */

@@ -18,7 +18,7 @@ final class TextCache<V> {
     /** In characters, of both generations together. */
     private static final int MOST = 8 << 20;
 
-    /** What an entry takes besides its text. */
+    /** The size of an entry without its text, in characters; an estimate. */
     private static final int ENTRY = 100;
 
     private final int most;

@@ -163,7 +163,7 @@ class SqlTokensTest {
         return texts.get(random.nextInt(texts.size()));
     }
 
-    /** What the server sees differently; nothing if all is as read here. */
+    /** The difference between the tokens here and those of the server; empty if they agree. */
     private static String problem(Statement statement, String sql) {
         try {
             statement.execute(sql);

@@ -28,8 +28,9 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
 /**
- * Prints the times of 1,000 inserts with {@code @GeneratedShardflakeId}, and of a batch without Hibernate, beside those of {@code IDENTITY}. To measure, let the JVM compile as that of an application
- * does: {@code -Dbenchmark=inserts -Dtests.jvm=-XX:+UseSerialGC}. Without the first it inserts once in each way.
+ * Prints the times of 1,000 inserts with {@code @GeneratedShardflakeId}, of a batch without Hibernate, and of {@code IDENTITY}. To measure,
+ * pass {@code -Dbenchmark=inserts -Dtests.jvm=-XX:+UseSerialGC}, so that the JVM compiles as an application's does. Without
+ * {@code -Dbenchmark=inserts} each way inserts once.
  */
 @Tag("full")
 class ThousandInsertsIT {

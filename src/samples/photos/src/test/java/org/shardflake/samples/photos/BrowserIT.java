@@ -5,6 +5,7 @@
 package org.shardflake.samples.photos;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.nio.file.Files;
@@ -24,7 +25,6 @@ import org.openqa.selenium.chrome.ChromeDriver;
 import org.openqa.selenium.chrome.ChromeDriverService;
 import org.openqa.selenium.chrome.ChromeOptions;
 import org.openqa.selenium.support.ui.WebDriverWait;
-import org.shardflake.cluster.NeededPrograms;
 import org.shardflake.spring.test.ShardflakeTest;
 import org.shardflake.spring.test.TestLookup;
 import org.springframework.beans.factory.annotation.Autowired;
@@ -62,7 +62,7 @@ class BrowserIT {
         if (!isThere) {
             System.err.println("BrowserIT is skipped: it needs the Debian packages chromium and chromium-driver");
         }
-        NeededPrograms.assume(isThere, "chromium and chromium-driver");
+        assumeTrue(isThere, "needs chromium and chromium-driver");
         ChromeOptions options = new ChromeOptions()
                 .setBinary(CHROMIUM)
                 .addArguments("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1200,900");
