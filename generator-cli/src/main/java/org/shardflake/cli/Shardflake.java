@@ -25,9 +25,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.IdLayout;
 import org.shardflake.cli.command.Commands;
-import org.shardflake.cli.command.IdCommand;
-import org.shardflake.cli.command.Invocation;
 import org.shardflake.cli.command.NextSteps;
+import org.shardflake.cli.command.id.IdCommand;
+import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.error.CliException;
@@ -195,6 +195,11 @@ public final class Shardflake implements Callable<Integer>, Invocation.Root {
                         LEAST_HELP_WIDTH,
                         Math.min(HELP_WIDTH, TerminalSize.current().width()))
                 : HELP_WIDTH;
+    }
+
+    @Override
+    public CommandLine commands() {
+        return allCommands();
     }
 
     /** Every command, to be described rather than run. */

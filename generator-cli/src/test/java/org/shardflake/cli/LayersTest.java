@@ -5,11 +5,13 @@
 package org.shardflake.cli;
 
 import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaCall;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
@@ -23,7 +25,9 @@ import java.sql.Driver;
 import java.sql.DriverManager;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
@@ -73,6 +77,21 @@ class LayersTest {
             "org.postgresql.util");
 
     private static final Set<String> PARAMETERS_OF_ITS_DATA_SOURCES = Set.of("AutoSave", "PreferQueryMode");
+
+    private static final String COMMANDS = "org.shardflake.cli.command..";
+
+    /** To drain, rebalance or split a server is to move shards; the console shows what other commands say. */
+    private static final Set<String> NOUNS_LENT = Set.of(
+            "console uses doctor",
+            "console uses map",
+            "console uses move",
+            "console uses schema",
+            "doctor uses move",
+            "local uses move",
+            "rebalance uses move",
+            "restorepoint uses doctor",
+            "server uses move",
+            "server uses rebalance");
 
     private static final int LARGEST_CYCLE = 10;
 
@@ -180,11 +199,33 @@ class LayersTest {
                 .that()
                 .resideInAPackage("org.shardflake..")
                 .and()
-                .resideOutsideOfPackages("org.shardflake.cli", "org.shardflake.cli.command")
+                .resideOutsideOfPackages("org.shardflake.cli", COMMANDS)
                 .should()
                 .dependOnClassesThat()
-                .resideInAnyPackage("picocli..", "org.shardflake.cli.command")
+                .resideInAnyPackage("picocli..", COMMANDS)
                 .check(MAIN);
+    }
+
+    /** A noun has a package of its own. What a noun lends to others is a decision, so that no circles and no knots grow from it. */
+    @Test
+    void commandsOfANounKnowFewOfOthers() {
+        Set<String> found = new TreeSet<>();
+        for (JavaClass type : MAIN.that(resideInAPackage(COMMANDS))) {
+            for (Dependency dependency : type.getDirectDependenciesFromSelf()) {
+                noun(type)
+                        .flatMap(user -> noun(dependency.getTargetClass())
+                                .filter(used -> !used.equals(user) && !used.equals("option"))
+                                .map(used -> user + " uses " + used))
+                        .ifPresent(found::add);
+            }
+        }
+        assertThat(found).containsExactlyInAnyOrderElementsOf(NOUNS_LENT);
+    }
+
+    private static Optional<String> noun(JavaClass type) {
+        String parent = COMMANDS.replace("..", ".");
+        String name = type.getPackageName();
+        return name.startsWith(parent) ? Optional.of(name.substring(parent.length())) : Optional.empty();
     }
 
     /** In that place every session gets the same settings, whatever its server, database and role have set. */

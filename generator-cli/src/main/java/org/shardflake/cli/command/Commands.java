@@ -5,19 +5,41 @@
 package org.shardflake.cli.command;
 
 import java.util.List;
+import org.shardflake.cli.command.console.ConsoleCommand;
+import org.shardflake.cli.command.doctor.DoctorCommand;
+import org.shardflake.cli.command.doctor.ReconcileCommand;
+import org.shardflake.cli.command.gateway.GatewayCommand;
+import org.shardflake.cli.command.id.IdCommand;
+import org.shardflake.cli.command.installation.AdoptCommand;
+import org.shardflake.cli.command.installation.GrantsCommand;
+import org.shardflake.cli.command.installation.InitCommand;
+import org.shardflake.cli.command.installation.SeparateCommand;
+import org.shardflake.cli.command.installation.UpgradeCommand;
+import org.shardflake.cli.command.local.DemoCommand;
+import org.shardflake.cli.command.local.LocalCommand;
+import org.shardflake.cli.command.lookup.LookupCommand;
+import org.shardflake.cli.command.map.MapCommand;
+import org.shardflake.cli.command.move.MoveCommand;
+import org.shardflake.cli.command.option.Subcommands;
+import org.shardflake.cli.command.rebalance.RebalanceCommand;
+import org.shardflake.cli.command.reference.ReferenceCommand;
+import org.shardflake.cli.command.restorepoint.RestorePointCommand;
+import org.shardflake.cli.command.schema.SchemaCommand;
+import org.shardflake.cli.command.server.ServerCommand;
+import org.shardflake.cli.command.sql.SqlCommand;
+import org.shardflake.cli.command.watch.ExporterCommand;
+import org.shardflake.cli.command.watch.TopCommand;
 import picocli.CommandLine;
 
 /**
  * The tree of commands. Builds only those on the path to the called one, since building all of them takes most of the time of a short
  * command.
  */
-public final class Commands {
-
-    private Commands() {}
+public final class Commands implements Subcommands {
 
     /** Adds the commands that these arguments need, or all if they name none. */
     public static void add(CommandLine root, String... args) {
-        add(root, "", args, 0);
+        add(root, new Commands(), args, 0);
     }
 
     /** Adds all commands. */
@@ -25,65 +47,52 @@ public final class Commands {
         add(root);
     }
 
-    private static void add(CommandLine parent, String path, String[] args, int depth) {
-        List<String> names = names(path);
+    private static void add(CommandLine parent, Subcommands below, String[] args, int depth) {
+        List<String> names = below.names();
         boolean named = depth < args.length && names.contains(args[depth]);
         for (String name : named ? List.of(args[depth]) : names) {
-            String full = path.isEmpty() ? name : path + " " + name;
-            CommandLine command = new CommandLine(create(full));
+            Object created = below.create(name);
+            CommandLine command = new CommandLine(created);
             parent.addSubcommand(name, command);
-            add(command, full, named ? args : new String[0], depth + 1);
+            if (created instanceof Subcommands its) {
+                add(command, its, named ? args : new String[0], depth + 1);
+            }
         }
     }
 
-    /** The subcommands of a command, in the order of its help. */
-    private static List<String> names(String path) {
-        return switch (path) {
-            case "" ->
-                List.of(
-                        "demo",
-                        "local",
-                        "init",
-                        "server",
-                        "map",
-                        "schema",
-                        "reference",
-                        "lookup",
-                        "sql",
-                        "gateway",
-                        "adopt",
-                        "move",
-                        "rebalance",
-                        "top",
-                        "doctor",
-                        "exporter",
-                        "console",
-                        "reconcile",
-                        "restore-point",
-                        "separate",
-                        "grants",
-                        "upgrade",
-                        "id",
-                        "config",
-                        "completion");
-            case "local" -> List.of("start", "status", "stop");
-            case "server" -> List.of("add", "list", "change", "drain", "split", "remove", "names");
-            case "map" -> List.of("show", "locate", "export", "import", "history");
-            case "schema" -> List.of("deploy", "check", "status", "rollback");
-            case "lookup" -> List.of("create", "list", "backfill", "verify", "drop");
-            case "reference" -> List.of("deploy", "status", "delete", "move", "adopt", "repair");
-            case "gateway" -> List.of("deploy", "refresh", "status", "drop");
-            case "move" -> List.of("run", "start", "status", "verify", "cutover", "reverse", "complete", "cancel");
-            case "rebalance" -> List.of("plan", "apply", "run");
-            case "restore-point" -> List.of("check", "list");
-            case "id" -> List.of("decode", "encode", "convert", "range", "next", "generate");
-            default -> List.of();
-        };
+    @Override
+    public List<String> names() {
+        return List.of(
+                "demo",
+                "local",
+                "init",
+                "server",
+                "map",
+                "schema",
+                "reference",
+                "lookup",
+                "sql",
+                "gateway",
+                "adopt",
+                "move",
+                "rebalance",
+                "top",
+                "doctor",
+                "exporter",
+                "console",
+                "reconcile",
+                "restore-point",
+                "separate",
+                "grants",
+                "upgrade",
+                "id",
+                "config",
+                "completion");
     }
 
-    /** In a switch, so that classes are loaded only when needed. */
-    private static Object create(String path) {
-        return switch (path) {
+    @Override
+    public Object create(String name) {
+        return switch (name) {
             case "demo" -> new DemoCommand();
             case "local" -> new LocalCommand();
             case "init" -> new InitCommand();
@@ -109,60 +118,7 @@ public final class Commands {
             case "id" -> new IdCommand();
             case "config" -> new ConfigCommand();
             case "completion" -> new CompletionCommand();
-            case "local start" -> new LocalStartCommand();
-            case "local status" -> new LocalStatusCommand();
-            case "local stop" -> new LocalStopCommand();
-            case "server add" -> new ServerAddCommand();
-            case "server list" -> new ServerListCommand();
-            case "server change" -> new ServerChangeCommand();
-            case "server drain" -> new ServerDrainCommand();
-            case "server split" -> new ServerSplitCommand();
-            case "server remove" -> new ServerRemoveCommand();
-            case "server names" -> new ServerNamesCommand();
-            case "map show" -> new MapShowCommand();
-            case "map locate" -> new MapLocateCommand();
-            case "map export" -> new MapExportCommand();
-            case "map import" -> new MapImportCommand();
-            case "map history" -> new MapHistoryCommand();
-            case "schema deploy" -> new SchemaDeployCommand();
-            case "schema check" -> new SchemaCheckCommand();
-            case "schema status" -> new SchemaStatusCommand();
-            case "schema rollback" -> new SchemaRollbackCommand();
-            case "reference deploy" -> new ReferenceDeployCommand();
-            case "reference status" -> new ReferenceStatusCommand();
-            case "reference delete" -> new ReferenceDeleteCommand();
-            case "reference move" -> new ReferenceMoveCommand();
-            case "reference adopt" -> new ReferenceAdoptCommand();
-            case "reference repair" -> new ReferenceRepairCommand();
-            case "lookup create" -> new LookupCreateCommand();
-            case "lookup list" -> new LookupListCommand();
-            case "lookup backfill" -> new LookupBackfillCommand();
-            case "lookup verify" -> new LookupVerifyCommand();
-            case "lookup drop" -> new LookupDropCommand();
-            case "gateway deploy" -> new GatewayDeployCommand();
-            case "gateway refresh" -> new GatewayRefreshCommand();
-            case "gateway status" -> new GatewayStatusCommand();
-            case "gateway drop" -> new GatewayDropCommand();
-            case "move run" -> new MoveRunCommand();
-            case "move start" -> new MoveStartCommand();
-            case "move status" -> new MoveStatusCommand();
-            case "move verify" -> new MoveVerifyCommand();
-            case "move cutover" -> new MoveCutoverCommand();
-            case "move reverse" -> new MoveReverseCommand();
-            case "move complete" -> new MoveCompleteCommand();
-            case "move cancel" -> new MoveCancelCommand();
-            case "rebalance plan" -> new RebalancePlanCommand();
-            case "rebalance apply" -> new RebalanceApplyCommand();
-            case "rebalance run" -> new RebalanceRunCommand();
-            case "restore-point check" -> new RestorePointCheckCommand();
-            case "restore-point list" -> new RestorePointListCommand();
-            case "id decode" -> new IdDecodeCommand();
-            case "id encode" -> new IdEncodeCommand();
-            case "id convert" -> new IdConvertCommand();
-            case "id range" -> new IdRangeCommand();
-            case "id next" -> new IdNextCommand();
-            case "id generate" -> new IdGenerateCommand();
-            default -> throw new IllegalArgumentException("no command " + path);
+            default -> throw new IllegalArgumentException("no command " + name);
         };
     }
 }

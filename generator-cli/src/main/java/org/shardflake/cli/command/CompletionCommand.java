@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command;
 
+import org.shardflake.cli.command.option.ServerNames;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -18,7 +19,7 @@ import picocli.CommandLine.Spec;
             "In zsh it needs: autoload -U +X bashcompinit && bashcompinit"
         },
         footer = {"", "Example: source <(shardflake completion)"})
-public final class CompletionCommand implements Runnable {
+final class CompletionCommand implements Runnable {
 
     @Spec
     private CommandSpec spec;

@@ -9,6 +9,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.Invocation;
+import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
 import org.shardflake.cli.output.TableWriter;
@@ -28,7 +31,7 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false,
         footer = {"", "Example: shardflake config -o yaml"})
-public final class ConfigCommand implements Runnable {
+final class ConfigCommand implements Runnable {
 
     @Spec
     private CommandSpec spec;

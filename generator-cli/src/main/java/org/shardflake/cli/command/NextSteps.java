@@ -14,6 +14,8 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.command.option.CatalogOrigin;
+import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.jdbc.Sql;

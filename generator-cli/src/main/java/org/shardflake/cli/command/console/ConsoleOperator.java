@@ -1,0 +1,188 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.console;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.ByteArrayOutputStream;
+import java.io.OutputStream;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.catalog.CatalogUnavailableException;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
+import org.shardflake.cli.command.option.Invocation;
+import org.shardflake.cli.console.Operator;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.install.ServerFailedException;
+import org.shardflake.jdbc.Sql;
+import org.shardflake.server.ServerUrl;
+import org.shardflake.sql.CatalogSchema;
+import picocli.CommandLine.Model.CommandSpec;
+
+/** Runs commands for the console with its catalog and environment, and records each in the map's history. */
+final class ConsoleOperator implements Operator {
+
+    /** Commands that change something, and that the page names. */
+    private static final Set<String> CHANGES = Set.of(
+            "doctor",
+            "gateway drop",
+            "gateway refresh",
+            "move cancel",
+            "move complete",
+            "move cutover",
+            "move reverse",
+            "move start",
+            "reconcile",
+            "reference delete",
+            "reference deploy",
+            "reference move",
+            "reference repair",
+            "schema deploy",
+            "server split",
+            "upgrade");
+
+    /** What somebody has to put a value for, such as URL_OF_THE_POOLER. */
+    private static final Pattern PLACEHOLDER = Pattern.compile("[A-Z_]+");
+
+    /** Of commands that end so when there is something to do. */
+    private static final Set<Integer> PASSED = Set.of(ExitCodes.OK, ExitCodes.VERIFICATION);
+
+    private final Invocation.Root root;
+    private final CatalogMixin catalog;
+    private final NamedCommands commands;
+    private final String origin;
+
+    /**
+     * @param user of the operating system, who started the console
+     */
+    ConsoleOperator(Invocation.Root root, CatalogMixin catalog, String user) {
+        this.root = root;
+        this.commands = new NamedCommands(root.commands());
+        this.catalog = catalog;
+        this.origin = "from the console of " + user;
+    }
+
+    /**
+     * Refuses a catalog that cannot record which command was run.
+     *
+     * @throws CliException if the catalog is of an older version
+     */
+    void requireHistory() {
+        catalog.catalog().load();
+        try (Connection connection = catalog.url().connect("shardflake console")) {
+            if (CatalogSchema.version(connection) < CatalogSchema.version()) {
+                throw new CliException(
+                        Kind.PRECONDITION,
+                        "the catalog is of an older version, whose history does not take the commands of a console",
+                        "bring it up to date with shardflake upgrade, or leave out --allow-changes");
+            }
+        } catch (SQLException e) {
+            throw ServerFailedException.connecting(catalog.url(), e);
+        }
+    }
+
+    /** A command that the page shows: its names, its description, and its words without "shardflake" and the catalog. */
+    private record Parsed(String path, CommandSpec spec, List<String> words) {
+
+        boolean has(String option) {
+            return spec.findOption(option) != null;
+        }
+    }
+
+    private Parsed parse(String text) {
+        List<String> words = new ArrayList<>(NamedCommands.unquoted(text));
+        words.remove(0);
+        int at = words.indexOf("--catalog");
+        if (at >= 0) {
+            words.subList(at, at + 2).clear();
+        }
+        words.remove("--yes"); // Whoever agrees in the page is asked.
+        NamedCommands.Found found = commands.find(words);
+        return new Parsed(String.join(" ", words.subList(0, found.names())), found.command(), List.copyOf(words));
+    }
+
+    @Override
+    public boolean canRun(String text) {
+        Parsed command = parse(text);
+        List<String> words = command.words();
+        boolean onlyReads = (command.path().equals("doctor") && !words.contains("--fix"))
+                || words.contains("--dry-run")
+                || words.contains("--watch");
+        return CHANGES.contains(command.path())
+                && !onlyReads
+                && words.stream().noneMatch(word -> PLACEHOLDER.matcher(word).matches());
+    }
+
+    @Override
+    public Trial tryOut(String text) {
+        Parsed command = parse(text);
+        ByteArrayOutputStream output = new ByteArrayOutputStream();
+        int exitCode = ExitCodes.OK;
+        if (command.has("--dry-run")) {
+            exitCode = run(command, List.of("--dry-run"), output, question -> false);
+        }
+        Outcome outcome = outcome(command, exitCode);
+        String question = command.has("--yes") && !outcome.isRefusal() ? question(command) : "";
+        return new Trial(
+                command.has("--dry-run") ? text + " --dry-run" : "", output.toString(UTF_8), question, outcome);
+    }
+
+    /** The command's own question, which it asks before it changes anything; the answer is no. */
+    private String question(Parsed command) {
+        List<String> asked = new ArrayList<>();
+        run(command, List.of(), OutputStream.nullOutputStream(), question -> {
+            asked.add(question);
+            return false;
+        });
+        return asked.isEmpty() ? "" : asked.get(0);
+    }
+
+    @Override
+    public boolean agrees(String answer) {
+        return ConfirmMixin.isYes(answer);
+    }
+
+    @Override
+    public void record(String line) {
+        try (Connection connection = catalog.url().connect("shardflake console")) {
+            Sql.update(
+                    connection,
+                    "INSERT INTO shardflake_catalog.history (version, change, reason) SELECT version, 'command run', ? FROM shardflake_catalog.installation",
+                    line + ", " + origin);
+        } catch (SQLException e) {
+            throw new CatalogUnavailableException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    @Override
+    public Outcome run(String text, String question, OutputStream output) {
+        Parsed command = parse(text);
+        return outcome(command, run(command, List.of(), output, question::equals));
+    }
+
+    private int run(Parsed command, List<String> more, OutputStream output, Predicate<String> agreement) {
+        List<String> args = new ArrayList<>(command.words());
+        args.addAll(more);
+        args.addAll(catalog.arguments());
+        Map<String, String> environment = new HashMap<>(root.invocation().environment());
+        environment.put(ServerUrl.ORIGIN, origin);
+        return root.run(args, output, environment, agreement);
+    }
+
+    private static Outcome outcome(Parsed command, int exitCode) {
+        String meaning = command.spec().usageMessage().exitCodeList().getOrDefault(String.valueOf(exitCode), "");
+        return new Outcome(exitCode, meaning, !PASSED.contains(exitCode));
+    }
+}

@@ -1,0 +1,113 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.console;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.shardflake.PublicIds;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.command.doctor.DoctorMixin;
+import org.shardflake.cli.command.doctor.DoctorView;
+import org.shardflake.cli.command.map.MapHistoryCommand;
+import org.shardflake.cli.command.move.MoveMixin;
+import org.shardflake.cli.command.move.MoveView;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.schema.DeployView;
+import org.shardflake.cli.command.schema.SchemaStatusCommand;
+import org.shardflake.cli.command.schema.TargetsMixin;
+import org.shardflake.cli.console.Questions;
+import org.shardflake.deploy.SchemaStatus;
+import org.shardflake.deploy.ShardDrift;
+import org.shardflake.doctor.Doctor;
+import org.shardflake.doctor.Finding;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.Mover;
+import picocli.CommandLine;
+
+/** Answers the console with what doctor, move status, schema status and map history say. */
+final class ConsoleQuestions implements Questions {
+
+    private static final int CHANGES = 100;
+    private static final int DRIFTS = 20;
+
+    private final CatalogMixin catalog;
+    private final Optional<PublicIds> publicIds;
+    private final NamedCommands commands;
+
+    ConsoleQuestions(CatalogMixin catalog, Optional<PublicIds> publicIds, CommandLine all) {
+        this.catalog = catalog;
+        this.publicIds = publicIds;
+        this.commands = new NamedCommands(all);
+    }
+
+    @Override
+    public List<Map<String, Object>> findings() throws InterruptedException {
+        Mover mover = MoveMixin.mover(catalog, MoveSettings.DEFAULT, MoveListener.NONE);
+        Doctor doctor = DoctorMixin.doctor(catalog, mover, Set.of());
+        List<Map<String, Object>> findings = new ArrayList<>();
+        for (Finding finding : doctor.examine()) {
+            Map<String, Object> facts = new LinkedHashMap<>(DoctorView.facts(finding, false));
+            facts.put("commands", commands(finding));
+            findings.add(facts);
+        }
+        return findings;
+    }
+
+    private List<String> commands(Finding finding) {
+        List<String> named = new ArrayList<>(commands.in(finding.remedy()));
+        if (finding.isFixable() && !named.contains("doctor --fix")) {
+            named.add(0, "doctor --fix");
+        }
+        return named.stream().map(this::command).toList();
+    }
+
+    @Override
+    public Map<String, Object> schemas() {
+        SchemaStatus status = SchemaStatusCommand.read(new TargetsMixin(), catalog, true);
+        List<ShardDrift> drifts = status.drifts();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("groups", SchemaStatusCommand.groups(status));
+        facts.put("differing", drifts.size());
+        facts.put("described", DeployView.drifts(drifts.stream().limit(DRIFTS).toList()));
+        facts.put(
+                "others",
+                ShardSet.of(drifts.stream().skip(DRIFTS).map(ShardDrift::shard).toList())
+                        .toString());
+        facts.put("command", command("schema status --drift"));
+        return facts;
+    }
+
+    @Override
+    public List<Map<String, Object>> history() {
+        return catalog.catalog().history(CHANGES).stream()
+                .map(MapHistoryCommand::facts)
+                .toList();
+    }
+
+    @Override
+    public Map<String, Object> move(MoveStatus status) {
+        return MoveView.facts(status);
+    }
+
+    @Override
+    public Optional<PublicIds> publicIds() {
+        return publicIds;
+    }
+
+    /** With the catalog, if that was given on the command line and would have to be again. */
+    @Override
+    public String command(String name) {
+        return "shardflake " + name
+                + catalog.ofCommandLine()
+                        .map(url -> " --catalog " + NamedCommands.quoted(url))
+                        .orElse("");
+    }
+}

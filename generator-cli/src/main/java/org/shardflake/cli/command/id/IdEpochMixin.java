@@ -1,0 +1,58 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.id;
+
+import java.time.Instant;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.IdLayout;
+import org.shardflake.cli.command.option.CatalogOrigin;
+import org.shardflake.cli.command.option.EpochMixin;
+import org.shardflake.cli.command.option.Invocation;
+import org.shardflake.cli.command.option.TimeConverter;
+import org.shardflake.cli.config.Setting;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The epoch of ids that exist: the one that is given, or else that of the installation. */
+final class IdEpochMixin {
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
+
+    @Option(
+            names = "--epoch",
+            paramLabel = "TIME",
+            converter = TimeConverter.class,
+            description =
+                    "What the time in ids counts from, as UTC milliseconds or ISO-8601 (default: epoch in shardflake.yaml, or that of the"
+                            + " catalog, or without one 2025-01-01T00:00:00Z).")
+    private @Nullable Instant epoch;
+
+    @Option(names = "--catalog", paramLabel = "URL", description = "The catalog that knows the epoch.")
+    private @Nullable String catalog;
+
+    /** The epoch, if the command line says it. */
+    Optional<Instant> given() {
+        boolean isGiven = command.commandLine().getParseResult().hasMatchedOption("--epoch");
+        return isGiven ? Optional.ofNullable(epoch) : Optional.empty();
+    }
+
+    IdLayout layout() {
+        return epoch != null ? EpochMixin.layout(epoch) : ofInstallation();
+    }
+
+    /** Loads no class that knows servers unless there is a catalog. */
+    private IdLayout ofInstallation() {
+        Invocation invocation = Invocation.of(command);
+        if (catalog != null && !catalog.isBlank()) {
+            return CatalogEpoch.read(command, new Setting("catalog", catalog, "command line"));
+        }
+        return CatalogOrigin.find(invocation)
+                .map(setting -> CatalogEpoch.read(command, setting))
+                .orElse(IdLayout.DEFAULT);
+    }
+}

@@ -1,0 +1,146 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.id;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.DeployedLayout;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.Sharding;
+import org.shardflake.cli.command.option.Invocation;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.server.IdSource;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.install.ServerFailedException;
+import org.shardflake.server.ServerUrl;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake id next}: draws new ids from a server. */
+@Command(
+        name = "next",
+        description = {
+            "Draws new ids of one shard on its server.",
+            "With --table, ids come from the table's sequence, so that they never clash with ids of its rows;"
+                    + " otherwise from the shard's own sequence."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the server cannot be reached, or failed",
+            "2:the command line is wrong",
+            "3:failed after some ids were printed; those are good",
+            "4:the server lacks the function library, the shard or the table, or has another id layout"
+        },
+        footer = {
+            "",
+            "Example: shardflake id next --server postgresql://app@db1/app --uid 31341 --table photo --count 5"
+        })
+final class IdNextCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Option(
+            names = "--server",
+            paramLabel = "URL",
+            required = true,
+            description = "postgresql://user@host:port/database or jdbc:postgresql://...; the password may come from"
+                    + " PGPASSWORD or ~/.pgpass.")
+    private String server;
+
+    @ArgGroup(multiplicity = "1")
+    private Target target;
+
+    static final class Target {
+        @Option(names = "--shard", paramLabel = "N", description = "The shard, 0..8191.")
+        private @Nullable Integer shard;
+
+        @Option(names = "--uid", paramLabel = "N", description = "A sharding key, to use its shard.")
+        private @Nullable Long uid;
+    }
+
+    @Option(
+            names = "--shards",
+            paramLabel = "N",
+            defaultValue = "" + Sharding.DEFAULT_SHARD_COUNT,
+            description = "With --uid: the number of shards of the installation (default: ${DEFAULT-VALUE}).")
+    private int shardCount;
+
+    @Option(names = "--table", paramLabel = "NAME", description = "A table of the shard, without its schema.")
+    private @Nullable String table;
+
+    @Option(
+            names = "--count",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "How many ids to make (default: ${DEFAULT-VALUE}).")
+    private long count;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() {
+        int shard = shard();
+        if (count < 1) {
+            throw CliException.usage("count %s is out of range 1..%s".formatted(count, Long.MAX_VALUE));
+        }
+        Invocation invocation = Invocation.of(spec);
+        ServerUrl url = ServerAccess.parse(server, invocation.environment());
+        try (Connection connection = ServerAccess.connect(url)) {
+            DeployedLayout.read(connection);
+            draw(IdSource.find(connection, url, shard, table), url);
+        } catch (SQLException e) {
+            throw ServerFailedException.statement(url, e);
+        }
+        return ExitCodes.OK;
+    }
+
+    private int shard() {
+        try {
+            if (target.uid != null) {
+                return new Sharding(shardCount).shard(target.uid);
+            }
+            int shard = target.shard == null ? -1 : target.shard;
+            Sharding.schema(shard);
+            return shard;
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    private void draw(IdSource ids, ServerUrl url) throws SQLException {
+        IdPrinter printer = new IdPrinter(spec.commandLine().getOut(), output.format());
+        try {
+            for (long left = count; left > 0; left -= IdSource.MAX_COUNT) {
+                ids.draw((int) Math.min(left, IdSource.MAX_COUNT), printer::print);
+            }
+        } catch (SQLException e) {
+            if (printer.printed() == 0) {
+                throw e;
+            }
+            throw new CliException(
+                    Kind.PARTLY_DONE,
+                    "stopped after %s of %s ids: %s"
+                            .formatted(
+                                    printer.printed(),
+                                    count,
+                                    ServerFailedException.statement(url, e).getMessage()),
+                    "the ids printed are good and will not be made again",
+                    e);
+        }
+        printer.end();
+    }
+}

@@ -1,0 +1,60 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.installation;
+
+import java.io.PrintWriter;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import org.shardflake.adopt.AdoptListener;
+
+/** Reports the progress of an adoption: a line every few seconds, and one for each step. */
+final class AdoptProgress implements AdoptListener {
+
+    private static final long NANOS_BETWEEN_LINES = TimeUnit.SECONDS.toNanos(5);
+
+    private final PrintWriter err;
+    private long nextLine = System.nanoTime() + NANOS_BETWEEN_LINES;
+
+    AdoptProgress(PrintWriter err) {
+        this.err = err;
+    }
+
+    @Override
+    public void copied(long rows, long estimate) {
+        print(String.format(Locale.ROOT, "copied %,d of about %,d rows", rows, estimate));
+    }
+
+    @Override
+    public void followed(long changes) {
+        print(String.format(Locale.ROOT, "brought %,d changes over", changes));
+    }
+
+    private void print(String line) {
+        if (System.nanoTime() - nextLine >= 0) {
+            nextLine = System.nanoTime() + NANOS_BETWEEN_LINES;
+            err.println(line);
+        }
+    }
+
+    @Override
+    public void brokenForeignKey(String key) {
+        err.printf("warning: NOT VALID, and broken: %s%n", key);
+    }
+
+    @Override
+    public void opened(String table) {
+        err.printf("%s takes writes again%n", table);
+    }
+
+    @Override
+    public void leftClosed(String table) {
+        err.printf("%s takes no writes still: open it with --reopen, or run the same command again%n", table);
+    }
+
+    @Override
+    public void closed(String table) {
+        err.printf("%s takes no more writes; bringing the last changes over, then comparing%n", table);
+    }
+}

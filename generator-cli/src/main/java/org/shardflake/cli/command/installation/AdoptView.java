@@ -1,0 +1,88 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.installation;
+
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.shardflake.adopt.AdoptPlan;
+import org.shardflake.adopt.AdoptReport;
+import org.shardflake.cli.output.Amounts;
+
+/** Adoptions as text and as facts. */
+final class AdoptView {
+
+    private AdoptView() {}
+
+    static Map<String, Object> facts(AdoptPlan plan) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("table", plan.table());
+        facts.put("into", plan.into());
+        facts.put("shards", plan.shards());
+        facts.put("estimatedRows", plan.estimatedRows());
+        facts.put("columns", plan.columns());
+        facts.put("warnings", plan.warnings());
+        facts.put("dryRun", true);
+        return facts;
+    }
+
+    static String text(AdoptPlan plan) {
+        StringBuilder text = new StringBuilder(String.format(
+                Locale.ROOT,
+                "about %,d rows of %s would go into %s of %s%n",
+                plan.estimatedRows(),
+                plan.table(),
+                plan.into(),
+                Amounts.shards(plan.shards())));
+        text.append("columns: ").append(String.join(", ", plan.columns())).append('\n');
+        plan.warnings()
+                .forEach(warning -> text.append("warning: ").append(warning).append('\n'));
+        return text.toString();
+    }
+
+    static Map<String, Object> facts(AdoptReport report) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("table", report.table());
+        facts.put("into", report.into());
+        facts.put("state", report.state().name().toLowerCase(Locale.ROOT));
+        facts.put("shards", report.shards());
+        facts.put("copied", report.copiedRows());
+        facts.put("changes", report.changes());
+        facts.put("compared", report.comparedRows());
+        return facts;
+    }
+
+    static String text(AdoptReport report) {
+        String copied = String.format(
+                Locale.ROOT,
+                "copied %,d rows of %s into %s of %s",
+                report.copiedRows(),
+                report.table(),
+                report.into(),
+                Amounts.shards(report.shards()));
+        return switch (report.state()) {
+            case COPYING -> copied + "; run it again to go on";
+            case FOLLOWING ->
+                String.format(
+                        Locale.ROOT,
+                        "%s, and %,d changes since%nwhen the application is ready to write to the shards, add --finish",
+                        copied,
+                        report.changes());
+            case CLOSED ->
+                "%s; it takes no writes, since --finish was killed: run that again, or --reopen".formatted(copied);
+            case FINISHED ->
+                report.comparedRows() < 0
+                        ? "%s was adopted before; nothing to do".formatted(report.table())
+                        : String.format(
+                                Locale.ROOT,
+                                "%s, and %,d changes since; %,d rows compared, and none differs%n%s takes no writes any more",
+                                copied,
+                                report.changes(),
+                                report.comparedRows(),
+                                report.table());
+            case CANCELLED -> "cancelled: the shards have no rows of %s, which is as it was".formatted(report.table());
+        };
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.local;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.shardflake.cli.local.LocalInstallation;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.cluster.LocalServer;
+
+/** Shows a local cluster, for people and for machines. */
+final class LocalView {
+
+    private LocalView() {}
+
+    static Map<String, Object> facts(LocalInstallation local) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        local.catalog().ifPresent(catalog -> facts.put("catalog", catalog));
+        facts.put("servers", local.servers().stream().map(LocalView::facts).toList());
+        return facts;
+    }
+
+    private static Map<String, Object> facts(LocalServer server) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("name", server.name());
+        facts.put("uri", LocalInstallation.uri(server));
+        facts.put("running", server.isRunning());
+        return facts;
+    }
+
+    static String text(LocalInstallation local) {
+        List<LocalServer> servers = local.servers();
+        if (servers.isEmpty()) {
+            return "there is no local cluster in %s; shardflake local start makes one".formatted(local.directory());
+        }
+        TableWriter table = new TableWriter("SERVER", "STATE", "URI");
+        servers.forEach(server ->
+                table.row(server.name(), server.isRunning() ? "running" : "stopped", LocalInstallation.uri(server)));
+        return table.toString();
+    }
+}

@@ -1,0 +1,149 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.lookup;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.catalog.LookupDefinition.State;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.lookup.BackfillReport;
+import org.shardflake.lookup.LookupCheck;
+import org.shardflake.lookup.LookupStatus;
+
+/** Lookups, and what was done to them. */
+final class LookupView {
+
+    private LookupView() {}
+
+    static Map<String, Object> facts(LookupDefinition lookup) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("name", lookup.name());
+        facts.put("unique", lookup.unique());
+        facts.put("ignoreCase", lookup.ignoresCase());
+        facts.put("hashed", lookup.hashed());
+        lookup.source().ifPresent(source -> {
+            facts.put("table", source.table());
+            facts.put("column", source.column());
+        });
+        facts.put("state", lookup.state().toString());
+        return facts;
+    }
+
+    static String created(LookupDefinition lookup) {
+        return lookup.state() == State.READY
+                ? "lookup %s is there".formatted(lookup.name())
+                : "lookup %s is there; let the application claim values, then run shardflake lookup backfill %s"
+                        .formatted(lookup.name(), lookup.name());
+    }
+
+    static List<Map<String, Object>> facts(List<LookupStatus> lookups) {
+        return lookups.stream()
+                .map(status -> {
+                    Map<String, Object> facts = facts(status.lookup());
+                    facts.put("shards", status.shards());
+                    facts.put("filledShards", status.filledShards());
+                    facts.put("claimed", status.claimed());
+                    facts.put("refused", status.refused());
+                    return facts;
+                })
+                .toList();
+    }
+
+    static String table(List<LookupStatus> lookups) {
+        if (lookups.isEmpty()) {
+            return "no lookups";
+        }
+        TableWriter table = new TableWriter("NAME", "VALUES", "SOURCE", "STATE", "BACKFILLED").mayLeaveOut("SOURCE");
+        for (LookupStatus status : lookups) {
+            LookupDefinition lookup = status.lookup();
+            table.row(
+                    lookup.name(),
+                    kind(lookup),
+                    lookup.source()
+                            .map(source -> source.table() + "." + source.column())
+                            .orElse(""),
+                    lookup.state(),
+                    lookup.source().isEmpty() ? "" : backfilled(status));
+        }
+        return table.toString();
+    }
+
+    private static String kind(LookupDefinition lookup) {
+        return (lookup.unique() ? "unique" : "shared")
+                + (lookup.ignoresCase() ? ", any case" : "")
+                + (lookup.hashed() ? ", hashed" : "");
+    }
+
+    private static String backfilled(LookupStatus status) {
+        return String.format(
+                Locale.ROOT,
+                "%,d of %,d shards, %,d rows%s",
+                status.filledShards(),
+                status.shards(),
+                status.claimed(),
+                status.refused() == 0 ? "" : String.format(Locale.ROOT, ", %,d refused", status.refused()));
+    }
+
+    static Map<String, Object> facts(String name, BackfillReport report) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("name", name);
+        facts.put("claimed", report.claimed());
+        facts.put("refused", report.refused());
+        facts.put("reasons", report.reasons());
+        return facts;
+    }
+
+    static String text(String name, BackfillReport report) {
+        StringBuilder text = new StringBuilder(
+                report.isComplete()
+                        ? String.format(Locale.ROOT, "%,d rows can be found by %s", report.claimed(), name)
+                        : String.format(
+                                Locale.ROOT,
+                                "%,d rows are in lookup %s, %,d were refused",
+                                report.claimed(),
+                                name,
+                                report.refused()));
+        report.reasons().forEach(reason -> text.append('\n').append(reason));
+        return text.toString();
+    }
+
+    static Map<String, Object> facts(String name, LookupCheck check) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("name", name);
+        facts.put("held", check.held());
+        facts.put("leftOver", check.leftOver());
+        facts.put("differing", check.differing());
+        facts.put("differences", check.differences());
+        check.failure().ifPresent(failure -> facts.put("failure", failure));
+        return facts;
+    }
+
+    static String text(String name, LookupCheck check) {
+        StringBuilder text = new StringBuilder(
+                check.differing() == 0
+                        ? String.format(Locale.ROOT, "lookup %s agrees with its rows: %,d values", name, check.held())
+                        : String.format(
+                                Locale.ROOT,
+                                "lookup %s has %,d values, and %s%,d differences%s",
+                                name,
+                                check.held(),
+                                check.failure().isPresent() ? "at least " : "",
+                                check.differing(),
+                                check.differing() == check.differences().size()
+                                        ? ""
+                                        : String.format(
+                                                Locale.ROOT,
+                                                ", of which %,d are named",
+                                                check.differences().size())));
+        if (check.leftOver() > 0) {
+            text.append(String.format(Locale.ROOT, "; %,d claims without a row", check.leftOver()));
+        }
+        check.differences().forEach(difference -> text.append('\n').append(difference));
+        return text.toString();
+    }
+}

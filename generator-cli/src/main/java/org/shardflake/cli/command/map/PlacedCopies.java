@@ -1,0 +1,117 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.map;
+
+import java.io.PrintWriter;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardPlacement;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.jdbc.Sql;
+
+/** Finds the servers that have the shards which an import places elsewhere without moving rows. */
+final class PlacedCopies {
+
+    private final CatalogMixin catalog;
+    private final PrintWriter err;
+    private final Map<String, ShardSet> present = new LinkedHashMap<>();
+    private final Map<String, Map<Integer, Long>> remembered = new LinkedHashMap<>();
+
+    /**
+     * @param err receives servers that cannot be reached
+     */
+    PlacedCopies(CatalogMixin catalog, PrintWriter err) {
+        this.catalog = catalog;
+        this.err = err;
+    }
+
+    /**
+     * Refuses a shard that its new server is known to lack while another is known to have it, and an epoch that was advanced, unless
+     * the shard's server has counted it.
+     *
+     * @throws CliException if there is such a shard or epoch
+     */
+    void check(ShardMap current, ShardMap wanted, List<MapDifference.Move> moves) {
+        Map<String, Server> servers = new LinkedHashMap<>();
+        current.servers().forEach(server -> servers.put(server.name(), server));
+        wanted.servers().forEach(server -> servers.put(server.name(), server));
+        servers.values().forEach(this::ask);
+        for (MapDifference.Move move : moves) {
+            ShardSet there = present.get(move.to());
+            if (there != null) {
+                check(move, there);
+            }
+        }
+        for (int shard = 0; shard < wanted.sharding().shardCount(); shard++) {
+            checkEpoch(current.placement(shard), wanted.placement(shard));
+        }
+    }
+
+    private void checkEpoch(ShardPlacement current, ShardPlacement wanted) {
+        Long epoch = remembered.getOrDefault(wanted.server().name(), Map.of()).get(wanted.shard());
+        if (wanted.epoch() > current.epoch() && !Long.valueOf(wanted.epoch()).equals(epoch)) {
+            throw new CliException(
+                    Kind.PRECONDITION,
+                    "the map to import says epoch %s of shard %s, which the catalog has counted to %s and %s does not know; leave epochs as they were exported"
+                            .formatted(
+                                    wanted.epoch(),
+                                    wanted.shard(),
+                                    current.epoch(),
+                                    wanted.server().name()),
+                    null);
+        }
+    }
+
+    private void check(MapDifference.Move move, ShardSet there) {
+        for (Map.Entry<String, ShardSet> other : present.entrySet()) {
+            int[] only = move.shards().stream()
+                    .filter(shard -> !there.contains(shard) && other.getValue().contains(shard))
+                    .toArray();
+            if (only.length > 0) {
+                throw new CliException(
+                        Kind.PRECONDITION,
+                        "%s does not have shards %s, and %s has them: placed there they would be missing to their users"
+                                .formatted(move.to(), ShardSet.of(only), other.getKey()),
+                        "move them with their rows: shardflake move run --shards %s --to %s"
+                                .formatted(ShardSet.of(only), move.to()));
+            }
+        }
+    }
+
+    private void ask(Server server) {
+        try (Connection connection = ServerAccess.connect(catalog.urlOf(server))) {
+            present.put(
+                    server.name(),
+                    ShardSet.of(Sql.list(
+                            connection,
+                            "SELECT right(nspname, 4)::integer FROM pg_namespace WHERE nspname ~ '^shard_[0-9]{4}$' AND right(nspname, 4) < '8192'",
+                            row -> row.getInt(1))));
+            if (Sql.isTrue(connection, "SELECT to_regclass('shardflake.placement') IS NOT NULL")) {
+                Map<Integer, Long> epochs = new HashMap<>();
+                Sql.list(
+                        connection,
+                        "SELECT shard, epoch FROM shardflake.placement WHERE here",
+                        row -> epochs.put(row.getInt(1), row.getLong(2)));
+                remembered.put(server.name(), epochs);
+            }
+        } catch (SQLException | ShardflakeException e) {
+            err.printf(
+                    "%s could not be asked which shards it has: %s%n",
+                    server.name(), Objects.requireNonNullElse(e.getMessage(), "no answer"));
+        }
+    }
+}

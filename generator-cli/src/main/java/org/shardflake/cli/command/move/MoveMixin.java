@@ -1,0 +1,83 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.move;
+
+import java.time.Duration;
+import org.shardflake.ShardMap;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.DurationConverter;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.gateway.GatewayFollower;
+import org.shardflake.move.MoveListener;
+import org.shardflake.move.MoveServer;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import picocli.CommandLine.Option;
+
+/** The settings of moves, and the choice of one. */
+public class MoveMixin extends CatalogMixin {
+
+    @Option(
+            names = "--patience",
+            paramLabel = "TIME",
+            defaultValue = "10m",
+            converter = DurationConverter.class,
+            description =
+                    "How long to retry a cutover that gave up or a server that does not answer (default: ${DEFAULT-VALUE}).")
+    private Duration patience;
+
+    /** The settings with the given patience. */
+    MoveSettings settings(
+            int jobs,
+            long partSize,
+            long bytesPerSecond,
+            int pausesPerMinute,
+            Duration maxLag,
+            Duration pause,
+            boolean verify) {
+        try {
+            Duration lockTimeout = pause.dividedBy(3);
+            return new MoveSettings(
+                    jobs, partSize, bytesPerSecond, pausesPerMinute, maxLag, pause, lockTimeout, patience, verify);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    public MoveSettings settings(Duration pause, boolean verify) {
+        MoveSettings defaults = MoveSettings.DEFAULT;
+        return settings(
+                defaults.jobs(),
+                defaults.partSize(),
+                defaults.bytesPerSecond(),
+                defaults.pausesPerMinute(),
+                defaults.maxLag(),
+                pause,
+                verify);
+    }
+
+    public MoveSettings settings() {
+        return settings(MoveSettings.DEFAULT.pause(), true);
+    }
+
+    public Mover mover(MoveSettings settings, MoveListener listener) {
+        return mover(this, settings, listener);
+    }
+
+    /** Of any command that has a catalog. */
+    public static Mover mover(CatalogMixin catalog, MoveSettings settings, MoveListener listener) {
+        ShardMap map = catalog.catalog().load();
+        return new Mover(
+                catalog.url(),
+                name -> new MoveServer(name, catalog.parse(map.server(name).url())),
+                settings,
+                listener,
+                new GatewayFollower(catalog.gateways(), catalog::warn));
+    }
+
+    public ShardMap map() {
+        return catalog().load();
+    }
+}

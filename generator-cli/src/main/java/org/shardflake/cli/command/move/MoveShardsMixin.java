@@ -1,0 +1,36 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.move;
+
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.cli.command.option.ShardsOption;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.move.Move;
+import picocli.CommandLine.Option;
+
+/** The choice of move, and of its shards. */
+final class MoveShardsMixin extends MoveIdMixin {
+
+    @Option(
+            names = "--shards",
+            paramLabel = "SHARDS",
+            description = "Only these shards, such as 0-99,1341 (default: all of the move).")
+    private @Nullable String shards;
+
+    /** The shards given by the user, or all of the move. */
+    ShardSet of(Move move, ShardMap map) {
+        if (shards == null) {
+            return move.shardSet();
+        }
+        ShardSet wanted = ShardsOption.parse(shards, map);
+        if (!wanted.stream().allMatch(move.shardSet()::contains)) {
+            throw CliException.usage(
+                    "shards %s are not all in move %s, which has %s".formatted(wanted, move.id(), move.shardSet()));
+        }
+        return wanted;
+    }
+}

@@ -1,0 +1,174 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.move;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.shardflake.cli.output.Amounts;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.move.Move;
+import org.shardflake.move.MoveShard;
+import org.shardflake.move.MoveStatus;
+import org.shardflake.move.ShardPhase;
+import org.shardflake.move.StreamStatus;
+import org.shardflake.move.TableDifference;
+import org.shardflake.move.Verified;
+
+/** Shows moves as facts and as tables. */
+public final class MoveView {
+
+    private MoveView() {}
+
+    public static Map<String, Object> facts(MoveStatus status) {
+        Move move = status.move();
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("move", move.id());
+        facts.put("phase", move.phase().toString());
+        facts.put("phaseSince", move.phaseSince().toString());
+        facts.put("startedAt", move.startedAt().toString());
+        facts.put("from", move.source());
+        facts.put("to", move.target());
+        facts.put("shards", move.shardSet().toString());
+        facts.put("bytes", status.totalBytes());
+        facts.put("bytesCopied", status.copiedBytes());
+        facts.put(
+                "rowsCopied", move.shards().stream().mapToLong(MoveShard::rows).sum());
+        status.timeLeft(Instant.now()).ifPresent(left -> facts.put("copySecondsLeft", left.toSeconds()));
+        facts.put("forward", facts(status.forward()));
+        facts.put("reverse", facts(status.reverse()));
+        facts.put("reason", move.reason());
+        facts.put("problem", move.problem());
+        facts.put("shardDetails", move.shards().stream().map(MoveView::facts).toList());
+        return facts;
+    }
+
+    private static Map<String, Object> facts(StreamStatus stream) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("running", stream.running());
+        facts.put("lagBytes", stream.lagBytes());
+        facts.put("lagMillis", stream.lagMillis());
+        facts.put("applyErrors", stream.applyErrors());
+        facts.put("problem", stream.problem());
+        return facts;
+    }
+
+    static Map<String, Object> facts(MoveShard shard) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("shard", shard.shard());
+        facts.put("phase", shard.phase().toString());
+        facts.put("server", shard.server());
+        facts.put("epoch", shard.epoch());
+        facts.put("bytes", shard.bytes());
+        facts.put("rows", shard.rows());
+        facts.put("verified", shard.verified().toString());
+        shard.pauseMillis().ifPresent(pause -> facts.put("pauseMillis", Amounts.tenths(pause)));
+        shard.switchedAt().ifPresent(time -> facts.put("switchedAt", time.toString()));
+        return facts;
+    }
+
+    static String table(List<MoveStatus> all) {
+        if (all.isEmpty()) {
+            return "no move is under way";
+        }
+        TableWriter table = new TableWriter(
+                        "MOVE",
+                        "PHASE",
+                        "SINCE",
+                        "FROM",
+                        "TO",
+                        "SHARDS",
+                        "COPIED",
+                        "SWITCHED",
+                        "BYTES",
+                        "LEFT",
+                        "LAG",
+                        "BACK")
+                .mayLeaveOut("SINCE", "BYTES", "COPIED", "BACK", "LEFT");
+        List<String> problems = new ArrayList<>();
+        for (MoveStatus status : all) {
+            Move move = status.move();
+            int shards = move.shards().size();
+            table.row(
+                    move.id(),
+                    move.phase(),
+                    move.phaseSince().truncatedTo(ChronoUnit.SECONDS),
+                    move.source(),
+                    move.target(),
+                    TableWriter.shorten(move.shardSet()),
+                    "%s of %s"
+                            .formatted(
+                                    shards - move.shardSet(ShardPhase.WAITING).size(), shards),
+                    "%s of %s".formatted(move.shardSet(ShardPhase.SWITCHED).size(), shards),
+                    "%s of %s".formatted(Amounts.bytes(status.copiedBytes()), Amounts.bytes(status.totalBytes())),
+                    status.timeLeft(Instant.now()).map(Amounts::duration).orElse("-"),
+                    lag(status.forward()),
+                    lag(status.reverse()));
+            if (!move.problem().isEmpty()) {
+                problems.add("move %s: %s".formatted(move.id(), move.problem()));
+            }
+            for (StreamStatus stream : List.of(status.forward(), status.reverse())) {
+                String problem = "move %s: %s".formatted(move.id(), stream.problem());
+                if (!stream.problem().isEmpty() && !problems.contains(problem)) {
+                    problems.add(problem);
+                }
+            }
+        }
+        return table + (problems.isEmpty() ? "" : "\n" + String.join("\n", problems));
+    }
+
+    /** Also of a stream that does not run: its slot keeps the log. */
+    private static String lag(StreamStatus stream) {
+        String time = stream.running() ? ", %s ms".formatted(stream.lagMillis()) : "";
+        String errors = stream.applyErrors() > 0 ? ", %s errors".formatted(stream.applyErrors()) : "";
+        return (stream.running() || stream.lagBytes() > 0 ? Amounts.bytes(stream.lagBytes()) : "-") + time + errors;
+    }
+
+    static String shardTable(Move move) {
+        TableWriter table = new TableWriter("SHARD", "PHASE", "SERVER", "BYTES", "ROWS", "VERIFIED", "PAUSE")
+                .mayLeaveOut("ROWS", "BYTES");
+        for (MoveShard shard : move.shards()) {
+            table.row(
+                    shard.shard(),
+                    shard.phase(),
+                    shard.server(),
+                    Amounts.bytes(shard.bytes()),
+                    String.format(Locale.ROOT, "%,d", shard.rows()),
+                    shard.verified() == Verified.NOT_COMPARED ? "-" : shard.verified(),
+                    shard.pauseMillis().isPresent()
+                            ? Amounts.tenths(shard.pauseMillis().getAsDouble()) + " ms"
+                            : "-");
+        }
+        return table.toString();
+    }
+
+    static Map<String, Object> facts(Map<Integer, List<TableDifference>> differences) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        differences.forEach((shard, tables) -> facts.put(
+                String.valueOf(shard),
+                tables.stream().map(TableDifference::toString).toList()));
+        return facts;
+    }
+
+    /** The rows by their keys, up to a thousand of all shards. */
+    static List<Map<String, Object>> rows(Map<Integer, List<TableDifference>> differences) {
+        List<Map<String, Object>> rows = new ArrayList<>();
+        differences.forEach((shard, tables) -> tables.forEach(table -> {
+            Map<String, Object> facts = new LinkedHashMap<>();
+            facts.put("shard", shard);
+            facts.put("table", table.table());
+            facts.put("missing", List.copyOf(table.missing()));
+            facts.put("extra", List.copyOf(table.extra()));
+            facts.put("different", List.copyOf(table.different()));
+            facts.put("atLeast", table.atLeast());
+            rows.add(facts);
+        }));
+        return rows;
+    }
+}

@@ -1,0 +1,43 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.move;
+
+import java.time.Duration;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.move.MoveSettings;
+import org.shardflake.move.Mover;
+import org.shardflake.move.ParallelMoves;
+import picocli.CommandLine.Option;
+
+/** What several moves at once may take together. */
+public final class ParallelMixin {
+
+    @Option(
+            names = "--parallel",
+            paramLabel = "N",
+            defaultValue = "" + ParallelMoves.DEFAULT,
+            description =
+                    "How many moves, each between two servers, to make at a time (default: ${DEFAULT-VALUE}). --jobs is for each of them, --rate for all together.")
+    private int parallel;
+
+    @Option(
+            names = "--pauses-per-minute",
+            paramLabel = "N",
+            defaultValue = "0",
+            description = "Make at most so many attempts at a cutover a minute, in all moves (default: no limit).")
+    private int pausesPerMinute;
+
+    MoveSettings settings(CopyMixin copying, MoveMixin moves, Duration pause) {
+        return copying.settings(moves, pause, pausesPerMinute);
+    }
+
+    ParallelMoves moves(Mover mover, String reason, boolean keep, ParallelMoves.Watcher watcher) {
+        try {
+            return new ParallelMoves(mover, parallel, reason, keep, watcher);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.option;
+
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.config.Setting;
+import org.shardflake.cli.config.Settings;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.server.ServerAccess;
+import org.shardflake.gateway.Gateways;
+import org.shardflake.install.Installation;
+import org.shardflake.lookup.LookupTables;
+import org.shardflake.server.ServerUrl;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The catalog that a command reads or changes. */
+public class CatalogMixin {
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
+
+    @Option(
+            names = "--catalog",
+            paramLabel = "URL",
+            description = "The database with the shard map, postgresql://user@host:port/database; the password may come"
+                    + " from PGPASSWORD or ~/.pgpass (default: SHARDFLAKE_CATALOG, or catalog in shardflake.yaml, or the"
+                    + " local cluster).")
+    private @Nullable String url;
+
+    private boolean isToldOfOrigin;
+    private boolean isToldOfStandby;
+    private boolean readsOnly;
+
+    /** Lets a command that changes nothing read a standby if there is no primary, and says so. */
+    public void onlyReads() {
+        readsOnly = true;
+    }
+
+    /** The catalog's URL; refuses if nothing says it. */
+    public final ServerUrl url() {
+        ServerUrl given = given();
+        if (given == null) {
+            throw new CliException(
+                    Kind.USAGE,
+                    "which catalog? Neither --catalog nor the environment variable %s says, nor catalog in shardflake.yaml, and there is no local cluster here"
+                            .formatted(Settings.variable("catalog")),
+                    "give --catalog postgresql://user@host:5432/database, or begin with shardflake local start");
+        }
+        return given;
+    }
+
+    /** The catalog's URL if the command line says it, without its password. */
+    public final Optional<String> ofCommandLine() {
+        return Optional.ofNullable(url)
+                .filter(text -> !text.isBlank())
+                .map(this::parse)
+                .map(ServerUrl::withoutPassword);
+    }
+
+    /** How the command line says it, as another command takes it; with its password. */
+    public final List<String> arguments() {
+        return url != null && !url.isBlank() ? List.of("--catalog", url) : List.of();
+    }
+
+    /** The catalog, not yet connected. */
+    public ShardCatalog catalog() {
+        return ShardCatalog.at(url());
+    }
+
+    /** The URL from the command line, or else the environment, the file or the local cluster, or else null. */
+    @Nullable
+    public ServerUrl given() {
+        return origin().map(this::told)
+                .map(parsed -> readsOnly ? parsed.toRead(() -> tellOfStandby(parsed)) : parsed)
+                .orElse(null);
+    }
+
+    private ServerUrl told(Setting setting) {
+        if (!isToldOfOrigin) {
+            isToldOfOrigin = true;
+            CatalogOrigin.tell(command, setting);
+        }
+        return parse(setting.value());
+    }
+
+    private void tellOfStandby(ServerUrl parsed) {
+        if (!isToldOfStandby) {
+            isToldOfStandby = true;
+            command.commandLine()
+                    .getErr()
+                    .printf(
+                            "warning: the catalog at %s is a standby (in recovery): what is shown may be old%n",
+                            parsed.hosts());
+        }
+    }
+
+    /** The catalog with the servers of its map, with credentials from the environment. */
+    public Installation installation() {
+        return new Installation(url(), this::urlOf);
+    }
+
+    public LookupTables lookups() {
+        return new LookupTables(url(), this::urlOf);
+    }
+
+    /** Says on stderr what is going on. */
+    public final void say(String what) {
+        command.commandLine().getErr().println(what);
+    }
+
+    /** The gateways, with credentials from the environment. */
+    public Gateways gateways() {
+        return new Gateways(url(), this::parse);
+    }
+
+    /** Says something on stderr that the result does not depend on. */
+    public final void warn(String what) {
+        command.commandLine().getErr().println("warning: " + what);
+    }
+
+    /** The catalog and its origin. */
+    public Optional<Setting> origin() {
+        return url != null && !url.isBlank()
+                ? Optional.of(new Setting("catalog", url, "command line"))
+                : CatalogOrigin.find(invocation());
+    }
+
+    /** A URL, with missing parts taken from the environment. */
+    public ServerUrl parse(String text) {
+        return ServerAccess.parse(text, invocation().environment());
+    }
+
+    /** The URL of a server of the shard map, with missing parts taken from the environment, for sessions whose failures name it. */
+    public ServerUrl urlOf(Server server) {
+        return parse(server.url()).named(server.name());
+    }
+
+    private Invocation invocation() {
+        return Invocation.of(command);
+    }
+}

@@ -1,0 +1,76 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.option;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintWriter;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.FileFailure;
+import org.shardflake.cli.output.Progress;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** The option {@code --yes}: without it, a person on a terminal is asked, and anything else is refused. */
+public final class ConfirmMixin {
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
+
+    @Option(names = "--yes", description = "Go ahead without asking.")
+    private boolean yes;
+
+    /** Whether nobody has to be asked. */
+    public boolean isGiven() {
+        return yes;
+    }
+
+    /**
+     * Returns if confirmed.
+     *
+     * @param what the pending action: "move 7 shards off db1"
+     * @param hint how to see more of it first
+     */
+    public void require(String what, String hint) {
+        if (yes) {
+            return;
+        }
+        Optional<Predicate<String>> agreement = Invocation.of(command).agreement();
+        if (agreement.isEmpty() && !Progress.isTerminal()) {
+            throw new CliException(Kind.USAGE, "to %s needs --yes where nobody can be asked".formatted(what), hint);
+        }
+        String question = "%s? [y/N]".formatted(what);
+        if (!agreement.orElse(this::ask).test(question)) {
+            throw new CliException(Kind.USAGE, "not confirmed; nothing was changed", hint);
+        }
+    }
+
+    private boolean ask(String question) {
+        PrintWriter err = command.commandLine().getErr();
+        err.print(question + " ");
+        err.flush();
+        Invocation invocation = Invocation.of(command);
+        try {
+            String answer = new BufferedReader(new InputStreamReader(invocation.in(), UTF_8)).readLine();
+            return answer != null && isYes(answer);
+        } catch (IOException e) {
+            throw FileFailure.explain("read", "the answer", e);
+        }
+    }
+
+    /** Whether an answer to the question agrees. */
+    public static boolean isYes(String answer) {
+        return List.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT));
+    }
+}

@@ -1,0 +1,61 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.option;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.shardflake.deploy.DeploySettings;
+import org.shardflake.deploy.RowChecks;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** How a changelog is deployed, whatever it is deployed to. */
+public final class DeployMixin {
+
+    @Option(names = "--contexts", paramLabel = "NAMES", defaultValue = "", description = "Liquibase contexts.")
+    private String contexts;
+
+    @Option(
+            names = "--labels",
+            paramLabel = "EXPRESSION",
+            defaultValue = "",
+            description = "Liquibase label expression.")
+    private String labels;
+
+    @Option(
+            names = "--parameter",
+            paramLabel = "NAME=VALUE",
+            description = "A changelog parameter besides shard.schema, the schema of the tables. May be repeated.")
+    private Map<String, String> parameters = new LinkedHashMap<>();
+
+    @Mixin
+    private LockTimeoutMixin lockTimeout;
+
+    @Option(
+            names = "--statement-timeout",
+            paramLabel = "TIME",
+            defaultValue = "5m",
+            converter = DurationConverter.class,
+            description = "How long a statement may run (default: ${DEFAULT-VALUE}).")
+    private Duration statementTimeout;
+
+    public DeploySettings settings(
+            Path searchPath, int tries, int connections, boolean stopAtFailure, boolean allowPublic, RowChecks checks) {
+        return new DeploySettings(
+                searchPath,
+                contexts,
+                labels,
+                parameters,
+                lockTimeout.get(),
+                statementTimeout,
+                tries,
+                connections,
+                stopAtFailure,
+                allowPublic,
+                checks);
+    }
+}

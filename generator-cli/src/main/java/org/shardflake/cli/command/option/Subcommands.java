@@ -1,0 +1,21 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.option;
+
+import java.util.List;
+
+/** A command's subcommands, which it creates one by one: a class is loaded only when its command is called. */
+public interface Subcommands {
+
+    /** In the order of its help. */
+    List<String> names();
+
+    /**
+     * Creates a subcommand.
+     *
+     * @throws IllegalArgumentException if it has no subcommand of this name
+     */
+    Object create(String name);
+}

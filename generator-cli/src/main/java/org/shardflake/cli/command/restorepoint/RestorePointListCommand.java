@@ -1,0 +1,48 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.restorepoint;
+
+import java.util.List;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.restore.RestorePoint;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake restore-point list}. */
+@Command(
+        name = "list",
+        description = "Lists the restore points that the catalog knows, the newest first.",
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the catalog cannot be reached, or failed",
+            "2:the command line is wrong",
+            "4:there is no catalog, or it is older than restore points"
+        },
+        footer = {"", "Example: shardflake restore-point list -o json"})
+final class RestorePointListCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private RestorePointMixin points;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        points.onlyReads();
+        List<RestorePoint> all = points.points().list();
+        output.print(
+                spec.commandLine().getOut(),
+                all.stream().map(RestorePointView::facts).toList(),
+                () -> RestorePointView.table(all));
+    }
+}

@@ -1,0 +1,118 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.schema;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.shardflake.ShardMap;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.output.TableWriter;
+import org.shardflake.deploy.SchemaStatus;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake schema status}: shows the deployment state of every shard. */
+@Command(
+        name = "status",
+        description = {
+            "Shows how many shards of each server are at which changeset.",
+            "With --drift, also compares the actual schemas of all shards, whatever their history says."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:a server or the catalog cannot be reached, or failed",
+            "2:the command line is wrong",
+            "4:there is no catalog",
+            "5:with --drift, shards differ from each other"
+        },
+        footer = {"", "Example: shardflake schema status --drift"})
+public final class SchemaStatusCommand implements Callable<Integer> {
+
+    /** Of a map that changes all the time. */
+    private static final int MOST_TRIES = 3;
+
+    @Spec
+    private CommandSpec spec;
+
+    @Mixin
+    private TargetsMixin targets;
+
+    @Option(names = "--drift", description = "Compare the actual schemas and name what differs.")
+    private boolean drift;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public Integer call() {
+        SchemaStatus status = read(targets, catalog, drift);
+        output.print(spec.commandLine().getOut(), facts(status), () -> table(status));
+        return status.drifts().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
+    }
+
+    /** Reads again if the map changed meanwhile: a shard that has left its server would look as if it were missing. */
+    public static SchemaStatus read(TargetsMixin targets, CatalogMixin catalog, boolean drift) {
+        for (int tries = 1; ; tries++) {
+            ShardMap map = catalog.catalog().load();
+            SchemaStatus status = SchemaStatus.read(targets.targets(map, catalog), drift);
+            if (tries == MOST_TRIES || catalog.catalog().load().version() == map.version()) {
+                return status;
+            }
+        }
+    }
+
+    private Map<String, Object> facts(SchemaStatus status) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("groups", groups(status));
+        if (drift) {
+            facts.put("differing", DeployView.drifts(status.drifts()));
+        }
+        return facts;
+    }
+
+    public static List<Map<String, Object>> groups(SchemaStatus status) {
+        return status.groups().stream().map(SchemaStatusCommand::facts).toList();
+    }
+
+    private static Map<String, Object> facts(SchemaStatus.Group group) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("server", group.server());
+        facts.put("shardCount", group.shards().size());
+        facts.put("shards", group.shards().toString());
+        facts.put("changeSets", group.changeSets());
+        facts.put("last", group.last());
+        return facts;
+    }
+
+    private String table(SchemaStatus status) {
+        TableWriter table =
+                new TableWriter("SERVER", "COUNT", "SHARDS", "CHANGESETS", "LAST CHANGESET").mayLeaveOut("SHARDS");
+        for (SchemaStatus.Group group : status.groups()) {
+            table.row(
+                    group.server(),
+                    group.shards().size(),
+                    TableWriter.shorten(group.shards()),
+                    group.changeSets(),
+                    group.last());
+        }
+        if (!drift) {
+            return table.toString();
+        }
+        String differing = status.drifts().isEmpty() ? "all shards have one schema" : DeployView.table(status.drifts());
+        return String.join("\n", List.of(table.toString(), differing));
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.server;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.Server;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.error.CliException;
+import picocli.CommandLine.Model.CommandSpec;
+
+/** The parts shared by commands that change a server. */
+final class ServerChange {
+
+    private ServerChange() {}
+
+    /** The URL, which may stand after the name or be an option: nobody has to know which command takes which. */
+    static Optional<String> url(@Nullable String argument, @Nullable String option) {
+        if (argument != null && option != null) {
+            throw CliException.usage("the server's URL is given twice");
+        }
+        return Optional.ofNullable(argument).or(() -> Optional.ofNullable(option));
+    }
+
+    /** Refuses a name or a URL that is taken. */
+    static void requireNew(Server server, ShardMap map) {
+        for (Server other : map.servers()) {
+            if (other.name().equals(server.name())) {
+                throw new CliException(
+                        Kind.PRECONDITION,
+                        "server %s is in the shard map already".formatted(server.name()),
+                        "shardflake server change %s changes its URLs and labels".formatted(server.name()));
+            }
+        }
+        requireOwnUrls(server, map);
+    }
+
+    /** Refuses URLs of another server. */
+    static void requireOwnUrls(Server server, ShardMap map) {
+        for (Server other : map.servers()) {
+            if (!other.name().equals(server.name()) && !Collections.disjoint(urls(other), urls(server))) {
+                throw new CliException(
+                        Kind.PRECONDITION, "server %s has this URL already".formatted(other.name()), null);
+            }
+        }
+    }
+
+    private static List<String> urls(Server server) {
+        return List.of(server.url(), server.routerUrl());
+    }
+
+    /** Describes the planned or completed change. */
+    static Map<String, Object> facts(String server, String change) {
+        Map<String, Object> facts = new LinkedHashMap<>();
+        facts.put("server", server);
+        facts.put("change", change);
+        return facts;
+    }
+
+    /** Reports the completed change. */
+    static void print(CommandSpec command, OutputMixin output, String done, String server, long version) {
+        Map<String, Object> facts = facts(server, done);
+        facts.put("version", version);
+        output.print(
+                command.commandLine().getOut(),
+                facts,
+                () -> "%s server %s; the shard map is at version %s".formatted(done, server, version));
+    }
+}

@@ -1,0 +1,83 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.server;
+
+import org.shardflake.ShardMap;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.catalog.ShardCatalog;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.DryRunMixin;
+import org.shardflake.cli.command.option.OutputMixin;
+import org.shardflake.cli.command.option.ReasonMixin;
+import org.shardflake.cli.command.option.ServerNames;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.output.Amounts;
+import org.shardflake.move.Splitter;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake server remove}: removes a server. */
+@Command(
+        name = "remove",
+        description = {
+            "Removes a server without shards from the shard map.",
+            "Nothing is changed on the server itself, but that it no longer gets reference tables."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:ok",
+            "1:the catalog cannot be reached, or failed",
+            "2:the command line is wrong, or there is no such server",
+            "4:there is no catalog, or the server has shards, is being split, or is the home of reference tables"
+        },
+        footer = {"", "Example: shardflake server remove db3"})
+final class ServerRemoveCommand implements Runnable {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(
+            index = "0",
+            paramLabel = "NAME",
+            completionCandidates = ServerNames.class,
+            description = "The server, such as db3.")
+    private String name;
+
+    @Mixin
+    private DryRunMixin dryRun;
+
+    @Mixin
+    private ReasonMixin reason;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private OutputMixin output;
+
+    @Override
+    public void run() {
+        ShardCatalog shardCatalog = catalog.catalog();
+        ShardMap map = shardCatalog.load();
+        int shards = map.shards(map.server(name)).size();
+        if (shards > 0) {
+            throw new CliException(
+                    Kind.PRECONDITION,
+                    "server %s has %s".formatted(name, Amounts.shards(shards)),
+                    "shardflake server drain %s moves them to the others".formatted(name));
+        }
+        Splitter.requireNotNeeded(catalog.url(), map.server(name));
+        if (dryRun.shows(output, "remove server " + name, ServerChange.facts(name, "removed"))) {
+            return;
+        }
+        catalog.installation().referenceTables(map).remove(name);
+        long version = shardCatalog.removeServer(name, reason.reason()).version();
+        ServerChange.print(spec, output, "removed", name, version);
+    }
+}

@@ -1,0 +1,307 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli.command.sql;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardMap;
+import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException.Kind;
+import org.shardflake.cli.command.option.CatalogMixin;
+import org.shardflake.cli.command.option.ConfirmMixin;
+import org.shardflake.cli.command.option.DurationConverter;
+import org.shardflake.cli.error.CliException;
+import org.shardflake.cli.error.ExitCodes;
+import org.shardflake.cli.error.FileFailure;
+import org.shardflake.cli.output.Amounts;
+import org.shardflake.cli.output.JsonWriter;
+import org.shardflake.cli.output.Progress;
+import org.shardflake.cli.output.RowsWriter;
+import org.shardflake.deploy.DeployTarget;
+import org.shardflake.deploy.SchemaStatus;
+import org.shardflake.router.ShardRouter;
+import org.shardflake.script.ScriptReport;
+import org.shardflake.script.ScriptRunner;
+import org.shardflake.script.ScriptSettings;
+import org.shardflake.script.ShardScript;
+import picocli.CommandLine.ArgGroup;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code shardflake sql}: a query of many shards, or statements that write in each. */
+@Command(
+        name = "sql",
+        description = {
+            "Runs a query in all shards, or some, and prints the rows of all. Tables need no schema, or ${shard.schema}.",
+            "Nothing is put together across shards: ORDER BY, LIMIT, GROUP BY and aggregates are of each shard. --count and --sum add up.",
+            "--write runs statements that write, in each shard in a transaction of its own, once: after an interruption the same command goes on."
+        },
+        sortOptions = false,
+        exitCodeListHeading = "%nExit codes:%n",
+        exitCodeList = {
+            "0:all rows were printed, or the statements were run in all shards",
+            "1:a server or the catalog failed, or the deadline passed: what was printed is not all; or the statements failed in every shard tried",
+            "2:the command line is wrong, or the SQL is no query, or none that can be part of a transaction on a shard",
+            "3:shards are missing from what was printed (--partial), or the statements were not run in some",
+            "4:there is no catalog, other statements were run under this name, or shards are being moved before the first run of all"
+        },
+        footer = {
+            "",
+            "Example: shardflake sql 'SELECT id, title FROM photo WHERE likes > 1000' --with-shard -o csv",
+            "         shardflake sql --write \"UPDATE photo SET title = '' WHERE title IS NULL\" --all-shards"
+        })
+public final class SqlCommand implements Callable<Integer> {
+
+    @Spec
+    private CommandSpec spec;
+
+    @Parameters(index = "0", arity = "0..1", paramLabel = "SQL", description = "The query, or the statements to write.")
+    private @Nullable String sql;
+
+    @Option(
+            names = {"-f", "--file"},
+            paramLabel = "FILE",
+            description = "A file with the query or the statements.")
+    private @Nullable Path file;
+
+    @ArgGroup
+    private @Nullable ShardChoice choice;
+
+    @Option(names = "--with-shard", description = "Begin each row with its shard.")
+    private boolean withShard;
+
+    @ArgGroup
+    private @Nullable Total total;
+
+    static final class Total {
+        @Option(names = "--count", description = "Print only how many rows the query has in all shards.")
+        private boolean count;
+
+        @Option(
+                names = "--sum",
+                paramLabel = "VALUE",
+                description = "Print only the sum of a column of the query, or of an expression of its columns.")
+        private @Nullable String sum;
+
+        String sql(String query) {
+            return "SELECT %s FROM (%s\n) AS rows"
+                    .formatted(count ? "pg_catalog.count(*)" : "pg_catalog.sum(" + sum + ")", query);
+        }
+
+        String name() {
+            return count ? "count" : "sum";
+        }
+    }
+
+    @Option(names = "--limit", paramLabel = "N", description = "Stop after this many rows, whichever come first.")
+    private @Nullable Long limit;
+
+    @Option(
+            names = "--deadline",
+            paramLabel = "DURATION",
+            defaultValue = "1m",
+            converter = DurationConverter.class,
+            description = "How long a query may take in all, such as 500ms, 10s or 5m (default: ${DEFAULT-VALUE}).")
+    private Duration deadline;
+
+    @Option(
+            names = "--partial",
+            description = "Print the rows of the other servers if one fails, and say which shards are missing.")
+    private boolean partial;
+
+    @Option(
+            names = "--write",
+            description = "Run statements that write; needs --all-shards or another choice of shards.")
+    private boolean write;
+
+    @Option(
+            names = "--run",
+            paramLabel = "NAME",
+            defaultValue = "",
+            description =
+                    "The name under which each shard notes that the statements were run (default: a digest of them).")
+    private String run;
+
+    @Option(
+            names = "--parallelism",
+            paramLabel = "N",
+            defaultValue = "4",
+            description = "How many shards are written at a time: 1 to 100 (default: ${DEFAULT-VALUE}).")
+    private int parallelism;
+
+    @Option(
+            names = "--pause",
+            paramLabel = "DURATION",
+            defaultValue = "0ms",
+            converter = DurationConverter.class,
+            description = "How long each of these waits between two shards (default: ${DEFAULT-VALUE}).")
+    private Duration pause;
+
+    @Option(names = "--keep-going", description = "Write in the other shards when one fails, instead of stopping.")
+    private boolean keepGoing;
+
+    @Option(
+            names = "--dry-run",
+            description =
+                    "Only run the statements that write in one shard of each history, undo that, and show what would be done.")
+    private boolean dryRun;
+
+    @Mixin
+    private ConfirmMixin confirm;
+
+    @Mixin
+    private CatalogMixin catalog;
+
+    @Mixin
+    private RowFormatMixin output;
+
+    @Override
+    public Integer call() throws InterruptedException {
+        String text = text();
+        requireSensible();
+        ShardScript script = write ? ShardScript.writes(text) : ShardScript.query(text);
+        if (!write) {
+            catalog.onlyReads();
+        }
+        try (ShardRouter router = SqlRouter.open(catalog, write ? parallelism : 2)) {
+            ShardSet shards = choice == null ? ShardChoice.all(router.map()) : choice.of(router.map());
+            return write
+                    ? write(router, script, shards)
+                    : read(router, script.statements().get(0), shards);
+        }
+    }
+
+    private String text() {
+        if ((sql == null) == (file == null)) {
+            throw CliException.usage(
+                    sql == null
+                            ? "SQL is missing: give it as an argument or with --file"
+                            : "SQL and --file are given; one of them");
+        }
+        if (sql != null) {
+            return sql;
+        }
+        try {
+            return Files.readString(file, UTF_8);
+        } catch (IOException e) {
+            throw FileFailure.explain("read", String.valueOf(file), e);
+        }
+    }
+
+    private void requireSensible() {
+        if (write && choice == null) {
+            throw new CliException(
+                    Kind.USAGE,
+                    "--write does not say in which shards",
+                    "--all-shards, or some with --shards, --server, --uid, --id or --key");
+        }
+        if (write && (total != null || limit != null || partial || withShard)) {
+            throw CliException.usage(
+                    "--count, --sum, --limit, --partial and --with-shard are for queries, not for --write");
+        }
+        if (!write && (dryRun || keepGoing || !run.isEmpty())) {
+            throw CliException.usage("--dry-run, --keep-going and --run are for --write");
+        }
+        if (limit != null && limit < 1) {
+            throw CliException.usage("the limit is %s, allowed: 1 or more".formatted(limit));
+        }
+    }
+
+    private int read(ShardRouter router, String query, ShardSet shards) {
+        RowsWriter rows = new RowsWriter(spec.commandLine().getOut(), output.format());
+        SqlRead read = new SqlRead(router, shards, deadline, partial);
+        if (total == null) {
+            read.rows(query, withShard, limit, rows);
+        } else {
+            read.total(total.sql(query), total.name(), withShard, rows);
+        }
+        rows.end();
+        return read.tellMissing(spec.commandLine().getErr());
+    }
+
+    private int write(ShardRouter router, ShardScript script, ShardSet shards) throws InterruptedException {
+        PrintWriter err = spec.commandLine().getErr();
+        ScriptRunner runner = new ScriptRunner(catalog.installation(), router, script, settings());
+        ShardSet left = runner.left(shards);
+        if (dryRun) {
+            err.println("dry run: nothing was changed");
+            return rehearse(router.map(), runner, shards, left);
+        }
+        if (left.isEmpty()) {
+            err.printf(
+                    "run %s was done in these shards before; to run the statements again, give another name with --run%n",
+                    runner.run());
+        } else {
+            confirm.require(
+                    "write in %s (%s)".formatted(Amounts.shards(left.size()), left),
+                    "--dry-run runs the statements in one of them, or one of each history, and undoes that");
+        }
+        ScriptReport report;
+        try (Progress progress = Progress.on(err, Progress.isTerminal()).start("writing", left.size())) {
+            report = runner.run(shards, progress::advance);
+        }
+        return SqlReportView.print(report, output.format(), spec.commandLine().getOut(), err);
+    }
+
+    private ScriptSettings settings() {
+        try {
+            return new ScriptSettings(run, parallelism, pause, keepGoing);
+        } catch (IllegalArgumentException e) {
+            throw CliException.usage(e);
+        }
+    }
+
+    /** One group of shards for each history: shards that have not had the same changesets may not have the same tables. */
+    private List<SchemaStatus.Group> differing(ShardMap map, ShardSet shards) {
+        List<DeployTarget> targets = catalog.installation().targets(map).stream()
+                .map(target -> new DeployTarget(
+                        target.server(), target.url(), target.shards().and(shards)))
+                .filter(target -> !target.shards().isEmpty())
+                .toList();
+        Map<String, SchemaStatus.Group> first = new LinkedHashMap<>();
+        SchemaStatus.read(targets, false).groups().forEach(group -> first.putIfAbsent(group.digest(), group));
+        return List.copyOf(first.values());
+    }
+
+    private int rehearse(ShardMap map, ScriptRunner runner, ShardSet shards, ShardSet left) {
+        Map<String, @Nullable Object> facts = new LinkedHashMap<>();
+        facts.put("run", runner.run());
+        facts.put("shards", left.toString());
+        facts.put("before", shards.size() - left.size());
+        String would = "would write in " + Amounts.shards(left.size());
+        List<Map<String, Object>> tried = new ArrayList<>();
+        List<SchemaStatus.Group> groups = differing(map, left);
+        for (SchemaStatus.Group group : groups) {
+            int shard = group.shards().stream().findFirst().orElseThrow();
+            long rows = runner.rehearse(shard);
+            tried.add(Map.of("shard", shard, "last", group.last(), "rows", rows));
+            would += "; in shard %s%s that changes %s"
+                    .formatted(
+                            shard,
+                            groups.size() == 1 ? "" : " (last changeset: %s)".formatted(group.last()),
+                            SqlReportView.rows(rows));
+        }
+        facts.put("tried", tried);
+        spec.commandLine()
+                .getOut()
+                .println(output.format() == RowsWriter.Format.JSON ? JsonWriter.write(facts) : would);
+        return ExitCodes.OK;
+    }
+}
