@@ -185,6 +185,12 @@ public final class AccountShards {
         return ServerUrl.parse(servers.get(position(server)).uri(user, password) + parameters);
     }
 
+    /** @param more parameters of the driver */
+    public ServerUrl url(String server, String more) {
+        String uri = servers.get(position(server)).uri(user, password) + parameters;
+        return ServerUrl.parse(uri + (uri.contains("?") ? "&" : "?") + more);
+    }
+
     public ServerUrl catalogUrl() {
         return ServerUrl.parse(catalogDatabase.uri(user, password) + parameters);
     }
