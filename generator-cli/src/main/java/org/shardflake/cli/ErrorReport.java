@@ -159,7 +159,7 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
                 .replace("; - ", "\n  "); // the items of a list
     }
 
-    private int print(int exitCode, String message, @Nullable String hint, Exception e) {
+    private int print(int exitCode, String message, @Nullable CharSequence hint, Exception e) {
         err.print(ansi.string("@|bold,red error:|@ "));
         err.println(message);
         if (hint != null) {

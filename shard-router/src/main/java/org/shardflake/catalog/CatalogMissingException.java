@@ -7,6 +7,8 @@ package org.shardflake.catalog;
 import java.io.Serial;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 
 /** The database answers, but holds no catalog, or one without a shard map yet. */
@@ -15,18 +17,15 @@ public final class CatalogMissingException extends ShardflakeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    private static final String HINT = "shardflake init --catalog URL --server NAME=URL ...";
-
     private CatalogMissingException(String message, @Nullable SQLException cause) {
-        super(Kind.PRECONDITION, message, HINT, cause);
+        super(Kind.PRECONDITION, message, Advice.of("create it with %s", CliCommand.INIT), cause);
     }
 
     static CatalogMissingException noMap() {
-        return new CatalogMissingException("the catalog has no shard map yet; make one with shardflake init", null);
+        return new CatalogMissingException("the catalog has no shard map yet", null);
     }
 
     static CatalogMissingException noSchema(ShardCatalog catalog, SQLException cause) {
-        return new CatalogMissingException(
-                "%s has no schema shardflake_catalog; create it with shardflake init".formatted(catalog), cause);
+        return new CatalogMissingException("%s has no schema shardflake_catalog".formatted(catalog), cause);
     }
 }

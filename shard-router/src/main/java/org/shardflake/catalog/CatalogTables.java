@@ -20,6 +20,8 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.UUID;
 import java.util.stream.IntStream;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
@@ -240,7 +242,7 @@ final class CatalogTables {
                     ShardflakeException.Kind.PRECONDITION,
                     "the catalog is of an older version, which keeps no application URL, as server %s has"
                             .formatted(server.name()),
-                    "bring it up to date with shardflake upgrade",
+                    Advice.of("bring it up to date with %s", CliCommand.UPGRADE),
                     null);
         }
     }

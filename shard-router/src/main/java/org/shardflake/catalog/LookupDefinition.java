@@ -87,7 +87,7 @@ public record LookupDefinition(
         if (!hashed && bytes.length > LONGEST_VALUE) {
             throw new IllegalArgumentException(String.format(
                     Locale.ROOT,
-                    "a value of lookup %s has %,d bytes: %s; allowed: %,d, or any number in a lookup created with --hashed",
+                    "a value of lookup %s has %,d bytes: %s; allowed: %,d, or any number in a lookup that is hashed",
                     name,
                     bytes.length,
                     shown(text),

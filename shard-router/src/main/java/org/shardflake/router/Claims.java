@@ -18,6 +18,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -430,7 +432,7 @@ final class Claims {
                 ? new ShardflakeException(
                         Kind.PRECONDITION,
                         "shard %s lacks the tables of lookups: %s".formatted(shard, e.getMessage()),
-                        "shardflake schema deploy brings them to shards that were created since",
+                        Advice.of("%s brings them to shards that were created since", CliCommand.SCHEMA_DEPLOY),
                         e)
                 : e;
     }

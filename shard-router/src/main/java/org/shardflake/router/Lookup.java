@@ -17,6 +17,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -108,7 +110,9 @@ public final class Lookup {
                 Kind.PRECONDITION,
                 "lookup %s was dropped, and the catalog did not tell this router of another of that name"
                         .formatted(name),
-                "shardflake lookup list shows whether there is one. If so, this router cannot reach the catalog, or shardflake doctor says that the catalog is older than the drop",
+                Advice.of(
+                        "%s shows whether there is one. If so, this router cannot reach the catalog, or %s says that the catalog is older than the drop",
+                        CliCommand.LOOKUP_LIST, CliCommand.DOCTOR),
                 e);
     }
 
@@ -121,9 +125,10 @@ public final class Lookup {
                 Kind.PRECONDITION,
                 "lookup %s is %s, so rows may be missing in it".formatted(name, lookup.state()),
                 switch (lookup.state()) {
-                    case CREATING -> "run shardflake lookup create %s again".formatted(name);
-                    case DROPPING -> "run shardflake lookup drop %s again, and create it anew".formatted(name);
-                    case FILLING, READY -> "shardflake lookup backfill %s brings them in".formatted(name);
+                    case CREATING -> Advice.of("run %s again", CliCommand.LOOKUP_CREATE.with(name));
+                    case DROPPING ->
+                        Advice.of("run %s again, and create it once more", CliCommand.LOOKUP_DROP.with(name));
+                    case FILLING, READY -> Advice.of("%s brings them in", CliCommand.LOOKUP_BACKFILL.with(name));
                 },
                 null);
     }
@@ -389,13 +394,13 @@ public final class Lookup {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "lookup %s is being created, and shards may lack its tables".formatted(name),
-                        "run shardflake lookup create %s again if it was interrupted".formatted(name),
+                        Advice.of("run %s again if it was interrupted", CliCommand.LOOKUP_CREATE.with(name)),
                         null);
             case DROPPING ->
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "lookup %s is being dropped".formatted(name),
-                        "run shardflake lookup drop %s again, and create it anew".formatted(name),
+                        Advice.of("run %s again, and create it once more", CliCommand.LOOKUP_DROP.with(name)),
                         null);
         };
     }

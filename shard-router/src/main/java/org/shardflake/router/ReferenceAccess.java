@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.router.internal.session.LeasedConnection;
 
@@ -212,7 +214,7 @@ public final class ReferenceAccess {
         throw new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,
                 "there are no reference tables",
-                "shardflake reference deploy --changelog FILE --home SERVER makes them",
+                Advice.of("%s makes them", CliCommand.REFERENCE_DEPLOY_HOME),
                 null);
     }
 

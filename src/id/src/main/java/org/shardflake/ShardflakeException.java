@@ -35,7 +35,7 @@ public class ShardflakeException extends RuntimeException {
     }
 
     private final Kind kind;
-    private final @Nullable String hint;
+    private final @Nullable Advice advice;
 
     public ShardflakeException(String message) {
         this(message, null);
@@ -45,11 +45,11 @@ public class ShardflakeException extends RuntimeException {
         this(Kind.FAILURE, message, null, cause);
     }
 
-    /** @param hint the next step */
-    public ShardflakeException(Kind kind, String message, @Nullable String hint, @Nullable Throwable cause) {
+    /** @param advice the next step: {@link Advice} if it names commands, or a sentence */
+    public ShardflakeException(Kind kind, String message, @Nullable CharSequence advice, @Nullable Throwable cause) {
         super(message, cause);
         this.kind = kind;
-        this.hint = hint;
+        this.advice = advice == null ? null : Advice.of(advice);
     }
 
     public Kind kind() {
@@ -57,7 +57,12 @@ public class ShardflakeException extends RuntimeException {
     }
 
     /** The next step, if the message does not name it. */
+    public Optional<Advice> advice() {
+        return Optional.ofNullable(advice);
+    }
+
+    /** The {@link #advice} as text. */
     public Optional<String> hint() {
-        return Optional.ofNullable(hint);
+        return advice().map(Advice::toString);
     }
 }

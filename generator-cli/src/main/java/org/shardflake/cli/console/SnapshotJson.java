@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.load.ShardRate;
 import org.shardflake.move.Move;
@@ -176,14 +177,14 @@ final class SnapshotJson {
             }
             case FOLLOWING -> {
                 if (allSwitched) {
-                    add(commands, "end it", "move complete %s".formatted(move.id()));
+                    add(commands, "end it", CliCommand.MOVE_COMPLETE.with(move.id()));
                 } else {
                     add(commands, "cut over", move.nextCommand());
                 }
                 if (someSwitched) {
-                    add(commands, "bring shards back", "move reverse %s".formatted(move.id()));
+                    add(commands, "bring shards back", CliCommand.MOVE_REVERSE.with(move.id()));
                 } else {
-                    add(commands, "give it up", "move cancel %s".formatted(move.id()));
+                    add(commands, "give it up", CliCommand.MOVE_CANCEL.with(move.id()));
                 }
             }
             case COMPLETING, CANCELLING -> add(commands, "go on, if nobody does", move.nextCommand());
@@ -191,7 +192,8 @@ final class SnapshotJson {
         return commands;
     }
 
-    private void add(List<Map<String, String>> commands, String what, String command) {
-        commands.add(Map.of("what", what, "command", questions.command(command)));
+    private void add(List<Map<String, String>> commands, String what, CliCommand command) {
+        commands.add(Map.of(
+                "what", what, "command", questions.command(command.toString().substring("shardflake ".length()))));
     }
 }

@@ -22,7 +22,7 @@ public class AdoptException extends ShardflakeException {
         super(message, cause);
     }
 
-    AdoptException(Kind kind, String message, @Nullable String hint) {
+    AdoptException(Kind kind, String message, @Nullable CharSequence hint) {
         super(kind, message, hint, null);
     }
 }

@@ -13,7 +13,7 @@ public final class AdoptRefusedException extends AdoptException {
     private static final long serialVersionUID = 1L;
 
     /** @param hint what to do next */
-    AdoptRefusedException(String message, String hint) {
+    AdoptRefusedException(String message, CharSequence hint) {
         super(Kind.PRECONDITION, message, hint);
     }
 }

@@ -25,6 +25,8 @@ import java.util.concurrent.Future;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
@@ -165,8 +167,9 @@ public final class Adopter implements AutoCloseable {
         if (name == null) {
             throw new AdoptRefusedException(
                     "by which column do the rows of %s belong to a shard?".formatted(table.name()),
-                    "name it with --key, or in the changelog of the shards: COMMENT ON COLUMN %s.uid IS 'shard key'"
-                            .formatted(into));
+                    Advice.of(
+                            "name it, %s, or in the changelog of the shards: COMMENT ON COLUMN %s.uid IS 'shard key'",
+                            CliCommand.ADOPT_KEY.with(table.name()), into));
         }
         return table.column(name)
                 .orElseThrow(() -> new AdoptRefusedException(
@@ -182,7 +185,7 @@ public final class Adopter implements AutoCloseable {
                 throw new AdoptRefusedException(
                         "%s shards on %s have no table %s, %s for one"
                                 .formatted(missing.size(), server.server(), into, missing.get(0)),
-                        "create it on all shards with shardflake schema deploy");
+                        Advice.of("create it on all shards with %s", CliCommand.SCHEMA_DEPLOY));
             }
             refuseFiring(server);
         }
@@ -256,7 +259,7 @@ public final class Adopter implements AutoCloseable {
         if (!adoption.installation().equals(installation)) {
             throw new AdoptRefusedException(
                     "%s is being adopted into the shards of another installation".formatted(table.name()),
-                    "name that one's catalog with --catalog; its id is %s, and this one's %s"
+                    "name that one's catalog; its id is %s, and this one's %s"
                             .formatted(adoption.installation(), installation));
         }
         boolean same = adoption.into().equals(into)
@@ -423,7 +426,9 @@ public final class Adopter implements AutoCloseable {
             if (adoption.state() == AdoptState.FINISHED) {
                 throw new AdoptRefusedException(
                         "%s has been adopted, and the shards may have newer rows".formatted(table.name()),
-                        "if nothing has been written to them, --reopen makes the table take writes again; then cancel");
+                        Advice.of(
+                                "if nothing has been written to them, %s makes the table take writes again; then cancel",
+                                CliCommand.ADOPT_REOPEN.with(table.name())));
             }
             return adoption;
         });
@@ -432,7 +437,8 @@ public final class Adopter implements AutoCloseable {
     private Adoption requireBegun() throws SQLException {
         Adoption adoption = journal.find()
                 .orElseThrow(() -> new AdoptRefusedException(
-                        "%s is not being adopted".formatted(table.name()), "begin with shardflake adopt"));
+                        "%s is not being adopted".formatted(table.name()),
+                        Advice.of("begin with %s", CliCommand.ADOPT.with(table.name()))));
         refuseOther(adoption);
         return adoption;
     }
@@ -444,8 +450,7 @@ public final class Adopter implements AutoCloseable {
                 .isPresent();
         if (finished && !journal.isClosed()) {
             throw new AdoptRefusedException(
-                    "%s was adopted, and something else than --reopen has made it take writes again"
-                            .formatted(table.name()),
+                    "%s was adopted, and has been made to take writes again by other means".formatted(table.name()),
                     "what was written to it since is not in the shards: bring it over by hand, and close the table with ALTER TABLE ... ENABLE ALWAYS TRIGGER shardflake_adopt_closed");
         }
         return finished;

@@ -10,6 +10,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.Sharding;
 import org.shardflake.compare.LargeObjects;
@@ -101,7 +103,7 @@ final class TableChecks {
     private AdoptRefusedException schemaDiffers(String how) {
         return new AdoptRefusedException(
                 "%s cannot take the rows of %s: %s".formatted(shard.name(), old.name(), how),
-                "change it on all shards with shardflake schema deploy");
+                Advice.of("change it on all shards with %s", CliCommand.SCHEMA_DEPLOY));
     }
 
     /** The columns that are brought over: those that the shards compute themselves are left out. */
@@ -168,8 +170,9 @@ final class TableChecks {
             throw new AdoptRefusedException(
                     "ids of %s go up to %s, and new ones would begin at %s: they would meet"
                             .formatted(old.name(), highest, next),
-                    "begin an installation whose ids count from an earlier moment: shardflake init --epoch %s or before"
-                            .formatted(epoch.toString().substring(0, 10) + "T00:00:00Z"));
+                    Advice.of(
+                            "begin an installation whose ids count from this moment or an earlier one: %s",
+                            CliCommand.INIT_EPOCH.with(epoch.toString().substring(0, 10) + "T00:00:00Z")));
         }
     }
 
@@ -178,15 +181,16 @@ final class TableChecks {
         String said = shard.shardKey();
         if (said != null && !said.equals(key.name())) {
             throw new AdoptRefusedException(
-                    "the shard key of %s is %s, and --key says %s".formatted(shard.plainName(), said, key.name()),
-                    "adopt it with --key %s, or without --key".formatted(said));
+                    "the shard key of %s is %s, and not %s".formatted(shard.plainName(), said, key.name()),
+                    Advice.of("adopt it by that key: %s", CliCommand.ADOPT_KEY.with(old.name(), said)));
         }
         if (isNewId(key.name())) {
             throw new AdoptRefusedException(
                     "%s is keyed by its own primary key %s, but new rows would get ids that lead to other shards"
                             .formatted(shard.plainName(), key.name()),
-                    "say in the changelog that this is its key, while the table is empty: COMMENT ON COLUMN %s.%s IS 'shard key'; then run shardflake schema deploy"
-                            .formatted(shard.plainName(), key.quoted()));
+                    Advice.of(
+                            "say in the changelog that this is its key, while the table is empty: COMMENT ON COLUMN %s.%s IS 'shard key'; then run %s",
+                            shard.plainName(), key.quoted(), CliCommand.SCHEMA_DEPLOY));
         }
     }
 
@@ -197,8 +201,9 @@ final class TableChecks {
                 throw new AdoptRefusedException(
                         "%s takes rows of its shard by %s only, and the key is %s"
                                 .formatted(shard.name(), column, key.name()),
-                        "adopt it with --key %s, or drop the check %s_of_shard in all shards"
-                                .formatted(column, column));
+                        Advice.of(
+                                "adopt it by that key, %s, or drop the check %s_of_shard in all shards",
+                                CliCommand.ADOPT_KEY.with(old.name(), column), column));
             }
         }
     }
@@ -237,7 +242,7 @@ final class TableChecks {
         for (Column column : old.columns()) {
             if (!column.generated()
                     && shard.column(column.name()).filter(Column::generated).isPresent()) {
-                warnings.add("the shards compute %s themselves: it is not brought over, but compared by --finish"
+                warnings.add("the shards compute %s themselves: it is not brought over, but compared at the end"
                         .formatted(column.name()));
             }
         }

@@ -22,7 +22,11 @@ public class DeployException extends ShardflakeException {
         super(message, cause);
     }
 
-    DeployException(Kind kind, String message, @Nullable String hint) {
-        super(kind, message, hint, null);
+    DeployException(Kind kind, String message, @Nullable CharSequence hint) {
+        this(kind, message, hint, null);
+    }
+
+    DeployException(Kind kind, String message, @Nullable CharSequence hint, @Nullable Throwable cause) {
+        super(kind, message, hint, cause);
     }
 }

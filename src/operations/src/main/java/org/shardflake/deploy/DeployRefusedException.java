@@ -5,6 +5,7 @@
 package org.shardflake.deploy;
 
 import java.io.Serial;
+import org.jspecify.annotations.Nullable;
 
 /** A deployment that the current state forbids: an edited changeset, or another deployment at work. */
 public final class DeployRefusedException extends DeployException {
@@ -13,6 +14,10 @@ public final class DeployRefusedException extends DeployException {
     private static final long serialVersionUID = 1L;
 
     DeployRefusedException(String message) {
-        super(Kind.PRECONDITION, message, null);
+        this(message, null);
+    }
+
+    DeployRefusedException(String message, @Nullable CharSequence advice) {
+        super(Kind.PRECONDITION, message, advice);
     }
 }

@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.IntPredicate;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -74,16 +76,19 @@ final class NewShards {
             ShardSet there = filter(missing, its.present()::contains);
             if (!there.isEmpty() && !other.equals(server)) {
                 throw new DeployRefusedException(
-                        "shards %s are not on %s, and %s has them: empty ones would hide their rows. No shard was changed; see shardflake doctor"
-                                .formatted(there, server, other));
+                        "shards %s are not on %s, and %s has them: empty ones would hide their rows. No shard was changed"
+                                .formatted(there, server, other),
+                        Advice.of("see %s", CliCommand.DOCTOR));
             }
             filter(missing, its.remembered()::contains).stream().forEach(before::add);
         }
         ShardSet lost = filter(ShardSet.of(before), shard -> !recreate.contains(shard));
         if (!lost.isEmpty()) {
             throw new DeployRefusedException(
-                    "shards %1$s were deployed before, and no server has them. No shard was changed: restore a server that has their rows, or accept that they are lost with --recreate %1$s"
-                            .formatted(lost));
+                    "shards %s were deployed before, and no server has them. No shard was changed".formatted(lost),
+                    Advice.of(
+                            "restore a server that has their rows, or accept that they are lost with %s",
+                            CliCommand.SCHEMA_RECREATE.with(lost)));
         }
     }
 
@@ -92,8 +97,11 @@ final class NewShards {
             return Known.read(Objects.requireNonNull(servers.get(other)));
         } catch (SQLException e) {
             throw new DeployRefusedException(
-                    "shards %s are not on %s, and %s may have them, which cannot be asked: %s. No shard was changed: see that it answers, or, if it is gone for good, place its shards on others with shardflake map import and take it out with shardflake server remove"
-                            .formatted(missing, server, other, Sql.message(e)));
+                    "shards %s are not on %s, and %s may have them, which cannot be asked: %s. No shard was changed"
+                            .formatted(missing, server, other, Sql.message(e)),
+                    Advice.of(
+                            "see that it answers, or, if it is gone for good, place its shards on others with %s and take it out with %s",
+                            CliCommand.MAP_IMPORT, CliCommand.SERVER_REMOVE.with(other)));
         }
     }
 

@@ -14,6 +14,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -171,8 +173,8 @@ public final class ReferenceChangelog implements AutoCloseable {
     private static void refuseOutside(Connection connection, String key) throws SQLException {
         for (String outside : Sql.list(connection, OUTSIDE, row -> row.getString(1))) {
             throw new DeployRefusedException(
-                    "changeset %s changes %s, which is outside schema reference: deploy that another way; what is in shards with shardflake schema deploy"
-                            .formatted(key, outside));
+                    "changeset %s changes %s, which is outside schema reference".formatted(key, outside),
+                    Advice.of("deploy that another way; what is in shards with %s", CliCommand.SCHEMA_DEPLOY));
         }
     }
 
@@ -267,8 +269,8 @@ public final class ReferenceChangelog implements AutoCloseable {
                     line.checksum());
             if (sql.isEmpty()) {
                 throw new DeployRefusedException(
-                        "no server remembers the SQL of changeset %s; run shardflake reference deploy with your changelog"
-                                .formatted(line.key()));
+                        "no server remembers the SQL of changeset %s".formatted(line.key()),
+                        Advice.of("run %s with your changelog", CliCommand.REFERENCE_DEPLOY));
             }
             run(to, server, line.key(), List.of(sql.get(0)));
             Sql.update(

@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.IntConsumer;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.FunctionLibrary;
@@ -66,8 +68,8 @@ public final class SchemaChecks implements AutoCloseable {
                 SchemaLock.take(connection, target.server(), LOCK_PATIENCE);
                 if (!FunctionLibrary.isCurrent(connection)) {
                     throw new DeployRefusedException(
-                            "the function library of %s is of another version; bring it up to date with shardflake upgrade"
-                                    .formatted(target.server()));
+                            "the function library of %s is of another version".formatted(target.server()),
+                            Advice.of("bring it up to date with %s", CliCommand.UPGRADE));
                 }
             }
             return checks;

@@ -28,6 +28,8 @@ import java.util.function.IntConsumer;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.DeployReport.ServerReport;
@@ -104,10 +106,11 @@ public final class SchemaDeployer implements AutoCloseable {
                 if (!deployment.missing().isEmpty()) {
                     deployer.close();
                     throw new DeployRefusedException(
-                            "shards %s have not been deployed to %s yet. No shard was changed: deploy your changelog with shardflake schema deploy first"
+                            "shards %s have not been deployed to %s yet. No shard was changed"
                                     .formatted(
                                             deployment.missing(),
-                                            deployment.target().server()));
+                                            deployment.target().server()),
+                            Advice.of("deploy your changelog with %s first", CliCommand.SCHEMA_DEPLOY));
                 }
             }
             return deployer;

@@ -20,6 +20,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardPlan.Step;
@@ -48,7 +49,8 @@ final class ServerDeployment implements AutoCloseable {
 
     static final String EDITED = "Write a new changeset instead, or undo the edit";
     static final String SAME =
-            "If it is the same, name the directory in which its file had that name with --search-path, or give the file that logicalFilePath";
+            "If it is the same, name the directory in which its file had that name, %s, or give the file that logicalFilePath"
+                    .formatted(CliCommand.SCHEMA_DEPLOY_SEARCH);
 
     /** Why a changeset cannot be deployed to a shard, and what to do. */
     record Refusal(String why, String advice) {}
@@ -84,8 +86,9 @@ final class ServerDeployment implements AutoCloseable {
         try {
             FunctionLibrary.check(control, layout.epochMillis());
         } catch (NewerVersionException e) {
-            throw new DeployRefusedException("server %s: %s\nHint: use the newer shardflake that deployed it"
-                    .formatted(target.server(), e.getMessage()));
+            throw new DeployRefusedException(
+                    "server %s: %s".formatted(target.server(), e.getMessage()),
+                    "use the newer shardflake that deployed it");
         } catch (DeploymentException e) {
             throw new DeployRefusedException("server %s: %s".formatted(target.server(), e.getMessage()));
         }

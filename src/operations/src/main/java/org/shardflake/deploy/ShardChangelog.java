@@ -49,6 +49,9 @@ import liquibase.resource.DirectoryResourceAccessor;
 import liquibase.resource.ResourceAccessor;
 import liquibase.sql.visitor.SqlVisitor;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.ShardflakeException;
 import org.shardflake.sql.LiquibaseRun;
 
 /** Reads a Liquibase changelog, in any of its formats, into the SQL of its changesets. */
@@ -76,8 +79,9 @@ final class ShardChangelog implements AutoCloseable {
         Path directory = settings.searchPath().toAbsolutePath().normalize();
         if (!absolute.startsWith(directory)) {
             throw new DeployException(
-                    "changelog %s is not below %s, where includes are looked for; name another directory with --search-path"
-                            .formatted(absolute, directory));
+                    ShardflakeException.Kind.FAILURE,
+                    "changelog %s is not below %s, where includes are looked for".formatted(absolute, directory),
+                    Advice.of("name another directory: %s", CliCommand.SCHEMA_DEPLOY_SEARCH));
         }
         try {
             String file = directory.relativize(absolute).toString().replace('\\', '/');

@@ -20,6 +20,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.grants.AsOwner;
@@ -276,8 +278,8 @@ public final class ShardSchemaCopy {
                     }
                     if (sql == null) {
                         throw new DeployRefusedException(
-                                "the source does not remember the SQL of changeset %s; run schema deploy with your changelog once more"
-                                        .formatted(row.getString(1)));
+                                "the source does not remember the SQL of changeset %s".formatted(row.getString(1)),
+                                Advice.of("run %s with your changelog once more", CliCommand.SCHEMA_DEPLOY));
                     }
                     List<String> its = List.of((String[]) sql.getArray());
                     if (isWritten) {
@@ -331,8 +333,10 @@ public final class ShardSchemaCopy {
 
     private static DeployRefusedException unknown(int shard) {
         return new DeployRefusedException(
-                "the source has no history of how shard %s was deployed; deploy with shardflake schema deploy, or create its schema on the target yourself before the move"
-                        .formatted(shard));
+                "the source has no history of how shard %s was deployed".formatted(shard),
+                Advice.of(
+                        "deploy with %s, or create its schema on the target yourself before the move",
+                        CliCommand.SCHEMA_DEPLOY));
     }
 
     /**

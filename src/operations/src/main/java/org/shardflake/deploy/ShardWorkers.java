@@ -20,6 +20,9 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.ShardflakeException;
 
 /** Works on the shards of one server over several connections, until all are done or a failure stops the rest. For one piece of work. */
 final class ShardWorkers {
@@ -117,8 +120,9 @@ final class ShardWorkers {
             }
         } catch (SQLException e) {
             throw new DeployException(
-                    "the deployment on server %s ended early; schema status shows what its shards have: %s"
-                            .formatted(target.server(), e.getMessage()),
+                    ShardflakeException.Kind.FAILURE,
+                    "the deployment on server %s ended early: %s".formatted(target.server(), e.getMessage()),
+                    Advice.of("%s shows what its shards have", CliCommand.SCHEMA_STATUS),
                     e);
         } finally {
             waiting.clear(); // Lets the other workers end as well if this one has failed.

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens.Token;
@@ -358,15 +359,16 @@ final class StraySql {
 
     /** What is wrong with a changeset that writes to reference tables. */
     static String writesReference(String table) {
-        return "writes to %s, and shards only read reference tables: change rows with shardflake reference, and tables with shardflake reference deploy"
-                .formatted(table);
+        return "writes to %s, and shards only read reference tables: change their rows and tables with %s"
+                .formatted(table, CliCommand.REFERENCE_DEPLOY);
     }
 
     private Stray names(int i, String schema) {
         return stray(
                 i,
                 schema.equals("public")
-                        ? "names schema public, which all shards of a server share: leave the schema out, and the shard's own is meant; if public is meant, give --allow-public"
+                        ? "names schema public, which all shards of a server share: leave the schema out, and the shard's own is meant; if public is meant, %s"
+                                .formatted(CliCommand.SCHEMA_DEPLOY_PUBLIC)
                         : SHARD.matcher(schema).matches()
                                 ? "names schema %s, and every shard would be given it: leave the schema out, or write ${shard.schema}"
                                         .formatted(schema)

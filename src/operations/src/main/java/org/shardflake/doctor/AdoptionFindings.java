@@ -7,6 +7,8 @@ package org.shardflake.doctor;
 import static org.shardflake.doctor.Severity.WARNING;
 
 import java.util.List;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.move.OpenAdoptions;
 import org.shardflake.server.ServerUrl;
 
@@ -24,8 +26,11 @@ final class AdoptionFindings {
                                 "adoption",
                                 "%s since %s, and no shard can be moved meanwhile"
                                         .formatted(adoption, adoption.begunAt()),
-                                "end it with shardflake adopt --finish or --cancel; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'"
-                                        .formatted(adoption.id())))
+                                Advice.of(
+                                        "end it with %s, or give it up with %s; if that database is gone for good, DELETE FROM shardflake_catalog.adoption WHERE id = '%s'",
+                                        CliCommand.ADOPT_FINISH.with(adoption.table()),
+                                        CliCommand.ADOPT_CANCEL.with(adoption.table()),
+                                        adoption.id())))
                         .toList();
     }
 }

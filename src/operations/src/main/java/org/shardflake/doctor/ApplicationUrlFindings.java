@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 
@@ -53,7 +55,7 @@ final class ApplicationUrlFindings {
                                     isCopy
                                             ? "a copy of its database, as of a server that was split, or one that failed over just now"
                                             : "another database"),
-                    "shardflake server change %s --application-url URL".formatted(server)));
+                    Advice.of("%s", CliCommand.SERVER_CHANGE_APPLICATION.with(server))));
         } catch (SQLException e) {
             return Optional.of(Finding.of(
                     WARNING,

@@ -21,6 +21,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -164,7 +166,8 @@ public final class Doctor {
             ShardVerdicts verdicts = ShardVerdicts.of(knowledge, rows);
             if (!stale(knowledge, verdicts).isEmpty()) {
                 throw new DoctorException(
-                        "the catalog has moves that have gone on since, which no map can say. Bring it to where the servers are with shardflake reconcile --restored");
+                        "the catalog has moves that have gone on since, which no map can say",
+                        Advice.of("bring it to where the servers are with %s", CliCommand.RECONCILE_RESTORED));
             }
             findings.addAll(ShardFindings.of(knowledge, verdicts, rows, access));
             List<String> doubts = findings.stream()
@@ -234,8 +237,9 @@ public final class Doctor {
             Set<Integer> doubts = verdicts.all(Doubtful.class).keySet();
             if (!doubts.isEmpty()) {
                 throw new DoctorException(
-                        "it is not certain who has the newest rows of shards %s, so nothing was changed; see what shardflake doctor says of them"
-                                .formatted(ShardSet.of(doubts)));
+                        "it is not certain who has the newest rows of shards %s, so nothing was changed"
+                                .formatted(ShardSet.of(doubts)),
+                        Advice.of("see what %s says of them", CliCommand.DOCTOR));
             }
             List<Stale> stale = stale(knowledge, verdicts);
             Set<Integer> left = movingElsewhere(knowledge, stale);
@@ -280,14 +284,14 @@ public final class Doctor {
                         "catalog",
                         "catalog-version",
                         "is of version %s, and this command brings %s".formatted(version, CatalogSchema.version()),
-                        "bring it up to date with shardflake upgrade"));
+                        Advice.of("bring it up to date with %s", CliCommand.UPGRADE)));
             } else if (version == CatalogSchema.version() && lacksChanges(connection)) {
                 findings.add(Finding.of(
                         WARNING,
                         "catalog",
                         "catalog-version",
                         "has not all of version %s, as after an upgrade that stopped".formatted(version),
-                        "bring it up to date with shardflake upgrade"));
+                        Advice.of("bring it up to date with %s", CliCommand.UPGRADE)));
             }
         }
     }
@@ -355,8 +359,9 @@ public final class Doctor {
                 server,
                 "other-installation",
                 "belongs to another installation, %s; this one is %s".formatted(its.get(), own),
-                "give the shard map the URL of the server that was meant with shardflake server change %s. If this is a clone of that installation, see shardflake separate"
-                        .formatted(server)));
+                Advice.of(
+                        "give the shard map the URL of the server that was meant: %s. If this is a clone of that installation, %s",
+                        CliCommand.SERVER_CHANGE.with(server), CliCommand.SEPARATE)));
         return true;
     }
 
@@ -409,7 +414,9 @@ public final class Doctor {
                     server,
                     "standby",
                     "is a standby, which takes no writes",
-                    "give the shard map the primary's URL, or that of all hosts, with shardflake server change");
+                    Advice.of(
+                            "give the shard map the primary's URL, or that of all hosts: %s",
+                            CliCommand.SERVER_CHANGE.with(server)));
         }
         if (cause instanceof PoolerException) {
             return Finding.of(
@@ -417,8 +424,7 @@ public final class Doctor {
                     server,
                     "pooler-on-direct-address",
                     "has the URL of a pooler that changes sessions between transactions, so no command can work there",
-                    "shardflake server change %s --url URL_OF_THE_SERVER --application-url URL_OF_THE_POOLER"
-                            .formatted(server));
+                    Advice.of("%s", CliCommand.SERVER_CHANGE_POOLER.with(server)));
         }
         String message = cause instanceof SQLException sql ? Sql.message(sql) : String.valueOf(cause.getMessage());
         return Finding.of(

@@ -4,6 +4,7 @@
  */
 package org.shardflake.doctor;
 
+import org.shardflake.Advice;
 import org.shardflake.ShardflakeException;
 
 /** Thrown when something could not be examined or is no longer as it was found. */
@@ -13,5 +14,9 @@ public final class DoctorException extends ShardflakeException {
 
     DoctorException(String message) {
         super(message);
+    }
+
+    DoctorException(String message, Advice advice) {
+        super(Kind.FAILURE, message, advice, null);
     }
 }

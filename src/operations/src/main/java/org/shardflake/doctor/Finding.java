@@ -5,6 +5,7 @@
 package org.shardflake.doctor;
 
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
 import org.shardflake.jdbc.Sql;
 
 /** A problem found by the doctor. */
@@ -14,10 +15,10 @@ public final class Finding {
     private final String server;
     private final String check;
     private final String found;
-    private final String remedy;
+    private final Advice remedy;
     private final @Nullable Fix fix;
 
-    private Finding(Severity severity, String server, String check, String found, String remedy, @Nullable Fix fix) {
+    private Finding(Severity severity, String server, String check, String found, Advice remedy, @Nullable Fix fix) {
         this.severity = severity;
         this.server = server;
         this.check = check;
@@ -27,8 +28,8 @@ public final class Finding {
     }
 
     /** A finding without a fix. */
-    public static Finding of(Severity severity, String server, String check, String found, String remedy) {
-        return new Finding(severity, server, check, found, remedy, null);
+    public static Finding of(Severity severity, String server, String check, String found, CharSequence remedy) {
+        return new Finding(severity, server, check, found, Advice.of(remedy), null);
     }
 
     /** A finding that the doctor can fix without risk to rows. */
@@ -55,7 +56,7 @@ public final class Finding {
     }
 
     /** The remedy. */
-    public String remedy() {
+    public Advice remedy() {
         return remedy;
     }
 

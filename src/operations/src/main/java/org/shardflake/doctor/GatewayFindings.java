@@ -11,6 +11,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways;
 import org.shardflake.grants.RowSecurity;
@@ -37,7 +39,10 @@ final class GatewayFindings {
                                         gateway.problem()
                                                 .map(problem -> ": " + problem)
                                                 .orElse("")),
-                        "shardflake gateway refresh %s, or gateway drop".formatted(gateway.name())));
+                        Advice.of(
+                                "%s, or %s",
+                                CliCommand.GATEWAY_REFRESH.with(gateway.name()),
+                                CliCommand.GATEWAY_DROP.with(gateway.name()))));
             }
             for (String server : knowledge.facts().keySet()) {
                 TableFindings.onServer(

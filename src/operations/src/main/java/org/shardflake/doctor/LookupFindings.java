@@ -10,6 +10,8 @@ import static org.shardflake.doctor.Severity.WARNING;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.ShardCatalog;
@@ -25,8 +27,8 @@ final class LookupFindings {
         List<LookupDefinition> lookups = catalog.lookups();
         for (LookupDefinition lookup : lookups) {
             switch (lookup.state()) {
-                case CREATING -> findings.add(unfinished(lookup, "create"));
-                case DROPPING -> findings.add(unfinished(lookup, "drop"));
+                case CREATING -> findings.add(unfinished(lookup, CliCommand.LOOKUP_CREATE));
+                case DROPPING -> findings.add(unfinished(lookup, CliCommand.LOOKUP_DROP));
                 case FILLING, READY -> {}
             }
         }
@@ -50,12 +52,12 @@ final class LookupFindings {
         return findings;
     }
 
-    private static Finding unfinished(LookupDefinition lookup, String command) {
+    private static Finding unfinished(LookupDefinition lookup, CliCommand command) {
         return Finding.of(
                 WARNING,
                 "catalog",
                 "lookup-unfinished",
                 "lookup %s is %s, so its values are neither claimed nor found".formatted(lookup.name(), lookup.state()),
-                "if no command is at it, run shardflake lookup %s %s again".formatted(command, lookup.name()));
+                Advice.of("if no command is at it, run %s again", command.with(lookup.name())));
     }
 }

@@ -18,6 +18,8 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.doctor.ServerFacts.Remnant;
 import org.shardflake.doctor.ServerFacts.Remnant.Kind;
@@ -132,7 +134,7 @@ final class MoveFindings {
 
     private void interrupted(Move move) throws SQLException {
         ShardSet unsettled = unsettled(move);
-        String goOn = "go on with shardflake " + move.nextCommand();
+        Advice goOn = Advice.of("go on with %s", move.nextCommand());
         if (!unsettled.isEmpty()) {
             findings.add(Finding.of(
                             PROBLEM,
@@ -140,7 +142,9 @@ final class MoveFindings {
                             "move-interrupted",
                             "move %s was interrupted at the cutover of shards %s, which may take no writes"
                                     .formatted(move.id(), unsettled),
-                            "open them where the catalog has them with --fix, then " + goOn)
+                            Advice.of(
+                                    "open them where the catalog has them with %s, then %s",
+                                    CliCommand.DOCTOR_FIX, goOn))
                     .with(() -> mover.settle(move.id())));
         } else {
             findings.add(Finding.of(
@@ -167,10 +171,14 @@ final class MoveFindings {
                         "split-open",
                         "is being split by its standby, which is to be %s; that is %s"
                                 .formatted(split.target(), split.phase()),
-                        "if nobody works on it, run shardflake server split %s again%s"
-                                .formatted(
-                                        split.source(),
-                                        split.phase() == SplitPhase.MOVING ? "" : ", or give it up with --cancel")));
+                        split.phase() == SplitPhase.MOVING
+                                ? Advice.of(
+                                        "if nobody works on it, run %s again",
+                                        CliCommand.SERVER_SPLIT.with(split.source()))
+                                : Advice.of(
+                                        "if nobody works on it, run %s again, or give it up with %s",
+                                        CliCommand.SERVER_SPLIT.with(split.source()),
+                                        CliCommand.SERVER_SPLIT_CANCEL.with(split.source()))));
             }
         }
     }
@@ -203,9 +211,13 @@ final class MoveFindings {
                                             .map(part -> part.kind().toString())
                                             .collect(Collectors.joining(", ")),
                                     move.id()),
-                    ShardFindings.PERSON
-                            + "the copies of shards %s on %s may have rows that %s has lost, so they are compared before any are removed: %s"
-                                    .formatted(move.shardSet(), other, server, move.wayOut())));
+                    Advice.of(
+                            ShardFindings.PERSON
+                                    + "the copies of shards %s on %s may have rows that %s has lost, so they are compared before any are removed: %s",
+                            move.shardSet(),
+                            other,
+                            server,
+                            move.wayOut())));
         }
     }
 
@@ -244,14 +256,15 @@ final class MoveFindings {
                 : finding;
     }
 
-    private String remedy(Remnant remnant, boolean isOver) {
+    private Advice remedy(Remnant remnant, boolean isOver) {
         if (!mapIsTrue) {
-            return "first see to the shards that are not as the map says: it may show where they went";
+            return Advice.of("first see to the shards that are not as the map says: it may show where they went");
         }
         return isOver
-                ? "remove it with --fix"
-                : "if no other catalog has the move, as after a restore: shardflake reconcile --forget %s"
-                        .formatted(remnant.tag());
+                ? Advice.of("remove it with %s", CliCommand.DOCTOR_FIX)
+                : Advice.of(
+                        "if no other catalog has the move, as after a restore: %s",
+                        CliCommand.RECONCILE_FORGET.with(remnant.tag()));
     }
 
     private static void remove(Connection connection, Remnant remnant) throws SQLException {
@@ -313,6 +326,6 @@ final class MoveFindings {
     }
 
     private static Finding finding(String server, String found) {
-        return Finding.of(PROBLEM, server, "move-stream", found, "see shardflake move status");
+        return Finding.of(PROBLEM, server, "move-stream", found, Advice.of("see %s", CliCommand.MOVE_STATUS));
     }
 }

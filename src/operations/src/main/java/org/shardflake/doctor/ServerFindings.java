@@ -14,6 +14,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.doctor.ServerFacts.IdSequence;
 import org.shardflake.sql.FunctionLibrary;
 
@@ -53,7 +55,7 @@ final class ServerFindings {
                         server,
                         "same-database",
                         "is the same database as %s".formatted(other),
-                        "change the URL of one of them with shardflake server change"));
+                        Advice.of("change the URL of one of them with %s", CliCommand.SERVER_CHANGE)));
             }
         });
     }
@@ -91,8 +93,8 @@ final class ServerFindings {
                     "upgrade it to 15 or later"));
         }
         facts.limits()
-                .forEach(limit -> findings.add(
-                        Finding.of(WARNING, server, limit.name(), limit.found(), "before a move: " + limit.remedy())));
+                .forEach(limit -> findings.add(Finding.of(
+                        WARNING, server, limit.name(), limit.found(), Advice.of("before a move: %s", limit.remedy()))));
     }
 
     private void library(String server, ServerFacts facts) {
@@ -103,7 +105,7 @@ final class ServerFindings {
                             server,
                             "function-library",
                             "has no function library",
-                            "deploy it with --fix, or with shardflake schema deploy")
+                            Advice.of("deploy it with %s, or with %s", CliCommand.DOCTOR_FIX, CliCommand.SCHEMA_DEPLOY))
                     .with(() -> access.onServer(server, connection -> FunctionLibrary.deploy(connection, epoch))));
         } else if (facts.epochMillis() != epoch) {
             findings.add(Finding.of(
@@ -121,20 +123,23 @@ final class ServerFindings {
                             .formatted(facts.libraryVersion(), FunctionLibrary.version()),
                     "use the newer shardflake that deployed it; this one leaves it as it is"));
         } else if (facts.libraryIsCurrent() && facts.installation().isEmpty() && othersRemember()) {
-            findings.add(
-                    Finding.of(
-                            WARNING,
-                            server,
-                            "installation-unknown",
-                            "does not remember to which installation it belongs, so another could take it for its own",
-                            "shardflake upgrade makes it remember, unless it has shards that the map gives to others: first see to these"));
+            findings.add(Finding.of(
+                    WARNING,
+                    server,
+                    "installation-unknown",
+                    "does not remember to which installation it belongs, so another could take it for its own",
+                    Advice.of(
+                            "%s makes it remember, unless it has shards that the map gives to others: first see to these",
+                            CliCommand.UPGRADE)));
         } else if (!facts.libraryIsCurrent()) {
             findings.add(Finding.of(
                             WARNING,
                             server,
                             "function-library",
                             "has a function library of another version",
-                            "bring it up to date with --fix, or with shardflake upgrade")
+                            Advice.of(
+                                    "bring it up to date with %s, or with %s",
+                                    CliCommand.DOCTOR_FIX, CliCommand.UPGRADE))
                     .with(() -> access.onServer(server, connection -> FunctionLibrary.deploy(connection, epoch))));
         }
     }

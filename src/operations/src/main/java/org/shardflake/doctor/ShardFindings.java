@@ -18,9 +18,12 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.StringJoiner;
 import java.util.TreeMap;
+import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.doctor.ServerFacts.IdSequence;
@@ -37,8 +40,9 @@ final class ShardFindings {
     static final String PERSON = "a person must decide: ";
 
     /** The remedy for a catalog that is older than the servers. */
-    static final String RESTORED =
-            "the catalog is older than the servers, as after a restore: bring it to where they are with shardflake reconcile --restored";
+    static final Advice RESTORED = Advice.of(
+            "the catalog is older than the servers, as after a restore: bring it to where they are with %s",
+            CliCommand.RECONCILE_RESTORED);
 
     private static final String FIRST_SETTLE =
             "nothing is opened or closed while the catalog may be older than the servers: first see to the findings that say so";
@@ -203,15 +207,15 @@ final class ShardFindings {
             missing(
                     server,
                     "%s; it was deployed, since %s".formatted(found, missing.wasDeployed()),
-                    PERSON
-                            + "restore a server that has the rows, or accept that they are lost with shardflake schema deploy --recreate %s"
-                                    .formatted(shards));
+                    Advice.of(
+                            PERSON + "restore a server that has the rows, or accept that they are lost with %s",
+                            CliCommand.SCHEMA_RECREATE.with(shards)));
         } else {
-            missing(server, found, "create them with shardflake schema deploy");
+            missing(server, found, Advice.of("create them with %s", CliCommand.SCHEMA_DEPLOY));
         }
     }
 
-    private void missing(String server, String found, String remedy) {
+    private void missing(String server, String found, CharSequence remedy) {
         findings.add(Finding.of(PROBLEM, server, "shard-missing", found, remedy));
     }
 
@@ -226,8 +230,9 @@ final class ShardFindings {
                 "shard-open-elsewhere",
                 "takes writes to %s, which the shard map gives to others".formatted(shards(shards)),
                 mayChange
-                        ? "close them with --fix (SELECT shardflake.fence_shard(%s)), then look whether it has rows that their servers lack"
-                                .formatted(first(shards))
+                        ? Advice.of(
+                                "close them with %s (SELECT shardflake.fence_shard(%s)), then look whether it has rows that their servers lack",
+                                CliCommand.DOCTOR_FIX, first(shards))
                         : FIRST_SETTLE);
         add(
                 finding,
@@ -246,7 +251,11 @@ final class ShardFindings {
             Finding finding = closed(
                     server,
                     proven,
-                    mayChange ? "open them with --fix (SELECT shardflake.unfence_shard(%s))" : FIRST_SETTLE);
+                    mayChange
+                            ? Advice.of(
+                                    "open them with %s (SELECT shardflake.unfence_shard(%s))",
+                                    CliCommand.DOCTOR_FIX, first(proven))
+                            : FIRST_SETTLE);
             add(finding, () -> access.whilePlaced(server, true, proven, connection -> unfence(connection, proven)));
         }
         if (!others.isEmpty()) {
@@ -257,13 +266,13 @@ final class ShardFindings {
         }
     }
 
-    private static Finding closed(String server, ShardSet shards, String remedy) {
+    private static Finding closed(String server, ShardSet shards, CharSequence remedy) {
         return Finding.of(
                 PROBLEM,
                 server,
                 "shard-closed",
                 "refuses writes to %s, which the shard map gives it, and no move has them".formatted(shards(shards)),
-                remedy.formatted(first(shards)));
+                remedy);
     }
 
     /** A fence that was rolled back leaves the ids stopped until somebody resumes them. */
@@ -277,7 +286,9 @@ final class ShardFindings {
                 "ids-stopped",
                 "takes writes to shards %s and gives no ids for them".formatted(shards),
                 mayChange
-                        ? "let them go on with --fix (SELECT shardflake.unfence_shard(%s))".formatted(first(shards))
+                        ? Advice.of(
+                                "let them go on with %s (SELECT shardflake.unfence_shard(%s))",
+                                CliCommand.DOCTOR_FIX, first(shards))
                         : FIRST_SETTLE);
         add(finding, () -> access.whilePlaced(server, true, shards, connection -> unfence(connection, shards)));
     }
@@ -301,7 +312,9 @@ final class ShardFindings {
                             "fence-missing",
                             "has tables without a fence in shards %s, which therefore cannot be moved"
                                     .formatted(shards),
-                            "add them with --fix (SELECT shardflake.complete_tables(%s))".formatted(first(shards)))
+                            Advice.of(
+                                    "add them with %s (SELECT shardflake.complete_tables(%s))",
+                                    CliCommand.DOCTOR_FIX, first(shards)))
                     .with(() -> access.onServer(server, connection -> complete(connection, shards))));
         }
     }
@@ -314,8 +327,9 @@ final class ShardFindings {
                             "fence-trigger",
                             "has fences in shards %s that are down and whose triggers are enabled, which makes writes slower, or that ENABLE TRIGGER would raise, being of an earlier library"
                                     .formatted(shards),
-                            "put them right with --fix (SELECT shardflake.complete_tables(%s))"
-                                    .formatted(first(shards)))
+                            Advice.of(
+                                    "put them right with %s (SELECT shardflake.complete_tables(%s))",
+                                    CliCommand.DOCTOR_FIX, first(shards)))
                     .with(() -> access.onServer(server, connection -> complete(connection, shards))));
         }
     }
@@ -336,8 +350,9 @@ final class ShardFindings {
                     server,
                     shards.stream().boxed().toList(),
                     "as of when %s was split".formatted(split.get().source()),
-                    "shardflake server split %s removes them when it comes to its end"
-                            .formatted(split.get().source()));
+                    first -> Advice.of(
+                            "%s removes them when it comes to its end",
+                            CliCommand.SERVER_SPLIT.with(split.get().source())));
             return;
         }
         List<Integer> empty = new ArrayList<>();
@@ -353,17 +368,21 @@ final class ShardFindings {
                 unlike.add(shard);
             }
         }
-        copies(server, empty, "and have no rows", "remove each with SELECT shardflake.drop_shard(%s)");
+        copies(
+                server,
+                empty,
+                "and have no rows",
+                first -> "remove each with SELECT shardflake.drop_shard(%s)".formatted(first));
         copies(
                 server,
                 spare,
                 "and these shards' servers have all of their rows",
-                "remove each with SELECT shardflake.drop_shard(%s, force => true)");
+                first -> "remove each with SELECT shardflake.drop_shard(%s, force => true)".formatted(first));
         copies(
                 server,
                 unlike,
                 "and have rows that were not found on these shards' servers",
-                PERSON
+                first -> PERSON
                         + "compare them with what their servers have, and keep what is missing there, before you drop them");
     }
 
@@ -372,7 +391,7 @@ final class ShardFindings {
         return mayChange && knowledge.takesWrites(owner, shard) && rows.hasAllOf(copy, owner, shard);
     }
 
-    private void copies(String server, List<Integer> shards, String which, String remedy) {
+    private void copies(String server, List<Integer> shards, String which, IntFunction<CharSequence> remedy) {
         if (!shards.isEmpty()) {
             ShardSet its = ShardSet.of(shards);
             findings.add(Finding.of(
@@ -381,7 +400,7 @@ final class ShardFindings {
                     "shard-copy",
                     "keeps copies of %s, which the shard map gives to others; they take no writes, %s"
                             .formatted(shards(its), which),
-                    mayChange ? remedy.formatted(first(its)) : FIRST_SETTLE));
+                    mayChange ? remedy.apply(first(its)) : FIRST_SETTLE));
         }
     }
 
@@ -395,7 +414,7 @@ final class ShardFindings {
                             server,
                             "history-stale",
                             "has the history of deployments to %s, and not the shards".formatted(shards(gone)),
-                            "remove it with --fix")
+                            Advice.of("remove it with %s", CliCommand.DOCTOR_FIX))
                     .with(() -> access.whilePlaced(server, false, gone, connection -> forget(connection, gone))));
         }
         if (!facts.historyDoubled().isEmpty()) {
@@ -405,7 +424,7 @@ final class ShardFindings {
                             "history-doubled",
                             "has lines of the history of deployments to %s twice"
                                     .formatted(shards(facts.historyDoubled())),
-                            "keep the later ones with --fix")
+                            Advice.of("keep the later ones with %s", CliCommand.DOCTOR_FIX))
                     .with(() -> access.onServer(server, connection -> Sql.execute(connection, KEEP_LATER))));
         }
     }

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.ForeignKeys;
 import org.shardflake.compare.ForeignKeys.ForeignKey;
@@ -174,13 +176,14 @@ final class TableFindings {
                             "correct these rows, then ALTER TABLE ... VALIDATE CONSTRAINT"));
                 }
                 for (StrayRows strays : SchemaChecks.strays(connection, server, shards)) {
-                    findings.add(
-                            Finding.of(
-                                    PROBLEM,
-                                    server,
-                                    "rows-of-other-shards",
-                                    strays.toString(),
-                                    "bring them to their shards, or, for ids from before, leave them; then shardflake schema check keeps others out"));
+                    findings.add(Finding.of(
+                            PROBLEM,
+                            server,
+                            "rows-of-other-shards",
+                            strays.toString(),
+                            Advice.of(
+                                    "bring them to their shards, or, for ids from before, leave them; then %s keeps others out",
+                                    CliCommand.SCHEMA_CHECK)));
                 }
             });
         }

@@ -9,6 +9,8 @@ import java.sql.SQLException;
 import java.sql.Timestamp;
 import java.util.List;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
@@ -56,7 +58,7 @@ final class GatewayCatalog {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "the catalog is of an older version, which keeps no gateways",
-                        "bring it up to date with shardflake upgrade",
+                        Advice.of("bring it up to date with %s", CliCommand.UPGRADE),
                         null);
             }
             return Sql.update(

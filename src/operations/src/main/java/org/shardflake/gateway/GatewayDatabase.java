@@ -18,6 +18,8 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -123,7 +125,7 @@ final class GatewayDatabase {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "the database has a schema %s that is not this gateway's".formatted(schema),
-                        "choose another with --schema",
+                        "choose another schema",
                         null);
             }
         }
@@ -170,7 +172,7 @@ final class GatewayDatabase {
                     Kind.FAILURE,
                     "queries or open transactions have kept the tables of gateway %s locked for %s s"
                             .formatted(gateway.name(), patience.toSeconds()),
-                    "end them, and run shardflake gateway refresh",
+                    Advice.of("end them, and run %s", CliCommand.GATEWAY_REFRESH.with(gateway.name())),
                     inTheWay[0]);
         }
         return changed[0];
@@ -274,7 +276,7 @@ final class GatewayDatabase {
             throw new ShardflakeException(
                     Kind.USAGE,
                     "the gateway's database has no role %s".formatted(String.join(", ", missing)),
-                    "create it, or name others with --for",
+                    "create it, or name other roles",
                     null);
         }
     }
@@ -394,7 +396,9 @@ final class GatewayDatabase {
                         Kind.PRECONDITION,
                         "table %s of the shards has changed, and other objects depend on that of the gateway: %s"
                                 .formatted(table, Sql.message(e)),
-                        "drop those, run shardflake gateway refresh, and make them again",
+                        Advice.of(
+                                "drop those, run %s, and make them again",
+                                CliCommand.GATEWAY_REFRESH.with(gateway.name())),
                         e);
             }
             throw e;

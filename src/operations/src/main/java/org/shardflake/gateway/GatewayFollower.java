@@ -11,6 +11,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.move.CutoverFollower;
 
 /**
@@ -71,7 +72,7 @@ public final class GatewayFollower implements CutoverFollower {
             }
             if (left <= 0) {
                 hasFailed = true;
-                problems.accept("gateways have not followed yet: see shardflake gateway status");
+                problems.accept("gateways have not followed yet: see " + CliCommand.GATEWAY_STATUS);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

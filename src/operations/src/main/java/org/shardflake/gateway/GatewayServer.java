@@ -72,7 +72,7 @@ final class GatewayServer {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
                     "role %s may not read %s on %s".formatted(reader, table, server),
-                    "GRANT pg_read_all_data TO %s, or what shardflake grants prints".formatted(SqlText.name(reader)),
+                    "GRANT pg_read_all_data TO " + SqlText.name(reader),
                     null);
         }
         List<String> hidden = RowSecurity.hiddenFrom(connection, reader);
@@ -81,7 +81,7 @@ final class GatewayServer {
                     Kind.PRECONDITION,
                     "row-level security hides rows of %s on %s from role %s, so queries of the gateway would fail"
                             .formatted(RowSecurity.shown(hidden), server, reader),
-                    "ALTER ROLE %s BYPASSRLS, which only a superuser can, or choose another role with --reader"
+                    "ALTER ROLE %s BYPASSRLS, which only a superuser can, or choose another reader"
                             .formatted(SqlText.name(reader)),
                     null);
         }

@@ -18,6 +18,8 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -65,7 +67,7 @@ public final class Gateways {
                 .orElseThrow(() -> new ShardflakeException(
                         Kind.USAGE,
                         "there is no gateway %s".formatted(name),
-                        "shardflake gateway status lists them, gateway deploy makes one",
+                        Advice.of("%s lists them, %s makes one", CliCommand.GATEWAY_STATUS, CliCommand.GATEWAY_DEPLOY),
                         null));
     }
 
@@ -108,7 +110,8 @@ public final class Gateways {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "gateway %s is schema %s on %s".formatted(name, known.schema(), known.url()),
-                        "choose another name with --name, or remove that one with shardflake gateway drop " + name,
+                        Advice.of(
+                                "choose another name, or remove that one with %s", CliCommand.GATEWAY_DROP.with(name)),
                         null);
             }
         });
@@ -246,7 +249,7 @@ public final class Gateways {
                     throw new ShardflakeException(
                             Kind.PRECONDITION,
                             "the shards have no tables",
-                            "shardflake schema deploy makes them",
+                            Advice.of("%s makes them", CliCommand.SCHEMA_DEPLOY),
                             null);
                 }
                 return tables;
@@ -255,7 +258,7 @@ public final class Gateways {
                     throw new ShardflakeException(
                             Kind.PRECONDITION,
                             "the shards of %s are not there".formatted(server.getKey()),
-                            "shardflake schema deploy makes them",
+                            Advice.of("%s makes them", CliCommand.SCHEMA_DEPLOY),
                             e);
                 }
                 silent = e;

@@ -15,6 +15,8 @@ import java.util.Set;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.DeployedLayout;
 import org.shardflake.IdLayout;
 import org.shardflake.LibraryNotDeployedException;
@@ -107,8 +109,9 @@ public final class Installation {
                                     .sorted()
                                     .collect(Collectors.joining(", "))),
                     remembered.size() == 1
-                            ? "give the URLs of other servers; or, if the catalog of that installation is lost for good, add --catalog-lost --shards %s, and see to what shardflake doctor says then"
-                                    .formatted(one.shardCount())
+                            ? Advice.of(
+                                    "give the URLs of other servers; or, if the catalog of that installation is lost for good, %s with all of its servers, and see to what %s says then",
+                                    CliCommand.INIT_CATALOG_LOST.with(one.shardCount()), CliCommand.DOCTOR)
                             : "give the URLs of other servers",
                     null);
         }
@@ -188,7 +191,7 @@ public final class Installation {
         throw new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,
                 "%s has a shard map already, at version %s".formatted(existing, version),
-                "show it with shardflake map show, add a server with shardflake server add",
+                Advice.of("show it with %s, add a server with %s", CliCommand.MAP_SHOW, CliCommand.SERVER_ADD),
                 null);
     }
 
@@ -237,7 +240,7 @@ public final class Installation {
                     ShardflakeException.Kind.FAILURE,
                     "server %s is in the shard map, but has not all reference tables: %s"
                             .formatted(server.name(), e.getMessage()),
-                    "shardflake reference repair brings them; move no shard there before",
+                    Advice.of("%s brings them; move no shard there before", CliCommand.REFERENCE_REPAIR),
                     e);
         }
         return map;
@@ -315,7 +318,7 @@ public final class Installation {
                         ShardflakeException.Kind.PRECONDITION,
                         "shards %s are being moved by move %s, so their schema has to stay as it is"
                                 .formatted(moving, move.id()),
-                        "name the others with --shards, or wait until the move is done: shardflake move status",
+                        Advice.of("name the other shards, or wait until the move is done: %s", CliCommand.MOVE_STATUS),
                         null);
             }
         }
@@ -326,7 +329,10 @@ public final class Installation {
                         ShardflakeException.Kind.PRECONDITION,
                         "%s is being split by its standby, so its schema has to stay as it is"
                                 .formatted(split.source()),
-                        "run shardflake server split %s again, or give it up with --cancel".formatted(split.source()),
+                        Advice.of(
+                                "run %s again, or give it up with %s",
+                                CliCommand.SERVER_SPLIT.with(split.source()),
+                                CliCommand.SERVER_SPLIT_CANCEL.with(split.source())),
                         null);
             }
         }

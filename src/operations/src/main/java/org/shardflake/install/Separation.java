@@ -16,6 +16,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.Function;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
@@ -135,7 +137,7 @@ public final class Separation {
                 .orElseThrow(() -> new ShardflakeException(
                         Kind.PRECONDITION,
                         "the catalog is of an older version, which has no identity",
-                        "run shardflake upgrade with the original, and clone it then",
+                        Advice.of("run %s with the original, and clone it then", CliCommand.UPGRADE),
                         null));
         Set<InstallationIdentity> remembered = new HashSet<>();
         Map<String, String> running = new LinkedHashMap<>();
@@ -175,7 +177,7 @@ public final class Separation {
                     Kind.USAGE,
                     "addresses were given for servers %s, and the map has %s"
                             .formatted(new TreeSet<>(addresses.keySet()), names),
-                    "give the address of each server's clone with --server NAME=URL: what is left out would lead to the original",
+                    "give the address of each server's clone: what is left out would lead to the original",
                     null);
         }
     }
@@ -228,7 +230,7 @@ public final class Separation {
                 "SELECT concat_ws(' ', extract(epoch FROM pg_postmaster_start_time()), (SELECT oid FROM pg_database WHERE datname = current_database()), current_setting('port'))");
     }
 
-    private static ShardflakeException refused(String message, String hint) {
+    private static ShardflakeException refused(String message, CharSequence hint) {
         return new ShardflakeException(Kind.PRECONDITION, message + ". Nothing was changed", hint, null);
     }
 }

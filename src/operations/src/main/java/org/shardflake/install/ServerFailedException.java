@@ -10,6 +10,8 @@ import java.sql.SQLException;
 import java.util.Optional;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.PoolerException;
@@ -29,10 +31,11 @@ public final class ServerFailedException extends ShardflakeException {
             "give the URL of the primary, or of all hosts: postgresql://user@host1:5432,host2:5432/database";
 
     /** Remedy for a pooler. */
-    public static final String DIRECT_NEEDED =
-            "give the URL of the server itself; the shard map has the pooler's beside it: shardflake server change NAME --url URL --application-url POOLER_URL";
+    public static final Advice DIRECT_NEEDED = Advice.of(
+            "give the URL of the server itself; the shard map has the pooler's next to it: %s",
+            CliCommand.SERVER_CHANGE_POOLER);
 
-    private ServerFailedException(Kind kind, String message, @Nullable String hint, Exception cause) {
+    private ServerFailedException(Kind kind, String message, @Nullable CharSequence hint, Exception cause) {
         super(kind, message, hint, cause);
     }
 

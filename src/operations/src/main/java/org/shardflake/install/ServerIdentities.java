@@ -7,6 +7,8 @@ package org.shardflake.install;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
@@ -47,8 +49,9 @@ final class ServerIdentities {
                     Kind.PRECONDITION,
                     "server %s has shards %s, and does not remember to which installation it belongs. Nothing was changed"
                             .formatted(server, shards),
-                    "if it belongs to one, run shardflake upgrade with the catalog of that one; if to none, remove these shards: SELECT shardflake.drop_shard(%s)"
-                            .formatted(shards.stream().findFirst().orElseThrow()),
+                    Advice.of(
+                            "if it belongs to one, run %s with the catalog of that one; if to none, remove these shards: SELECT shardflake.drop_shard(%s)",
+                            CliCommand.UPGRADE, shards.stream().findFirst().orElseThrow()),
                     null);
         }
     }

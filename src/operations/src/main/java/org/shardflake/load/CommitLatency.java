@@ -15,6 +15,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -66,7 +68,7 @@ public record CommitLatency(Duration least, Duration most) {
                                 Kind.FAILURE,
                                 "cannot measure the commits of server %s: %s"
                                         .formatted(server.name(), answer.problem()),
-                                "shardflake doctor looks for the cause",
+                                Advice.of("%s looks for the cause", CliCommand.DOCTOR),
                                 answer.failure());
                     }
                     measured.put(server.name(), answer.result());

@@ -7,6 +7,8 @@ package org.shardflake.load;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 
@@ -51,7 +53,7 @@ public record LoadSample(Map<Integer, ShardCounters> shards, Map<String, String>
             throw new ShardflakeException(
                     Kind.FAILURE,
                     "cannot measure the load of server %s: %s".formatted(server, problem),
-                    "shardflake doctor looks for the cause; to balance by count needs no server",
+                    Advice.of("%s looks for the cause; to balance by count needs no server", CliCommand.DOCTOR),
                     null);
         });
         return this;

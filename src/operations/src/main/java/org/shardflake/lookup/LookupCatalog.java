@@ -9,6 +9,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
@@ -49,7 +51,7 @@ final class LookupCatalog implements AutoCloseable {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "the catalog is of an older version, which keeps no lookups",
-                        "bring it up to date with shardflake upgrade",
+                        Advice.of("bring it up to date with %s", CliCommand.UPGRADE),
                         null);
             }
             Optional<String> holder = new AdvisoryLock("shardflake.lookup." + name).take(connection, LOCK_PATIENCE);
@@ -83,7 +85,9 @@ final class LookupCatalog implements AutoCloseable {
             return new ShardflakeException(
                     Kind.USAGE,
                     "there is no lookup %s".formatted(name),
-                    names.isEmpty() ? "shardflake lookup create makes one" : "one of " + String.join(", ", names),
+                    names.isEmpty()
+                            ? Advice.of("%s makes one", CliCommand.LOOKUP_CREATE)
+                            : "one of " + String.join(", ", names),
                     null);
         });
     }

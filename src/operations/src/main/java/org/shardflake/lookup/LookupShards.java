@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
@@ -56,7 +58,7 @@ public final class LookupShards {
                     "lookup-tables",
                     "shards %s lack the tables of lookups, so values that belong to them cannot be claimed or found"
                             .formatted(ShardSet.of(lacking)),
-                    "shardflake schema deploy brings them"));
+                    Advice.of("%s brings them", CliCommand.SCHEMA_DEPLOY)));
         }
         Map<Integer, List<Integer>> dropped = dropped(connection, made, have);
         for (LookupDefinition lookup : made) {
@@ -65,8 +67,11 @@ public final class LookupShards {
                         "lookup-dropped",
                         "lookup %s is %s in the catalog, and was dropped in shards %s, as after a restore of the catalog to an earlier moment; they refuse it"
                                 .formatted(lookup.name(), lookup.state(), ShardSet.of(dropped.get(lookup.number()))),
-                        "make it again: shardflake lookup drop %1$s, lookup create, lookup backfill"
-                                .formatted(lookup.name())));
+                        Advice.of(
+                                "make it again: %s, %s, %s",
+                                CliCommand.LOOKUP_DROP.with(lookup.name()),
+                                CliCommand.LOOKUP_CREATE.with(lookup.name()),
+                                CliCommand.LOOKUP_BACKFILL.with(lookup.name()))));
             }
             if (lookup.source().isPresent()) {
                 LookupDefinition.Source source = lookup.source().get();
@@ -74,8 +79,9 @@ public final class LookupShards {
                         .ifPresent(lacks -> troubles.add(new LookupTrouble(
                                 "lookup-source",
                                 "%s, whose values lookup %s finds".formatted(lacks, lookup.name()),
-                                "bring it back with a changelog, or drop the lookup with shardflake lookup drop %s"
-                                        .formatted(lookup.name()))));
+                                Advice.of(
+                                        "bring it back with a changelog, or drop the lookup with %s",
+                                        CliCommand.LOOKUP_DROP.with(lookup.name())))));
             }
         }
         return troubles;

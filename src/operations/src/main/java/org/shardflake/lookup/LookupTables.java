@@ -24,6 +24,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
@@ -85,8 +87,9 @@ public final class LookupTables {
                             before.get().state() == State.DROPPING
                                     ? "lookup %s is being dropped".formatted(plan.name())
                                     : "there is a lookup %s already, of another form".formatted(plan.name()),
-                            "shardflake lookup list shows it, shardflake lookup drop %s removes it"
-                                    .formatted(plan.name()),
+                            Advice.of(
+                                    "%s shows it, %s removes it",
+                                    CliCommand.LOOKUP_LIST, CliCommand.LOOKUP_DROP.with(plan.name())),
                             null);
                 }
                 if (before.isPresent() && before.get().state() != State.CREATING) {
@@ -255,8 +258,10 @@ public final class LookupTables {
         throw new ShardflakeException(
                 Kind.PRECONDITION,
                 "lookup %s is %s".formatted(lookup.name(), lookup.state()),
-                "run shardflake lookup %s %s again"
-                        .formatted(lookup.state() == State.CREATING ? "create" : "drop", lookup.name()),
+                Advice.of(
+                        "run %s again",
+                        (lookup.state() == State.CREATING ? CliCommand.LOOKUP_CREATE : CliCommand.LOOKUP_DROP)
+                                .with(lookup.name())),
                 null);
     }
 

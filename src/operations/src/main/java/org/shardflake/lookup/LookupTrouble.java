@@ -4,9 +4,11 @@
  */
 package org.shardflake.lookup;
 
+import org.shardflake.Advice;
+
 /**
  * Something wrong with lookups on one server.
  *
  * @param check a stable name, such as lookup-dropped
  */
-public record LookupTrouble(String check, String found, String remedy) {}
+public record LookupTrouble(String check, String found, Advice remedy) {}

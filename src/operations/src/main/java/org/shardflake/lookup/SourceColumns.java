@@ -11,6 +11,8 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -25,6 +27,13 @@ import org.shardflake.jdbc.Sql;
  * @param integers those that can hold a uid or an id
  */
 record SourceColumns(String server, ShardSet shards, List<String> columns, List<String> integers) {
+
+    private enum Part {
+        TABLE,
+        COLUMN,
+        UID_COLUMN,
+        ID_COLUMN
+    }
 
     private static final String COLUMNS = """
             SELECT array_agg(right(schema, 4)::integer), columns, integers
@@ -66,78 +75,78 @@ record SourceColumns(String server, ShardSet shards, List<String> columns, List<
                     connection -> read(connection, target.server(), target.shards(), source.table())));
         }
         all.sort(Comparator.comparing(one -> one.columns().isEmpty())); // The first says what can be named.
-        for (String option : List.of("--table", "--column", "--uid-column", "--id-column")) {
-            require(source, option, all);
+        for (Part part : Part.values()) {
+            require(source, part, all);
         }
     }
 
-    private static void require(LookupDefinition.Source source, String option, List<SourceColumns> all) {
+    private static void require(LookupDefinition.Source source, Part part, List<SourceColumns> all) {
         List<SourceColumns> lacking =
-                all.stream().filter(one -> !one.suffices(source, option)).toList();
+                all.stream().filter(one -> !one.suffices(source, part)).toList();
         if (lacking.size() == all.size()) {
-            boolean isTable = option.equals("--table");
+            boolean isTable = part == Part.TABLE;
             throw new ShardflakeException(
                     Kind.USAGE,
                     isTable
-                            ? "there is no %s in the shards".formatted(what(source, option))
-                            : "table %s has no %s".formatted(source.table(), what(source, option)),
+                            ? "there is no %s in the shards".formatted(what(source, part))
+                            : "table %s has no %s".formatted(source.table(), what(source, part)),
                     isTable
-                            ? "name the table with --table, or give --no-source for values that no column holds"
-                            : "name it with %s: one of %s"
-                                    .formatted(
-                                            option, String.join(", ", all.get(0).fitting(option))),
+                            ? "name the table, or make it without a source for values that no column holds"
+                            : "name one of " + String.join(", ", all.get(0).fitting(part)),
                     null);
         }
         if (!lacking.isEmpty()) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "%s; nothing was changed".formatted(lacks(source, option, lacking)),
-                    "shardflake schema status names the shards that a changelog has not reached, and those that were changed otherwise",
+                    "%s; nothing was changed".formatted(lacks(source, part, lacking)),
+                    Advice.of(
+                            "%s names the shards that a changelog has not reached, and those that were changed otherwise",
+                            CliCommand.SCHEMA_STATUS),
                     null);
         }
     }
 
     /** The shards that lack the table or a column that others have; empty if there are none. */
     static Optional<String> lacks(LookupDefinition.Source source, List<SourceColumns> all) {
-        for (String option : List.of("--table", "--column", "--uid-column", "--id-column")) {
+        for (Part part : Part.values()) {
             List<SourceColumns> lacking =
-                    all.stream().filter(one -> !one.suffices(source, option)).toList();
+                    all.stream().filter(one -> !one.suffices(source, part)).toList();
             if (!lacking.isEmpty()) {
-                return Optional.of(lacks(source, option, lacking));
+                return Optional.of(lacks(source, part, lacking));
             }
         }
         return Optional.empty();
     }
 
-    private static String lacks(LookupDefinition.Source source, String option, List<SourceColumns> lacking) {
+    private static String lacks(LookupDefinition.Source source, Part part, List<SourceColumns> lacking) {
         return "%s lack %s%s"
                 .formatted(
                         lacking.stream()
                                 .map(one -> "shards %s on %s".formatted(one.shards(), one.server()))
                                 .collect(Collectors.joining(", ")),
-                        what(source, option),
-                        option.equals("--table") ? "" : " of table " + source.table());
+                        what(source, part),
+                        part == Part.TABLE ? "" : " of table " + source.table());
     }
 
-    private static String what(LookupDefinition.Source source, String option) {
-        return switch (option) {
-            case "--table" -> "table " + source.table();
-            case "--column" -> "column " + source.column();
-            case "--uid-column" -> "integer column " + source.uidColumn();
-            default -> "integer column " + source.idColumn();
+    private static String what(LookupDefinition.Source source, Part part) {
+        return switch (part) {
+            case TABLE -> "table " + source.table();
+            case COLUMN -> "column " + source.column();
+            case UID_COLUMN -> "integer column " + source.uidColumn();
+            case ID_COLUMN -> "integer column " + source.idColumn();
         };
     }
 
-    private boolean suffices(LookupDefinition.Source source, String option) {
-        return switch (option) {
-            case "--table" -> !columns.isEmpty();
-            case "--column" -> columns.contains(source.column());
-            case "--uid-column" -> integers.contains(source.uidColumn());
-            default -> integers.contains(source.idColumn());
+    private boolean suffices(LookupDefinition.Source source, Part part) {
+        return switch (part) {
+            case TABLE -> !columns.isEmpty();
+            case COLUMN -> columns.contains(source.column());
+            case UID_COLUMN -> integers.contains(source.uidColumn());
+            case ID_COLUMN -> integers.contains(source.idColumn());
         };
     }
 
-    private List<String> fitting(String option) {
-        return option.equals("--column") ? columns : integers;
+    private List<String> fitting(Part part) {
+        return part == Part.COLUMN ? columns : integers;
     }
 }

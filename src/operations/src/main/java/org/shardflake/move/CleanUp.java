@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
@@ -100,8 +102,9 @@ final class CleanUp {
                     .toList());
             if (!lost.isEmpty()) {
                 throw new MoveRefusedException(
-                        "%s does not have shards %s as the shard map says, so nothing was removed: it was restored to before it got them, and the other copies may be the newer ones. See shardflake doctor"
-                                .formatted(side.name(), lost));
+                        "%s does not have shards %s as the shard map says, so nothing was removed: it was restored to before it got them, and the other copies may be the newer ones"
+                                .formatted(side.name(), lost),
+                        Advice.of("see %s", CliCommand.DOCTOR));
             }
         }
     }

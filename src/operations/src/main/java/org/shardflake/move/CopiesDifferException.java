@@ -8,6 +8,7 @@ import java.io.Serial;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** Thrown when source and target do not have the same rows of a shard. */
 public final class CopiesDifferException extends MoveException {
@@ -18,7 +19,12 @@ public final class CopiesDifferException extends MoveException {
     private final transient Map<Integer, List<TableDifference>> differences;
 
     CopiesDifferException(String message, Map<Integer, List<TableDifference>> differences) {
-        super(Kind.VERIFICATION, message, null);
+        this(message, null, differences);
+    }
+
+    CopiesDifferException(
+            String message, @Nullable CharSequence advice, Map<Integer, List<TableDifference>> differences) {
+        super(Kind.VERIFICATION, message, advice);
         this.differences = new TreeMap<>(differences);
     }
 

@@ -15,6 +15,8 @@ import java.util.Optional;
 import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
@@ -133,8 +135,10 @@ final class Cutover implements AutoCloseable {
             throw new MoveRefusedException(
                     "shard %s was not cut over: its copy on %s was found to differ"
                             .formatted(shard.shard(), session.target().name()),
-                    "repair it, and run shardflake move verify %1$s; or give it up: shardflake %2$s"
-                            .formatted(session.taken().id(), session.move().cancelCommand()));
+                    Advice.of(
+                            "repair it, and run %s; or give it up: %s",
+                            CliCommand.MOVE_VERIFY.with(session.taken().id()),
+                            session.move().cancelCommand()));
         }
         requireSlots(shard.shard());
         refuseInbound(shard, session.carrying(shard).publisher());

@@ -10,6 +10,8 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import java.util.function.IntPredicate;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 
@@ -22,7 +24,7 @@ final class LostTarget {
 
     /** Checks whether it can be done. Changes nothing. */
     static void check(Move move, Function<String, MoveServer> servers) throws SQLException {
-        requireLost(servers.apply(move.target()));
+        requireLost(servers.apply(move.target()), move.id());
         try (MoveServerSession source = MoveServerSession.toRead(servers.apply(move.source()), move.tag())) {
             requireHere(source, move);
         }
@@ -31,7 +33,7 @@ final class LostTarget {
     static void cancel(MoveCatalog catalog, long id, Function<String, MoveServer> servers) throws SQLException {
         try (MoveLease lease = catalog.takeUp(id, OptionalLong.empty(), MoveListener.NONE, session -> {})) {
             Move move = lease.move();
-            requireLost(servers.apply(move.target()));
+            requireLost(servers.apply(move.target()), move.id());
             try (MoveServerSession source =
                     MoveServerSession.claim(servers.apply(move.source()), move.tag(), lease.claim(), voice -> {})) {
                 requireHere(source, move);
@@ -49,11 +51,11 @@ final class LostTarget {
         }
     }
 
-    private static void requireLost(MoveServer target) {
+    private static void requireLost(MoveServer target, long move) {
         whyItAnswers(target).ifPresent(why -> {
             throw new MoveRefusedException(
                     "%s answers%s".formatted(target.name(), why),
-                    "cancel the move without --target-lost, which tidies up there, too");
+                    Advice.of("%s tidies up there, too", CliCommand.MOVE_CANCEL.with(move)));
         });
     }
 

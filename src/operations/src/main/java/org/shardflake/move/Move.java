@@ -6,6 +6,8 @@ package org.shardflake.move;
 
 import java.time.Instant;
 import java.util.List;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 
 /**
@@ -55,34 +57,44 @@ public record Move(
                         "move %s has no shard %s; it has %s".formatted(id, number, shardSet())));
     }
 
-    /** The command that gives it up where its shards are now, without "shardflake": those on the target stay there. */
-    public String cancelCommand() {
-        return "move cancel %s%s".formatted(id, shardSet(ShardPhase.SWITCHED).isEmpty() ? "" : " --keep-moved");
+    /** The command that gives it up where its shards are now: those on the target stay there. */
+    public CliCommand cancelCommand() {
+        return (shardSet(ShardPhase.SWITCHED).isEmpty() ? CliCommand.MOVE_CANCEL : CliCommand.MOVE_CANCEL_KEEPING)
+                .with(id);
+    }
+
+    /** {@link #cancelCommand} without comparing the copies that it removes. */
+    CliCommand cancelUncomparedCommand() {
+        return (shardSet(ShardPhase.SWITCHED).isEmpty()
+                        ? CliCommand.MOVE_CANCEL_UNCOMPARED
+                        : CliCommand.MOVE_CANCEL_KEEPING_UNCOMPARED)
+                .with(id);
     }
 
     /** What to do about a move that cannot go on, as when its replication has lost something. */
-    public String wayOut() {
+    public Advice wayOut() {
         ShardSet left = ShardSet.of(shards.stream()
                 .filter(shard -> shard.phase() != ShardPhase.SWITCHED)
                 .map(MoveShard::shard)
                 .toList());
-        String end = "end the move with shardflake " + cancelCommand();
+        Advice end = Advice.of("end the move with %s", cancelCommand());
         if (left.isEmpty()) {
-            return "%s: all of its shards are on %s, and stay there".formatted(end, target);
+            return Advice.of("%s: all of its shards are on %s, and stay there", end, target);
         }
         return left.equals(shardSet())
-                ? end + ", and begin again"
-                : "%s, which leaves those on %s there, and begin again for shards %s".formatted(end, target, left);
+                ? Advice.of("%s, and begin again", end)
+                : Advice.of("%s, which leaves those on %s there, and begin again for shards %s", end, target, left);
     }
 
-    /** The command that goes on with it, if nobody does, without "shardflake". */
-    public String nextCommand() {
+    /** The command that goes on with it, if no other does. */
+    public CliCommand nextCommand() {
         return switch (phase) {
-            case PREPARING, COPYING, CATCHING_UP -> "move start --shards %s --to %s".formatted(shardSet(), target);
+            case PREPARING, COPYING, CATCHING_UP -> CliCommand.MOVE_START.with(shardSet(), target);
             case FOLLOWING ->
-                "move %s %s".formatted(shardSet(ShardPhase.SWITCHED).equals(shardSet()) ? "complete" : "cutover", id);
-            case COMPLETING -> "move complete %s".formatted(id);
-            case CANCELLING -> "move cancel %s".formatted(id);
+                (shardSet(ShardPhase.SWITCHED).equals(shardSet()) ? CliCommand.MOVE_COMPLETE : CliCommand.MOVE_CUTOVER)
+                        .with(id);
+            case COMPLETING -> CliCommand.MOVE_COMPLETE.with(id);
+            case CANCELLING -> CliCommand.MOVE_CANCEL.with(id);
         };
     }
 }

@@ -16,6 +16,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.IntConsumer;
 import org.postgresql.PGConnection;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -88,8 +90,8 @@ final class MoveCatalog {
         return Sql.list(connection, MOVES + " WHERE id = ?", row -> read(connection, row), id).stream()
                 .findFirst()
                 .orElseThrow(() -> new MoveRefusedException(
-                        "there is no move %s, or it is done: see shardflake move status and shardflake map history"
-                                .formatted(id)));
+                        "there is no move %s, or it is done".formatted(id),
+                        Advice.of("see %s and %s", CliCommand.MOVE_STATUS, CliCommand.MAP_HISTORY)));
     }
 
     private static Move read(Connection connection, ResultSet row) throws SQLException {
@@ -174,7 +176,7 @@ final class MoveCatalog {
         } catch (SQLException e) {
             if (UNIQUE_VIOLATION.equals(e.getSQLState())) {
                 throw new MoveRefusedException(
-                        "some of these shards are in a move already: see shardflake move status");
+                        "some of these shards are in a move already", Advice.of("see %s", CliCommand.MOVE_STATUS));
             }
             throw e;
         }

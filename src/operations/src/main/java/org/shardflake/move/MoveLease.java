@@ -10,6 +10,9 @@ import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.ShardflakeException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.sql.AdvisoryLock;
 
@@ -70,7 +73,7 @@ final class MoveLease implements AutoCloseable {
             throw new MoveRefusedException(
                     "another shardflake works on move %s: in the catalog, %s holds its lock"
                             .formatted(move, holder.get()),
-                    "see it with shardflake move status --watch");
+                    Advice.of("see it with %s", CliCommand.MOVE_STATUS_WATCH));
         }
         // Looked up again, since it may have been completed while we waited.
         MoveCatalog.find(connection, move);
@@ -78,8 +81,8 @@ final class MoveLease implements AutoCloseable {
                 && Sql.number(connection, "SELECT claim FROM shardflake_catalog.move WHERE id = ?", move)
                         != mine.getAsLong()) {
             throw new MoveRefusedException(
-                    "move %s has been worked on by another shardflake since; see it with shardflake move status"
-                            .formatted(move));
+                    "move %s has been worked on by another shardflake since".formatted(move),
+                    Advice.of("see it with %s", CliCommand.MOVE_STATUS));
         }
         long claim = Sql.number(
                 connection, "UPDATE shardflake_catalog.move SET claim = claim + 1 WHERE id = ? RETURNING claim", move);
@@ -121,7 +124,10 @@ final class MoveLease implements AutoCloseable {
     }
 
     private MoveException superseded() {
-        return new MoveException("move %s has been taken up by another; see shardflake move status".formatted(move));
+        return new MoveException(
+                ShardflakeException.Kind.FAILURE,
+                "move %s has been taken up by another".formatted(move),
+                Advice.of("see %s", CliCommand.MOVE_STATUS));
     }
 
     /**

@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -160,8 +162,9 @@ final class MoveRecovery {
             long epoch = here.getOrDefault(shard.shard(), 0L);
             if (epoch > shard.epoch()) {
                 throw new MoveRefusedException(
-                        "%s got shard %s with epoch %s, and the catalog counts %s: the catalog is older than the servers, as after a restore, and nothing was changed. See shardflake doctor"
-                                .formatted(side.name(), shard.shard(), epoch, shard.epoch()));
+                        "%s got shard %s with epoch %s, and the catalog counts %s: the catalog is older than the servers, as after a restore, and nothing was changed"
+                                .formatted(side.name(), shard.shard(), epoch, shard.epoch()),
+                        Advice.of("see %s", CliCommand.DOCTOR));
             }
         }
     }

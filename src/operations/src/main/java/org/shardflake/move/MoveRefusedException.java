@@ -17,7 +17,7 @@ public final class MoveRefusedException extends MoveException {
         this(message, null);
     }
 
-    MoveRefusedException(String message, @Nullable String hint) {
+    MoveRefusedException(String message, @Nullable CharSequence hint) {
         super(Kind.PRECONDITION, message, hint);
     }
 }

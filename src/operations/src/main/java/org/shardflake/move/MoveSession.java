@@ -8,6 +8,8 @@ import java.sql.SQLException;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 
 /** A move in progress: the lease, both servers and both streams. For one thread. */
 final class MoveSession implements AutoCloseable {
@@ -97,7 +99,9 @@ final class MoveSession implements AutoCloseable {
             if (there.hasDatabase(target.control())) {
                 throw new MoveRefusedException(
                         "the URLs of %s and %s lead to one database".formatted(source.name(), target.name()),
-                        "see with shardflake server list where each should lead, and that no virtual address changes it");
+                        Advice.of(
+                                "see with %s where each should lead, and that no virtual address changes it",
+                                CliCommand.SERVER_LIST));
             }
         }
     }

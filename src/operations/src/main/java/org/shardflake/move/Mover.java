@@ -17,6 +17,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.ShardCatalog;
@@ -43,7 +45,7 @@ public final class Mover {
     private static final int LAST_COMPARISONS = 3;
 
     private static final String KEPT_BACK =
-            "%1$s does not follow any more, so it has its rows as they were. Look at the differences, and write the right rows on %2$s; then let %1$s follow again with move verify %3$s, or go back with move reverse %3$s";
+            "%1$s does not follow any more, so it has its rows as they were. Look at the differences, and write the right rows on %2$s; then let %1$s follow again with %3$s, or go back with %4$s";
 
     /** Whoever waits for the command should learn why it failed. */
     private static final Duration AFTER_FAILURE = Duration.ofSeconds(60);
@@ -223,8 +225,10 @@ public final class Mover {
         }
         List<PreflightCheck> failed = report.with(PreflightCheck.Outcome.FAILED);
         if (!failed.isEmpty()) {
-            String others =
-                    failed.size() > 1 ? " (and %s more; see move start --dry-run)".formatted(failed.size() - 1) : "";
+            String others = failed.size() > 1
+                    ? " (and %s more; see %s)"
+                            .formatted(failed.size() - 1, CliCommand.MOVE_START_DRY_RUN.with(shards, target))
+                    : "";
             throw new MoveRefusedException(
                     "check %s failed: %s%s"
                             .formatted(failed.get(0).name(), failed.get(0).found(), others),
@@ -369,8 +373,9 @@ public final class Mover {
         Map<Integer, List<TableDifference>> differences = verify(move.id(), move.shardSet());
         if (!differences.isEmpty()) {
             throw new CopiesDifferException(
-                    "all shards are cut over, but copies of shards %s differ: look at the differences, and go back with move reverse"
+                    "all shards are cut over, but copies of shards %s differ"
                             .formatted(ShardSet.of(differences.keySet())),
+                    Advice.of("look at the differences, and go back with %s", CliCommand.MOVE_REVERSE.with(move.id())),
                     differences);
         }
     }
@@ -410,8 +415,9 @@ public final class Mover {
                     goingBack
                             ? "all shards are back, but copies of shards %s differed: the source has its rows of before, with what was written since"
                                     .formatted(numbers)
-                            : "copies of shards %s differed at their cutover, and no more were cut over. %s"
-                                    .formatted(numbers, keptBack(session)),
+                            : "copies of shards %s differed at their cutover, and no more were cut over"
+                                    .formatted(numbers),
+                    goingBack ? null : keptBack(session),
                     different);
         }
     }
@@ -468,11 +474,14 @@ public final class Mover {
         }
     }
 
-    private static String keptBack(MoveSession session) {
-        return KEPT_BACK.formatted(
+    private static Advice keptBack(MoveSession session) {
+        long id = session.taken().id();
+        return Advice.of(
+                KEPT_BACK,
                 session.source().name(),
                 session.target().name(),
-                session.taken().id());
+                CliCommand.MOVE_VERIFY.with(id),
+                CliCommand.MOVE_REVERSE.with(id));
     }
 
     /**
@@ -499,12 +508,15 @@ public final class Mover {
         Map<Integer, List<TableDifference>> all = new TreeMap<>(awaitComparisons(session, comparisons, false));
         all.put(number, differences);
         throw new CopiesDifferException(
-                "the copy of shard %1$s on %2$s differs, so it was not cut over: %3$s has the shard, with all its rows, and takes its writes. Look at the differences, which move verify shows again; %4$s removes the copies"
+                "the copy of shard %s on %s differs, so it was not cut over: %s has the shard, with all its rows, and takes its writes"
                         .formatted(
                                 number,
                                 session.target().name(),
-                                session.source().name(),
-                                session.move().cancelCommand()),
+                                session.source().name()),
+                Advice.of(
+                        "look at the differences, which %s shows again; %s removes the copies",
+                        CliCommand.MOVE_VERIFY.with(session.taken().id()),
+                        session.move().cancelCommand()),
                 all);
     }
 
@@ -513,8 +525,7 @@ public final class Mover {
         ShardSet different = different(session.move());
         if (!different.isEmpty() && session.reverse().isDisabled()) {
             throw new CopiesDifferException(
-                    "copies of shards %s differed at their cutover. %s".formatted(different, keptBack(session)),
-                    Map.of());
+                    "copies of shards %s differed at their cutover".formatted(different), keptBack(session), Map.of());
         }
     }
 
@@ -616,7 +627,8 @@ public final class Mover {
     public static void checkCancel(Move move, boolean keepMoved) {
         if (move.phase() == MovePhase.COMPLETING) {
             throw new MoveRefusedException(
-                    "move %s is being completed, and has no way back; run move complete again".formatted(move.id()));
+                    "move %s is being completed, and has no way back".formatted(move.id()),
+                    Advice.of("run %s again", CliCommand.MOVE_COMPLETE.with(move.id())));
         }
         if (move.phase() != MovePhase.CANCELLING) {
             requireCancellable(move, keepMoved);
@@ -646,7 +658,7 @@ public final class Mover {
         if (!left.isEmpty()) {
             throw new MoveRefusedException(
                     "move %s is not complete: shards %s are still on %s".formatted(move.id(), left, move.source()),
-                    "cut them over first, or give them up: shardflake " + move.cancelCommand());
+                    Advice.of("cut them over first, or give them up: %s", move.cancelCommand()));
         }
     }
 
@@ -787,7 +799,7 @@ public final class Mover {
         MoveException lost = new MoveException(
                 failure.kind(),
                 String.valueOf(failure.getMessage()),
-                "if %s is gone for good: shardflake move cancel %s --target-lost".formatted(move(id).target(), id));
+                Advice.of("if %s is gone for good: %s", move(id).target(), CliCommand.MOVE_CANCEL_LOST.with(id)));
         lost.addSuppressed(failure);
         return lost;
     }
@@ -832,8 +844,11 @@ public final class Mover {
                     throw e;
                 } catch (MoveException e) {
                     throw new MoveException(
-                            "the source's copies could not be compared, and are kept: %s. If they may go all the same, add --uncompared"
-                                    .formatted(e.getMessage()),
+                            e.kind(),
+                            "the source's copies could not be compared, and are kept: " + e.getMessage(),
+                            Advice.of(
+                                    "if they may go all the same: %s",
+                                    session.move().cancelUncomparedCommand()),
                             e);
                 }
             }
@@ -863,8 +878,13 @@ public final class Mover {
                 .toList());
         if (!uncompared.isEmpty() && session.reverse().canFollow()) {
             throw new MoveRefusedException(
-                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go: see move status %s, compare the former with move verify, or bring them back with move reverse"
-                            .formatted(uncompared, move.id()));
+                    "copies of shards %s were not compared since their cutover, or differed, so the source's must not go"
+                            .formatted(uncompared),
+                    Advice.of(
+                            "see %s, compare the former with %s, or bring them back with %s",
+                            CliCommand.MOVE_STATUS_OF.with(move.id()),
+                            CliCommand.MOVE_VERIFY.with(move.id()),
+                            CliCommand.MOVE_REVERSE.with(move.id())));
         }
         return uncompared;
     }
@@ -883,23 +903,27 @@ public final class Mover {
         ShardSet switched = move.shardSet(ShardPhase.SWITCHED);
         if (!keepMoved && !switched.isEmpty()) {
             throw new MoveRefusedException(
-                    "shards %s of move %s are on %s already; bring them back with move reverse first, or leave them there with --keep-moved"
-                            .formatted(switched, move.id(), move.target()));
+                    "shards %s of move %s are on %s already".formatted(switched, move.id(), move.target()),
+                    Advice.of(
+                            "bring them back with %s first, or leave them there with %s",
+                            CliCommand.MOVE_REVERSE.with(move.id()), CliCommand.MOVE_CANCEL_KEEPING.with(move.id())));
         }
     }
 
     private static void requireFollowing(Move move) {
         refuseEnding(move);
         if (move.phase() != MovePhase.FOLLOWING) {
-            throw new MoveRefusedException("move %s is %s; first it has to be following: run move start once more"
-                    .formatted(move.id(), move.phase()));
+            throw new MoveRefusedException(
+                    "move %s is %s; first it has to be following".formatted(move.id(), move.phase()),
+                    Advice.of("run %s once more", CliCommand.MOVE_START.with(move.shardSet(), move.target())));
         }
     }
 
     private static void refuseEnding(Move move) {
         if (move.phase() == MovePhase.COMPLETING || move.phase() == MovePhase.CANCELLING) {
-            throw new MoveRefusedException("move %s is %s; run move %s again to end it"
-                    .formatted(move.id(), move.phase(), move.phase() == MovePhase.COMPLETING ? "complete" : "cancel"));
+            throw new MoveRefusedException(
+                    "move %s is %s".formatted(move.id(), move.phase()),
+                    Advice.of("run %s again to end it", move.nextCommand()));
         }
     }
 

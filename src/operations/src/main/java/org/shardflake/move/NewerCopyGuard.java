@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.Rows;
 import org.shardflake.jdbc.Sql;
@@ -46,19 +48,22 @@ final class NewerCopyGuard {
         Map<Integer, List<TableDifference>> newer = find(stream, shards, listener);
         if (!newer.isEmpty()) {
             throw new CopiesDifferException(
-                    "%1$s has %5$s, and the copies of shards %2$s on %3$s have %6$s that it lacks or has with other values; nothing was removed. shardflake move verify %7$s -o json lists them. Write those rows to %1$s by hand; then, or if they are just older, run shardflake %4$s --uncompared"
+                    "%s has %s, and the copies of shards %s on %s have %s that it lacks or has with other values; nothing was removed"
                             .formatted(
                                     stream.publisher().name(),
-                                    ShardSet.of(newer.keySet()),
-                                    stream.subscriber().name(),
-                                    session.move().cancelCommand(),
                                     stream.hasSlot()
                                             ? "the slot of move %s from another primary, after a failover"
                                                     .formatted(session.taken().id())
                                             : "lost the slot of move %s, as after a restore or a failover"
                                                     .formatted(session.taken().id()),
-                                    TableDifference.count(newer.values()),
-                                    session.taken().id()),
+                                    ShardSet.of(newer.keySet()),
+                                    stream.subscriber().name(),
+                                    TableDifference.count(newer.values())),
+                    Advice.of(
+                            "%s lists them. Write those rows to %s by hand; then, or if they are just older, run %s",
+                            CliCommand.MOVE_VERIFY_JSON.with(session.taken().id()),
+                            stream.publisher().name(),
+                            session.move().cancelUncomparedCommand()),
                     newer);
         }
     }

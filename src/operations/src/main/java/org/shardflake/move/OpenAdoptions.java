@@ -11,6 +11,8 @@ import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
@@ -84,7 +86,7 @@ public final class OpenAdoptions {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "the catalog is of an older version, which keeps no adoptions",
-                        "bring it up to date with shardflake upgrade",
+                        Advice.of("bring it up to date with %s", CliCommand.UPGRADE),
                         null);
             }
             return Sql.inTransaction(connection, () -> {
@@ -119,7 +121,7 @@ public final class OpenAdoptions {
                     Kind.PRECONDITION,
                     "%s cannot be adopted during a move: %s is not done, and would carry a part of it only"
                             .formatted(table, moves.get(0)),
-                    "complete it or cancel it, then run the same command again: shardflake move status",
+                    Advice.of("complete it or cancel it, then run the same command again: %s", CliCommand.MOVE_STATUS),
                     null);
         }
     }
@@ -168,7 +170,10 @@ public final class OpenAdoptions {
                         "adoptions",
                         PreflightCheck.Outcome.FAILED,
                         "%s, and a move would carry a part of it only".formatted(adoption),
-                        "end it first: shardflake adopt with --finish, or with --cancel"));
+                        Advice.of(
+                                "end it first: %s, or %s",
+                                CliCommand.ADOPT_FINISH.with(adoption.table()),
+                                CliCommand.ADOPT_CANCEL.with(adoption.table()))));
     }
 
     private Connection connect() throws SQLException {

@@ -21,6 +21,8 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -211,12 +213,12 @@ public final class ParallelMoves {
             throw new MoveRefusedException(
                     "no move was begun: of the shards to move %s, %s are in move %s %s already"
                             .formatted(wanted, both, other.id(), MoveRequest.of(other)),
-                    "finish or cancel that one first; shardflake move status shows it");
+                    Advice.of("finish or cancel that one first; %s shows it", CliCommand.MOVE_STATUS));
         }
         if (other.phase() == MovePhase.CANCELLING) {
             throw new MoveRefusedException(
                     "no move was begun: move %s %s is being cancelled".formatted(other.id(), wanted),
-                    "run shardflake move cancel %s again to end it".formatted(other.id()));
+                    Advice.of("run %s again to end it", CliCommand.MOVE_CANCEL.with(other.id())));
         }
     }
 
@@ -229,7 +231,7 @@ public final class ParallelMoves {
             }
             throw new MoveRefusedException(
                     "no move was begun, since the one %s cannot be: %s".formatted(request, e.getMessage()),
-                    e.hint().orElse(null));
+                    e.advice().orElse(null));
         }
     }
 
@@ -330,7 +332,9 @@ public final class ParallelMoves {
                                 failures.entrySet().stream()
                                         .map(failure -> "%s: %s".formatted(failure.getKey(), text(failure.getValue())))
                                         .collect(Collectors.joining("; "))),
-                "mend what failed, and run the same command again, which goes on with the rest; shardflake move status shows what is under way",
+                Advice.of(
+                        "mend what failed, and run the same command again, which goes on with the rest; %s shows what is under way",
+                        CliCommand.MOVE_STATUS),
                 failures);
     }
 

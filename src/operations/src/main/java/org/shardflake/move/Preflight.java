@@ -14,6 +14,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.LargeObjects;
 import org.shardflake.deploy.EmptySearchPath;
@@ -202,7 +204,7 @@ public final class Preflight {
                 List.copyOf(checks));
     }
 
-    private void add(String name, Outcome outcome, String found, String remedy) {
+    private void add(String name, Outcome outcome, String found, CharSequence remedy) {
         checks.add(new PreflightCheck(name, outcome, found, remedy));
     }
 
@@ -213,7 +215,7 @@ public final class Preflight {
             Connection connection,
             String sql,
             String whenFound,
-            String remedy,
+            CharSequence remedy,
             @Nullable Object... parameters)
             throws SQLException {
         List<String> found = List.copyOf(new TreeSet<>(Sql.list(connection, sql, row -> row.getString(1), parameters)));
@@ -248,7 +250,7 @@ public final class Preflight {
                 "shards-present",
                 all ? Outcome.OK : Outcome.FAILED,
                 "%s of %s shards have their schema on %s".formatted(present, shards.size(), source.name()),
-                all ? "" : "deploy them with shardflake schema deploy");
+                all ? "" : Advice.of("deploy them with %s", CliCommand.SCHEMA_DEPLOY));
     }
 
     /** What is there might be another's, and no advice may lead to removing it. */
@@ -262,7 +264,7 @@ public final class Preflight {
                     Outcome.FAILED,
                     "%s belongs to another installation, %s; %s belongs to %s"
                             .formatted(target.name(), its.get(), source.name(), own.get()),
-                    "see shardflake doctor");
+                    Advice.of("see %s", CliCommand.DOCTOR));
         }
         return isOne;
     }
@@ -278,7 +280,9 @@ public final class Preflight {
                 to,
                 "SELECT nspname FROM pg_namespace WHERE nspname = ANY (?)",
                 "%s has these schemas already".formatted(target.name()),
-                "shardflake doctor says what they are: those of an open split are removed by running server split again; drop the left-over of a move with SELECT shardflake.drop_shard(7, force => true)",
+                Advice.of(
+                        "%s says what they are: those of an open split are removed by running %s again; drop the left-over of a move with SELECT shardflake.drop_shard(7, force => true)",
+                        CliCommand.DOCTOR, CliCommand.SERVER_SPLIT),
                 shards);
         int newest = Math.max(FunctionLibrary.version(from), FunctionLibrary.version(to));
         if (newest > FunctionLibrary.version()) {
@@ -300,7 +304,7 @@ public final class Preflight {
                 library
                         ? "%s has the functions that a move needs".formatted(source.name())
                         : "the function library of %s is older than moves".formatted(source.name()),
-                library ? "" : "bring it up to date with shardflake upgrade");
+                library ? "" : Advice.of("bring it up to date with %s", CliCommand.UPGRADE));
     }
 
     /** The library draws ids as its owner, for whom the sequences of the shards have to be. */
@@ -332,7 +336,9 @@ public final class Preflight {
                  WHERE n.nspname IN ('shardflake', 'shardflake_deploy') AND NOT o.rolsuper AND m.rolname = current_user AND m.rolsuper
                 """,
                 "this superuser runs what is in schemas that belong to others",
-                "have a role make the move that has what shardflake grants --for moves prints, unless you trust them");
+                Advice.of(
+                        "have a role make the move that has what %s prints, unless you trust them",
+                        CliCommand.GRANTS_MOVES));
     }
 
     /** Includes the latest function that is called on the source before anything is changed there. */
@@ -388,7 +394,7 @@ public final class Preflight {
                 TABLES
                         + "SELECT name FROM t WHERE relkind IN ('r', 'p') AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = t.oid AND g.tgfoid = to_regproc('shardflake.fence_write'))",
                 "tables without a fence",
-                "SELECT shardflake.complete_tables(7) for each shard, or shardflake schema deploy",
+                Advice.of("SELECT shardflake.complete_tables(7) for each shard, or %s", CliCommand.SCHEMA_DEPLOY),
                 shards);
         checkLargeObjects();
         none(
@@ -595,7 +601,7 @@ public final class Preflight {
                 to,
                 "SELECT name FROM unnest(?::text[]) name WHERE to_regclass(name) IS NULL",
                 "%s lacks reference tables that the shards refer to".formatted(target.name()),
-                "bring them with shardflake reference repair",
+                Advice.of("bring them with %s", CliCommand.REFERENCE_REPAIR),
                 from.createArrayOf("text", referenced.toArray()));
         none(
                 "other-publications",

@@ -5,6 +5,7 @@
 package org.shardflake.move;
 
 import java.util.Locale;
+import org.shardflake.Advice;
 
 /**
  * A requirement of a move and its result.
@@ -13,7 +14,11 @@ import java.util.Locale;
  * @param found the actual state
  * @param remedy what to do about it, empty if there is nothing to do
  */
-public record PreflightCheck(String name, Outcome outcome, String found, String remedy) {
+public record PreflightCheck(String name, Outcome outcome, String found, Advice remedy) {
+
+    PreflightCheck(String name, Outcome outcome, String found, CharSequence remedy) {
+        this(name, outcome, found, Advice.of(remedy));
+    }
 
     /** The outcome of a check. */
     public enum Outcome {

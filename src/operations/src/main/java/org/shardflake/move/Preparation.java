@@ -11,7 +11,10 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.deploy.SchemaLock;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.grants.Grants;
@@ -257,8 +260,12 @@ final class Preparation {
                                     session.source().name(),
                                     forward.name(),
                                     session.target().name()),
-                    "if %1$s was neither restored nor failed over, the copies are just older: end this with move cancel %2$s --uncompared; otherwise with move cancel %2$s, which compares. Then begin again with another standby"
-                            .formatted(session.source().name(), session.taken().id()));
+                    Advice.of(
+                            "if %s was neither restored nor failed over, the copies are just older: end this with %s; otherwise with %s, which compares. Then begin again with another standby",
+                            session.source().name(),
+                            CliCommand.MOVE_CANCEL_UNCOMPARED.with(
+                                    session.taken().id()),
+                            CliCommand.MOVE_CANCEL.with(session.taken().id())));
         }
         if (!subscribed && (forward.hasFailedOver() || !forward.hasReached(position))) {
             throw new MoveRefusedException(
@@ -267,8 +274,9 @@ final class Preparation {
                                     session.source().name(),
                                     session.target().name(),
                                     session.source().name()),
-                    "end this with move cancel %s, and begin again with another standby"
-                            .formatted(session.taken().id()));
+                    Advice.of(
+                            "end this with %s, and begin again with another standby",
+                            CliCommand.MOVE_CANCEL.with(session.taken().id())));
         }
         for (MoveShard shard : session.move().shards()) {
             session.lease().copied(shard.shard(), ShardPhase.COPIED, 0, 0);
@@ -299,8 +307,10 @@ final class Preparation {
                         listener::waits);
         if (!arrived) {
             throw new MoveException(
-                    "%s does not get what is written to reference tables; shardflake reference status says why"
-                            .formatted(session.target().name()));
+                    ShardflakeException.Kind.FAILURE,
+                    "%s does not get what is written to reference tables"
+                            .formatted(session.target().name()),
+                    Advice.of("%s says why", CliCommand.REFERENCE_STATUS));
         }
     }
 

@@ -11,6 +11,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.jdbc.Sql;
@@ -118,7 +120,7 @@ public final class RestoredCatalog {
             throw new MoveRefusedException(
                     "another shardflake works on move %s: in the catalog, %s holds its lock"
                             .formatted(move.id(), holder.get()),
-                    "see it with shardflake move status --watch");
+                    Advice.of("see it with %s", CliCommand.MOVE_STATUS_WATCH));
         }
     }
 

@@ -9,6 +9,8 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.grants.Grant;
 import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Sql;
@@ -136,7 +138,9 @@ public final class ServerChecks {
                     "failover-slots",
                     Outcome.WARNING,
                     "standbys of PostgreSQL before 17 keep no slots, so a move ends with a failover of this server",
-                    "after a failover: move cancel, which needs both servers, and begin again"));
+                    Advice.of(
+                            "after a failover: %s, which needs both servers, and begin again",
+                            CliCommand.MOVE_CANCEL)));
             return;
         }
         List<String> missing = Sql.list(connection, MISSING_FOR_FAILOVER, row -> row.getString(1));

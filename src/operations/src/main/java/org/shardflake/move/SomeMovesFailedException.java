@@ -16,7 +16,8 @@ public final class SomeMovesFailedException extends MoveException {
 
     private final transient Map<MoveRequest, RuntimeException> failures;
 
-    SomeMovesFailedException(Kind kind, String message, String hint, Map<MoveRequest, RuntimeException> failures) {
+    SomeMovesFailedException(
+            Kind kind, String message, CharSequence hint, Map<MoveRequest, RuntimeException> failures) {
         super(kind, message, hint);
         this.failures = new LinkedHashMap<>(failures);
         failures.values().forEach(this::addSuppressed);

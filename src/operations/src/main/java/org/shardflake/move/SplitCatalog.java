@@ -12,6 +12,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -84,8 +86,10 @@ final class SplitCatalog {
             if (touches && split.phase() != SplitPhase.MOVING) {
                 throw new MoveRefusedException(
                         "%s is being split by its standby".formatted(split.source()),
-                        "run shardflake server split %s once more, or give it up with --cancel"
-                                .formatted(split.source()));
+                        Advice.of(
+                                "run %s once more, or give it up with %s",
+                                CliCommand.SERVER_SPLIT.with(split.source()),
+                                CliCommand.SERVER_SPLIT_CANCEL.with(split.source())));
             }
         }
     }
@@ -116,7 +120,7 @@ final class SplitCatalog {
             if (!isKept(connection)) {
                 throw new MoveRefusedException(
                         "the catalog is of an older version, which keeps no splits",
-                        "bring it up to date with shardflake upgrade");
+                        Advice.of("bring it up to date with %s", CliCommand.UPGRADE));
             }
             long id = Sql.inTransaction(connection, () -> {
                 // Blocks changes of the map, and moves that begin.
@@ -155,13 +159,15 @@ final class SplitCatalog {
             throw new MoveRefusedException(
                     "move %s has %s, so a copy of that server would take part in the move"
                             .formatted(moves.get(0), source),
-                    "end it first: see shardflake move status");
+                    Advice.of("end it first: see %s", CliCommand.MOVE_STATUS));
         }
         for (Split split : listed(connection)) {
             if (split.source().equals(source) || split.target().equals(target)) {
                 throw new MoveRefusedException(
                         "%s is being split already, into %s".formatted(split.source(), split.target()),
-                        "run that command once more, or give it up with --cancel");
+                        Advice.of(
+                                "run that command once more, or give it up with %s",
+                                CliCommand.SERVER_SPLIT_CANCEL.with(split.source())));
             }
         }
     }

@@ -16,6 +16,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.PreflightCheck.Outcome;
 import org.shardflake.server.ServerUrl;
@@ -96,11 +98,11 @@ final class SplitChecks {
         return checks;
     }
 
-    private void add(String name, boolean passed, String found, String remedy) {
+    private void add(String name, boolean passed, String found, CharSequence remedy) {
         add(name, passed ? Outcome.OK : Outcome.FAILED, found, passed ? "" : remedy);
     }
 
-    private void add(String name, Outcome outcome, String found, String remedy) {
+    private void add(String name, Outcome outcome, String found, CharSequence remedy) {
         checks.add(new PreflightCheck(name, outcome, found, remedy));
     }
 
@@ -177,7 +179,9 @@ final class SplitChecks {
                 "standby-unknown",
                 found.isEmpty(),
                 found.isEmpty() ? "no URL in the catalog leads to it" : String.join("; ", found),
-                "take the standby out of them first (shardflake server change --url; and of every URL that applications have), since clients that ask for the primary would find two");
+                Advice.of(
+                        "take the standby out of them first (%s; and of every URL that applications have), since clients that ask for the primary would find two",
+                        CliCommand.SERVER_CHANGE));
     }
 
     private static Optional<String> leadsThere(ServerUrl url, int position, SameServer standby) {

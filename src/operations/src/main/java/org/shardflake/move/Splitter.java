@@ -16,6 +16,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apiguardian.api.API;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -204,7 +206,9 @@ public final class Splitter {
             throw new MoveRefusedException(
                     "%s is being split already: shards %s go to %s"
                             .formatted(split.source(), split.shards(), split.targetUrl()),
-                    "run the command with these once more, or give it up with --cancel");
+                    Advice.of(
+                            "run the command with these once more, or give it up with %s",
+                            CliCommand.SERVER_SPLIT_CANCEL.with(split.source())));
         }
     }
 
@@ -213,8 +217,7 @@ public final class Splitter {
             switch (check.outcome()) {
                 case FAILED ->
                     throw new MoveRefusedException(
-                            "check %s failed: %s (see the others with --dry-run)"
-                                    .formatted(check.name(), check.found()),
+                            "check %s failed: %s (a dry run shows all)".formatted(check.name(), check.found()),
                             check.remedy());
                 case WARNING -> listener.warned(check);
                 case OK -> {}
@@ -266,7 +269,7 @@ public final class Splitter {
         } else if (!existing.get().url().equals(split.targetUrl())) {
             throw new MoveRefusedException(
                     "another server was called %s meanwhile".formatted(split.target()),
-                    "shardflake server remove %s, and run the same command again".formatted(split.target()));
+                    Advice.of("%s, and run the same command again", CliCommand.SERVER_REMOVE.with(split.target())));
         }
     }
 
@@ -285,7 +288,7 @@ public final class Splitter {
             if (isTarget || split.source().equals(server.name())) {
                 throw new MoveRefusedException(
                         "%s is being split, into %s".formatted(split.source(), split.target()),
-                        "bring that to its end first: shardflake server split " + split.source());
+                        Advice.of("bring that to its end first: %s", CliCommand.SERVER_SPLIT.with(split.source())));
             }
         }
     }
@@ -315,7 +318,9 @@ public final class Splitter {
             throw new MoveRefusedException(
                     "%s is no standby any more, and it was not this split that promoted it"
                             .formatted(standby.side().name()),
-                    "give the split up with --cancel, and begin again with another standby");
+                    Advice.of(
+                            "give the split up with %s, and begin again with another standby",
+                            CliCommand.SERVER_SPLIT_CANCEL.with(source.name())));
         }
         if (standby.isCutOff()) { // by an interrupted run
             standby.reconnect(lease.split().standbySlot().orElse(""));
@@ -522,9 +527,12 @@ public final class Splitter {
             throw new MoveRefusedException(
                     "the standby of %s is server %s already".formatted(split.source(), split.target()),
                     hasMove
-                            ? "shardflake move cancel %s gives the shards back or leaves them; then run shardflake server split again without --cancel, which tidies up"
-                                    .formatted(split.move())
-                            : "run shardflake server split again without --cancel, which tidies up");
+                            ? Advice.of(
+                                    "%s gives the shards back, %s leaves them; then run %s, which tidies up",
+                                    CliCommand.MOVE_CANCEL.with(split.move()),
+                                    CliCommand.MOVE_CANCEL_KEEPING.with(split.move()),
+                                    CliCommand.SERVER_SPLIT.with(split.source()))
+                            : Advice.of("run %s, which tidies up", CliCommand.SERVER_SPLIT.with(split.source())));
         }
     }
 

@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 
@@ -308,7 +310,9 @@ final class Standby implements AutoCloseable {
     private MoveRefusedException unusable(String why) {
         return new MoveRefusedException(
                 "%s %s, so it must not take shards over; no shard has left its server".formatted(side.name(), why),
-                "stop it for good, give the split up with --cancel, and begin again with another standby");
+                Advice.of(
+                        "stop it for good, give the split up with %s, and begin again with another standby",
+                        CliCommand.SERVER_SPLIT_CANCEL));
     }
 
     /**

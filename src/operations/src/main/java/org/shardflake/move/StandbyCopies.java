@@ -8,6 +8,8 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
@@ -61,7 +63,7 @@ final class StandbyCopies {
                     Kind.PARTLY_DONE,
                     "copies of shards %s on %s are left: they are in a move, or the shard map gives them to %s or does not have them"
                             .formatted(ShardSet.of(left), side.name(), side.name()),
-                    "end the move, or see shardflake doctor, and run the same command again");
+                    Advice.of("end the move, or see %s, and run the same command again", CliCommand.DOCTOR));
         }
         return ShardSet.of(copies);
     }

@@ -8,6 +8,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.SessionFailedException;
 
@@ -43,7 +44,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
             MoveServer publisher,
             MoveServer subscriber,
             boolean follows,
-            String wayOut,
+            Advice wayOut,
             String application)
             throws SQLException {
         try {
@@ -61,7 +62,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
             Connection from,
             MoveServer subscriber,
             boolean follows,
-            String wayOut,
+            Advice wayOut,
             String application)
             throws SQLException {
         StreamStatus slot = slot(name, from);
@@ -125,7 +126,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
             StreamTrouble.Side publisher,
             StreamTrouble.Side subscriber,
             @Nullable String conninfo,
-            String wayOut)
+            Advice wayOut)
             throws SQLException {
         long errors = Sql.number(
                 subscriber.connection(),
@@ -145,7 +146,7 @@ public record StreamStatus(boolean running, long lagBytes, long lagMillis, long 
                 trouble.map(its -> told(its, wayOut)).orElse(""));
     }
 
-    static String told(StreamTrouble trouble, String wayOut) {
+    static String told(StreamTrouble trouble, Advice wayOut) {
         return trouble.what() + (trouble.outlook() == StreamTrouble.Outlook.ENDING ? "; " + wayOut : "");
     }
 }

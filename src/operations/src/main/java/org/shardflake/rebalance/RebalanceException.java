@@ -23,7 +23,7 @@ public class RebalanceException extends ShardflakeException {
     }
 
     /** @param hint the next step */
-    RebalanceException(Kind kind, String message, String hint) {
+    RebalanceException(Kind kind, String message, CharSequence hint) {
         super(kind, message, hint, null);
     }
 }

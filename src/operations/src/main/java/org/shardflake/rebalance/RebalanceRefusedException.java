@@ -15,4 +15,8 @@ public final class RebalanceRefusedException extends RebalanceException {
     RebalanceRefusedException(String message) {
         super(Kind.PRECONDITION, message);
     }
+
+    RebalanceRefusedException(String message, CharSequence advice) {
+        super(Kind.PRECONDITION, message, advice);
+    }
 }

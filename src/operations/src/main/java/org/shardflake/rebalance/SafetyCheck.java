@@ -4,11 +4,15 @@
  */
 package org.shardflake.rebalance;
 
+import static org.shardflake.CliCommand.DOCTOR;
+
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -23,7 +27,8 @@ import org.shardflake.watch.Watch;
 /** Checks that no one else moves shards, and that all shards are where the map has them. Not thread-safe. */
 final class SafetyCheck implements AutoCloseable {
 
-    private static final String DOCTOR = "shardflake doctor looks for the cause; then run the command again";
+    private static final Advice DOCTOR =
+            Advice.of("%s looks for the cause; then run the command again", CliCommand.DOCTOR);
 
     private final List<String> told = new ArrayList<>();
     private final Watch watch;
@@ -58,13 +63,12 @@ final class SafetyCheck implements AutoCloseable {
                 Kind.PRECONDITION,
                 "move %s of shards %s %s is under way, and not of this run"
                         .formatted(move.id(), move.shardSet(), MoveRequest.of(move)),
-                "wait for its end; if nobody carries it out, shardflake %s ends it".formatted(command(move)));
+                Advice.of("wait for its end; if nobody carries it out, %s ends it", command(move)));
     }
 
-    private static String command(Move move) {
+    private static CliCommand command(Move move) {
         return switch (move.phase()) {
-            case PREPARING, COPYING, CATCHING_UP, FOLLOWING ->
-                "move run --shards %s --to %s".formatted(move.shardSet(), move.target());
+            case PREPARING, COPYING, CATCHING_UP, FOLLOWING -> CliCommand.MOVE_RUN.with(move.shardSet(), move.target());
             case COMPLETING, CANCELLING -> move.nextCommand();
         };
     }
@@ -111,7 +115,7 @@ final class SafetyCheck implements AutoCloseable {
                     Kind.PRECONDITION,
                     "somebody else has changed the shard map: %s"
                             .formatted(sameServers ? "placed shards " + others : "its servers are " + names(now)),
-                    "shardflake map history shows who it was; then run the command again");
+                    Advice.of("%s shows who it was; then run the command again", CliCommand.MAP_HISTORY));
         }
     }
 

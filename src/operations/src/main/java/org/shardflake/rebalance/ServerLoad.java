@@ -8,6 +8,8 @@ import java.util.Comparator;
 import java.util.SortedSet;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 
 /** The load of a server during planning. */
@@ -57,8 +59,8 @@ final class ServerLoad {
             // Reported below, like a number out of range.
         }
         throw new RebalanceRefusedException(
-                "label weight=%s of server %s is not a number above 0, up to 1000000; shardflake server change %s --label weight=1 sets it"
-                        .formatted(text, server.name(), server.name()));
+                "label weight=%s of server %s is not a number above 0, up to 1000000".formatted(text, server.name()),
+                Advice.of("%s sets it", CliCommand.SERVER_CHANGE_WEIGHT.with(server.name())));
     }
 
     void add(Shard shard, boolean pinned) {

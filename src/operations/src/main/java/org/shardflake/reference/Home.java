@@ -10,6 +10,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 
 /**
@@ -33,7 +35,7 @@ record Home(
         return new ShardflakeException(
                 ShardflakeException.Kind.PRECONDITION,
                 "there are no reference tables",
-                "shardflake reference deploy --changelog FILE --home SERVER makes them",
+                Advice.of("%s makes them", CliCommand.REFERENCE_DEPLOY_HOME),
                 null);
     }
 

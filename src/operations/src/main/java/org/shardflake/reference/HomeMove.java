@@ -6,6 +6,8 @@ package org.shardflake.reference;
 
 import java.sql.SQLException;
 import java.util.List;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
@@ -33,8 +35,10 @@ final class HomeMove {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "the home is being changed to %s".formatted(home.next()),
-                        "shardflake reference move --to %s finishes that, --to %s cancels it"
-                                .formatted(home.next(), home.server()),
+                        Advice.of(
+                                "%s finishes that, %s cancels it",
+                                CliCommand.REFERENCE_MOVE.with(home.next()),
+                                CliCommand.REFERENCE_MOVE.with(home.server())),
                         null);
             }
             cancel(home);
@@ -59,13 +63,15 @@ final class HomeMove {
     }
 
     private void refuseUnfinishedDeletes() throws SQLException {
-        List<String> deletes =
+        List<List<String>> deletes =
                 ReferenceCatalog.unfinishedDeletes(session.catalog().connection());
         if (!deletes.isEmpty()) {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
-                    "the deletion of %s was interrupted".formatted(deletes.get(0)),
-                    "shardflake reference delete %s finishes it".formatted(deletes.get(0)),
+                    "the deletion of %s was interrupted".formatted(String.join(" ", deletes.get(0))),
+                    Advice.of(
+                            "%s finishes it",
+                            CliCommand.REFERENCE_DELETE.with(deletes.get(0).toArray())),
                     null);
         }
     }
@@ -81,9 +87,10 @@ final class HomeMove {
                                         stream.copy().name(),
                                         stream.trouble().orElse("its stream was broken by a failover")),
                         home.next() == null
-                                ? "shardflake reference repair brings it in order"
-                                : "shardflake reference move --to %s gives up the change; then shardflake reference repair brings it in order"
-                                        .formatted(home.server()),
+                                ? Advice.of("%s brings it in order", CliCommand.REFERENCE_REPAIR)
+                                : Advice.of(
+                                        "%s gives up the change; then %s brings it in order",
+                                        CliCommand.REFERENCE_MOVE.with(home.server()), CliCommand.REFERENCE_REPAIR),
                         null);
             }
         }

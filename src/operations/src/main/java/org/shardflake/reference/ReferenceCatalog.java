@@ -11,8 +11,8 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
@@ -109,7 +109,11 @@ final class ReferenceCatalog implements AutoCloseable {
                 home.tag(),
                 String.valueOf(home.nextTag()));
         if (changed != 1) {
-            throw new ShardflakeException("somebody else has changed the home; see shardflake reference status");
+            throw new ShardflakeException(
+                    ShardflakeException.Kind.FAILURE,
+                    "somebody else has changed the home",
+                    Advice.of("see %s", CliCommand.REFERENCE_STATUS),
+                    null);
         }
     }
 
@@ -137,18 +141,12 @@ final class ReferenceCatalog implements AutoCloseable {
                 connection.createArrayOf("text", key.toArray()));
     }
 
-    /** Deletions that were interrupted, as the command has them: its words, quoted for the shell where they need it. */
-    static List<String> unfinishedDeletes(Connection connection) throws SQLException {
+    /** Deletions that were interrupted: the table and the key of each. */
+    static List<List<String>> unfinishedDeletes(Connection connection) throws SQLException {
         return Sql.list(
                 connection,
                 "SELECT table_name || key FROM shardflake_catalog.reference_delete ORDER BY begun_at",
-                row -> Stream.of((String[]) row.getArray(1).getArray())
-                        .map(ReferenceCatalog::quoted)
-                        .collect(Collectors.joining(" ")));
-    }
-
-    private static String quoted(String word) {
-        return word.matches("[\\w.:@%+=/,-]+") ? word : "'" + word.replace("'", "'\\''") + "'";
+                row -> List.of((String[]) row.getArray(1).getArray()));
     }
 
     @Override

@@ -12,6 +12,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
@@ -25,9 +27,9 @@ public final class ReferenceCheck {
      * @param server a server of the shard map, or "catalog"
      * @param name what was checked, such as reference-stream
      */
-    public record Problem(String server, String name, String found, String remedy) {}
+    public record Problem(String server, String name, String found, Advice remedy) {}
 
-    private static final String REPAIR = "bring it in order with shardflake reference repair";
+    private static final Advice REPAIR = Advice.of("bring it in order with %s", CliCommand.REFERENCE_REPAIR);
 
     /** By the argument of the trigger: see reference_write. */
     private static final String UNGUARDED = """
@@ -81,15 +83,17 @@ public final class ReferenceCheck {
                     "catalog",
                     "reference-interrupted",
                     "the home of reference tables is being changed",
-                    "if no command does that now: shardflake reference move --to "
-                            + (home.next() == null ? home.server() : home.next())));
+                    Advice.of(
+                            "if no command does that now: %s",
+                            CliCommand.REFERENCE_MOVE.with(home.next() == null ? home.server() : home.next()))));
         }
-        for (String row : ReferenceCatalog.unfinishedDeletes(catalog)) {
+        for (List<String> row : ReferenceCatalog.unfinishedDeletes(catalog)) {
             problems.add(new Problem(
                     "catalog",
                     "reference-interrupted",
-                    "row %s of a reference table is being deleted, and no shard is cut over meanwhile".formatted(row),
-                    "if no command does that now: shardflake reference delete " + row));
+                    "row %s of a reference table is being deleted, and no shard is cut over meanwhile"
+                            .formatted(String.join(" ", row)),
+                    Advice.of("if no command does that now: %s", CliCommand.REFERENCE_DELETE.with(row.toArray()))));
         }
         return problems;
     }
@@ -104,7 +108,7 @@ public final class ReferenceCheck {
                                 "reference-slot",
                                 "keeps write-ahead log for slot %s, which no server of the shard map uses"
                                         .formatted(slot),
-                                "drop it with shardflake reference repair")));
+                                Advice.of("drop it with %s", CliCommand.REFERENCE_REPAIR))));
             } catch (SQLException e) {
                 // The doctor says so elsewhere.
             }
@@ -148,7 +152,7 @@ public final class ReferenceCheck {
                     server,
                     "reference-check",
                     "its reference tables cannot be examined: " + Sql.message(e),
-                    "run shardflake doctor again when that is mended"));
+                    Advice.of("run %s again when that is fixed", CliCommand.DOCTOR)));
         }
     }
 
@@ -221,7 +225,7 @@ public final class ReferenceCheck {
                     server,
                     "reference-stream",
                     "is behind the home, or there is too much written to compare them",
-                    "look at shardflake reference status"));
+                    Advice.of("look at %s", CliCommand.REFERENCE_STATUS)));
         }
     }
 

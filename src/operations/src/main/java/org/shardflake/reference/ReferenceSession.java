@@ -13,6 +13,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.deploy.ReferenceChangelog;
@@ -84,9 +86,10 @@ final class ReferenceSession implements AutoCloseable {
                     Kind.PRECONDITION,
                     "the home is being changed to %s, and that was interrupted".formatted(to),
                     home.next() == null
-                            ? "shardflake reference move --to %s finishes it".formatted(to)
-                            : "shardflake reference move --to %s finishes it, --to %s gives it up"
-                                    .formatted(to, home.server()),
+                            ? Advice.of("%s finishes it", CliCommand.REFERENCE_MOVE.with(to))
+                            : Advice.of(
+                                    "%s finishes it, %s gives it up",
+                                    CliCommand.REFERENCE_MOVE.with(to), CliCommand.REFERENCE_MOVE.with(home.server())),
                     null);
         }
         return home;
@@ -149,7 +152,7 @@ final class ReferenceSession implements AutoCloseable {
                             .formatted(
                                     stream.copy().name(),
                                     trouble.map(found -> ": " + found).orElse("; its log says why")),
-                    "shardflake reference repair brings it in order",
+                    Advice.of("%s brings it in order", CliCommand.REFERENCE_REPAIR),
                     null);
         }
     }

@@ -7,6 +7,7 @@ package org.shardflake.reference;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import org.shardflake.CliCommand;
 
 /**
  * The state of reference tables.
@@ -16,7 +17,7 @@ import java.util.Optional;
  * @param servers the other servers
  * @param unfinished commands that were interrupted and are to be run again
  */
-public record ReferenceStatus(String home, List<String> tables, List<Copy> servers, List<String> unfinished) {
+public record ReferenceStatus(String home, List<String> tables, List<Copy> servers, List<CliCommand> unfinished) {
 
     public ReferenceStatus {
         tables = List.copyOf(tables);

@@ -15,6 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
@@ -98,7 +100,7 @@ public final class ReferenceTables {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
                     "the catalog is of an older version, which keeps no home of reference tables",
-                    "bring it up to date with shardflake upgrade",
+                    Advice.of("bring it up to date with %s", CliCommand.UPGRADE),
                     null);
         }
     }
@@ -109,12 +111,14 @@ public final class ReferenceTables {
             throw new ShardflakeException(
                     Kind.USAGE,
                     "no server is the home of reference tables yet, where they are written",
-                    "give --home with one of "
-                            + String.join(
+                    Advice.of(
+                            "make one of %s their home: %s",
+                            String.join(
                                     ", ",
                                     session.servers().stream()
                                             .map(ReferenceServer::name)
                                             .toList()),
+                            CliCommand.REFERENCE_DEPLOY_HOME),
                     null);
         }
         if (home != null) {
@@ -124,7 +128,7 @@ public final class ReferenceTables {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
                     "the home of reference tables is %s".formatted(known.get().server()),
-                    "leave --home out, or change it with shardflake reference move --to " + home,
+                    Advice.of("name no other, or change it with %s", CliCommand.REFERENCE_MOVE.with(home)),
                     null);
         }
         if (known.isEmpty()) {
@@ -255,7 +259,7 @@ public final class ReferenceTables {
                 throw new ShardflakeException(
                         Kind.PRECONDITION,
                         "reference tables are written on %s".formatted(server),
-                        "shardflake reference move --to another server",
+                        Advice.of("make another server their home: %s", CliCommand.REFERENCE_MOVE),
                         null);
             }
             String name = ReferenceStream.name(home.tag(), server);
@@ -291,7 +295,7 @@ public final class ReferenceTables {
         return Sql.translating(() -> {
             Home home = Sql.with(catalog.connect("shardflake reference"), ReferenceCatalog::home)
                     .orElseThrow(Home::missing);
-            List<String> unfinished =
+            List<CliCommand> unfinished =
                     Sql.with(catalog.connect("shardflake reference"), connection -> unfinished(connection, home));
             ServerUrl url = urls.get(home.server());
             if (url == null) {
@@ -309,13 +313,13 @@ public final class ReferenceTables {
         });
     }
 
-    private static List<String> unfinished(Connection connection, Home home) throws SQLException {
-        List<String> commands = new ArrayList<>();
+    private static List<CliCommand> unfinished(Connection connection, Home home) throws SQLException {
+        List<CliCommand> commands = new ArrayList<>();
         if (home.isChanging()) {
-            commands.add("shardflake reference move --to " + (home.next() == null ? home.server() : home.next()));
+            commands.add(CliCommand.REFERENCE_MOVE.with(home.next() == null ? home.server() : home.next()));
         }
         ReferenceCatalog.unfinishedDeletes(connection)
-                .forEach(row -> commands.add("shardflake reference delete " + row));
+                .forEach(row -> commands.add(CliCommand.REFERENCE_DELETE.with(row.toArray())));
         return commands;
     }
 

@@ -8,6 +8,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
@@ -99,7 +101,7 @@ final class ReferredRows {
                         Kind.PRECONDITION,
                         "the changelog deletes row %s of %s or changes its key, and shards on %s have a foreign key to the table; nothing was changed"
                                 .formatted(key, columns.table(), server),
-                        "leave it to shardflake reference delete, which asks all shards first",
+                        Advice.of("leave it to %s, which asks all shards first", CliCommand.REFERENCE_DELETE),
                         null);
             }
         }

@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.deploy.ReferenceChangelog;
@@ -77,7 +79,7 @@ final class SchemaDeployment {
                 throw new ShardflakeException(
                         Kind.FAILURE,
                         "tables are locked by others: %s; nothing was changed".formatted(Sql.message(e)),
-                        "run the same command again, with a longer --lock-timeout if need be",
+                        "run the same command again, and let it wait longer for locks if need be",
                         e);
             }
             throw e;
@@ -127,7 +129,7 @@ final class SchemaDeployment {
                     Kind.VERIFICATION,
                     "%s and %s would have different reference tables; nothing was changed"
                             .formatted(from.name(), copy.name()),
-                    "shardflake doctor says how they differ",
+                    Advice.of("%s says how they differ", CliCommand.DOCTOR),
                     null);
         }
         new RowCopy(from.work(), copy.work()).difference(tables).ifPresent(table -> {
@@ -135,7 +137,9 @@ final class SchemaDeployment {
                     Kind.VERIFICATION,
                     "the rows of %s would differ on %s and %s; nothing was changed"
                             .formatted(table, from.name(), copy.name()),
-                    "write the rows as they are into the changelog: now(), random() and the like differ on each server. If it writes none, shardflake reference repair makes the rows equal first",
+                    Advice.of(
+                            "write the rows as they are into the changelog: now(), random() and the like differ on each server. If it writes none, %s makes the rows equal first",
+                            CliCommand.REFERENCE_REPAIR),
                     null);
         });
     }

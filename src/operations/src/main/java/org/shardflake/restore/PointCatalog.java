@@ -10,6 +10,8 @@ import java.time.OffsetDateTime;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
@@ -50,7 +52,7 @@ final class PointCatalog {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
                     "the catalog is missing, or from before there were restore points",
-                    "bring it up to date with shardflake upgrade",
+                    Advice.of("bring it up to date with %s", CliCommand.UPGRADE),
                     null);
         }
     }

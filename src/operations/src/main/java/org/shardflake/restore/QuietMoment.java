@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -80,7 +82,9 @@ final class QuietMoment implements AutoCloseable {
                     Kind.PRECONDITION,
                     "no restore point was made: within %s s there was no moment without a change of the shard map; %s"
                             .formatted(patience.toSeconds(), moment.obstacle),
-                    "wait for it with --patience 10m; if nobody works on the move, go on with it as shardflake doctor says",
+                    Advice.of(
+                            "wait for it longer; if nobody works on the move, go on with it as %s says",
+                            CliCommand.DOCTOR),
                     null);
         }
         return moment;

@@ -13,6 +13,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardCatalog;
@@ -99,7 +101,7 @@ final class RestoreCheck {
                     place,
                     "server-readable",
                     "cannot be examined: " + Sql.message(e),
-                    "see that it runs; if it was restored to another address: " + nameAddress(place));
+                    Advice.of("see that it runs; if it was restored to another address: %s", nameAddress(place)));
         }
     }
 
@@ -110,7 +112,7 @@ final class RestoreCheck {
                     place,
                     "other-cluster",
                     "is another database cluster than at the point",
-                    "name the restored server: " + nameAddress(place));
+                    Advice.of("name the restored server: %s", nameAddress(place)));
             return;
         }
         if (Sql.isTrue(connection, "SELECT pg_is_in_recovery()")) {
@@ -133,8 +135,8 @@ final class RestoreCheck {
         compareEnd(place, connection, timeline);
     }
 
-    private static String nameAddress(Place place) {
-        return place.isCatalog() ? "--catalog URL" : "shardflake server change %s --url URL".formatted(place.server());
+    private static Object nameAddress(Place place) {
+        return place.isCatalog() ? "give the URL of the catalog" : CliCommand.SERVER_CHANGE.with(place.server());
     }
 
     private void compareEnd(Place place, Connection connection, long timeline) throws SQLException {
@@ -182,15 +184,15 @@ final class RestoreCheck {
         }
     }
 
-    private void problem(Place place, String check, String found, String remedy) {
+    private void problem(Place place, String check, String found, CharSequence remedy) {
         add(PROBLEM, place, check, found, remedy);
     }
 
-    private void warning(Place place, String check, String found, String remedy) {
+    private void warning(Place place, String check, String found, CharSequence remedy) {
         add(WARNING, place, check, found, remedy);
     }
 
-    private void add(Severity severity, Place place, String check, String found, String remedy) {
+    private void add(Severity severity, Place place, String check, String found, CharSequence remedy) {
         findings.add(Finding.of(severity, place.server(), check, found, remedy));
     }
 }

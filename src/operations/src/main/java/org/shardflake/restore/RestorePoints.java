@@ -12,6 +12,8 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
@@ -88,7 +90,7 @@ public final class RestorePoints {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
                     "restore point %s is incomplete: not every server has it".formatted(name),
-                    "choose another: shardflake restore-point list",
+                    Advice.of("choose another: %s", CliCommand.RESTORE_POINT_LIST),
                     null);
         }
         return Sql.translating(() -> new RestoreCheck(catalog, urls, point).run());
@@ -99,7 +101,9 @@ public final class RestorePoints {
         return found.orElseThrow(() -> new ShardflakeException(
                 Kind.PRECONDITION,
                 "the catalog has no restore point %s".formatted(name),
-                "see shardflake restore-point list; a catalog that was restored to before the point does not have it",
+                Advice.of(
+                        "see %s; a catalog that was restored to before the point does not have it",
+                        CliCommand.RESTORE_POINT_LIST),
                 null));
     }
 

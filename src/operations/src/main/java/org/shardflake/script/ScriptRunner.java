@@ -92,7 +92,7 @@ public final class ScriptRunner {
             throw new ShardflakeException(
                     Kind.PRECONDITION,
                     "run %s was done in shard %s with other statements".formatted(run, shard),
-                    "give these another name with --run",
+                    "give the run of these another name",
                     null);
         }
     }

@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.server.internal.sqltext.SqlTokens;
@@ -58,7 +60,10 @@ public record ShardScript(List<String> statements) {
                     "there are %s statements, and a query is one".formatted(script.statements.size()),
                     "run them one by one");
         }
-        script.require(READS, "is no query: it begins with %s", "--write runs statements that write");
+        script.require(
+                READS,
+                "is no query: it begins with %s",
+                Advice.of("%s runs statements that write", CliCommand.SQL_WRITE));
         return script;
     }
 
@@ -72,7 +77,7 @@ public record ShardScript(List<String> statements) {
         script.refuse(
                 OF_SCHEMA,
                 "changes the schema: it begins with %s",
-                "shardflake schema deploy changes the schema of all shards alike");
+                Advice.of("%s changes the schema of all shards alike", CliCommand.SCHEMA_DEPLOY));
         script.require(
                 WRITES,
                 "cannot be run in the transaction of a shard: it begins with %s",
@@ -99,15 +104,15 @@ public record ShardScript(List<String> statements) {
                 .orElse("");
     }
 
-    private void require(Set<String> words, String problem, String hint) {
+    private void require(Set<String> words, String problem, CharSequence hint) {
         check(words, true, problem, hint);
     }
 
-    private void refuse(Set<String> words, String problem, String hint) {
+    private void refuse(Set<String> words, String problem, CharSequence hint) {
         check(words, false, problem, hint);
     }
 
-    private void check(Set<String> words, boolean isAllowed, String problem, String hint) {
+    private void check(Set<String> words, boolean isAllowed, String problem, CharSequence hint) {
         for (int i = 0; i < statements.size(); i++) {
             String word = firstWord(statements.get(i));
             if (words.contains(word) != isAllowed) {
@@ -117,7 +122,7 @@ public record ShardScript(List<String> statements) {
         }
     }
 
-    private static ShardflakeException usage(String message, @Nullable String hint) {
+    private static ShardflakeException usage(String message, @Nullable CharSequence hint) {
         return new ShardflakeException(Kind.USAGE, message, hint, null);
     }
 

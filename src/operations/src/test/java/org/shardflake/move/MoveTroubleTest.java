@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
@@ -298,7 +299,8 @@ class MoveTroubleTest {
         assertThatThrownBy(() -> mover.cancel(move.id(), Mover.End.BACK))
                 .isInstanceOf(CopiesDifferException.class)
                 .hasMessageContaining("13 rows")
-                .hasMessageContaining("shardflake move verify " + move.id());
+                .satisfies(e -> assertThat(((ShardflakeException) e).hint().orElse(""))
+                        .contains("shardflake move verify %s -o json lists them".formatted(move.id())));
         mover.cancel(move.id(), Mover.End.BACK_UNCOMPARED);
     }
 }

@@ -32,6 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.postgresql.PGConnection;
 import org.shardflake.ShardSet;
+import org.shardflake.ShardflakeException;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.router.ShardRouter;
@@ -291,7 +292,8 @@ class MoverTest {
                 .hasMessageContaining("db1 has lost the replication slot " + name);
         assertThatThrownBy(() -> mover.cancel(move.id(), Mover.End.BACK))
                 .isInstanceOf(MoveRefusedException.class)
-                .hasMessageContaining("leave them there with --keep-moved");
+                .satisfies(e -> assertThat(((ShardflakeException) e).hint().orElse(""))
+                        .contains("leave them there with shardflake move cancel %s --keep-moved".formatted(move.id())));
         mover.cancel(move.id(), Mover.End.KEPT);
 
         assertThat(mover.moves()).isEmpty();

@@ -10,7 +10,6 @@ import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -29,6 +28,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
@@ -247,13 +247,13 @@ class ReferenceCrashIT {
 
     /** Runs again what was interrupted, as status says. */
     private static void finish() throws Exception {
-        for (String command : fixture.tables().status().unfinished()) {
-            List<String> words = Arrays.asList(command.split(" ", -1));
+        for (CliCommand command : fixture.tables().status().unfinished()) {
+            List<String> words = command.words();
             System.out.printf("again: %s%n", command);
             if (words.contains("move")) {
                 fixture.tables().move(words.get(words.size() - 1));
             } else {
-                tryTo(() -> fixture.tables().delete(words.get(3), words.subList(4, words.size())));
+                tryTo(() -> fixture.tables().delete(words.get(2), words.subList(3, words.size())));
             }
         }
     }

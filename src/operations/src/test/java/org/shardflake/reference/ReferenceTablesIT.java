@@ -23,6 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
@@ -230,7 +231,7 @@ class ReferenceTablesIT {
         insert("K1", "K2");
         leaveHalfDeleted("K1");
         assertThat(fixture.tables().status().unfinished())
-                .containsExactly("shardflake reference delete reference.country K1");
+                .containsExactly(CliCommand.REFERENCE_DELETE.with("reference.country", "K1"));
         assertThat(findings()).contains("catalog: reference-interrupted");
         fixture.tables().delete("country", List.of("K1"));
         assertThat(countries("db1", 3, 'K')).containsExactly("(K2,\"Land K2\")");

@@ -26,6 +26,7 @@ import org.hibernate.metamodel.mapping.ModelPart;
 import org.hibernate.metamodel.spi.MappingMetamodelImplementor;
 import org.hibernate.persister.entity.EntityPersister;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardKey;
 import org.shardflake.Sharding;
 import org.shardflake.router.ShardRouter;
@@ -99,7 +100,7 @@ final class HibernateSetUp implements BeanPostProcessor {
             throw new ShardflakeStartException(
                     "Hibernate cannot change the tables of shards: %s is %s.".formatted(property, value),
                     "Set spring.jpa.hibernate.ddl-auto to none, or to validate, which compares the entities with the tables of the first shard."
-                            + " Tables are changed in all shards by 'shardflake schema deploy'.");
+                            + " Tables are changed in all shards by '" + CliCommand.SCHEMA_DEPLOY + "'.");
         }
     }
 

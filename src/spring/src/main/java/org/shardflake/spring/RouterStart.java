@@ -6,6 +6,7 @@ package org.shardflake.spring;
 
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.catalog.CatalogMissingException;
 import org.shardflake.catalog.CatalogUnavailableException;
 import org.shardflake.router.RetryPolicy;
@@ -103,7 +104,8 @@ final class RouterStart {
             throw ShardflakeStartException.because(
                     "The database of shardflake.catalog has no shard map",
                     e,
-                    "Create the installation with 'shardflake init', or set shardflake.catalog to the database that has it.");
+                    "Create the installation with '%s', or set shardflake.catalog to the database that has it."
+                            .formatted(CliCommand.INIT));
         } catch (CatalogUnavailableException e) {
             throw ShardflakeStartException.because(
                     "The catalog cannot be asked for the shard map",

@@ -62,7 +62,7 @@ final class ConsoleQuestions implements Questions {
     }
 
     private List<String> commands(Finding finding) {
-        List<String> named = new ArrayList<>(commands.in(finding.remedy()));
+        List<String> named = new ArrayList<>(commands.in(finding.remedy().toString()));
         if (finding.isFixable() && !named.contains("doctor --fix")) {
             named.add(0, "doctor --fix");
         }

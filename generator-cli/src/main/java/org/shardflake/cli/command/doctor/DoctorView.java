@@ -56,7 +56,7 @@ public final class DoctorView {
         facts.put("server", finding.server());
         facts.put("check", finding.check());
         facts.put("found", finding.found());
-        facts.put("remedy", finding.remedy());
+        facts.put("remedy", finding.remedy().toString());
         facts.put("fixable", finding.isFixable());
         facts.put("fixed", isFixed);
         return facts;

@@ -25,7 +25,7 @@ public final class ChecksView {
         facts.put("check", check.name());
         facts.put("outcome", check.outcome().toString());
         facts.put("found", check.found());
-        facts.put("remedy", check.remedy());
+        facts.put("remedy", check.remedy().toString());
         return facts;
     }
 

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.reference.ReferenceStatus;
 import org.shardflake.reference.ReferenceTables;
@@ -77,7 +78,9 @@ final class ReferenceView {
             servers.add(server);
         }
         facts.put("servers", servers);
-        facts.put("unfinished", status.unfinished());
+        facts.put(
+                "unfinished",
+                status.unfinished().stream().map(CliCommand::toString).toList());
         return facts;
     }
 

@@ -12,6 +12,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
@@ -69,7 +71,9 @@ public final class Lookups {
         return new ShardflakeException(
                 Kind.USAGE,
                 "there is no lookup %s".formatted(name),
-                names.isEmpty() ? "shardflake lookup create makes one" : "one of " + String.join(", ", names),
+                names.isEmpty()
+                        ? Advice.of("%s makes one", CliCommand.LOOKUP_CREATE)
+                        : "one of " + String.join(", ", names),
                 null);
     }
 

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
+import org.shardflake.CliCommand;
 import org.shardflake.server.internal.DriverSession;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -148,8 +149,9 @@ public final class SessionPool {
             if (!asks && (session == null || isOutdated)) {
                 LOG.warn(
                         "server {} has no shardflake.require_open, or this user may not execute it: work that only reads is not refused"
-                                + " there when its shard is fenced. Deploy this version's function library with 'shardflake schema deploy'",
-                        server);
+                                + " there when its shard is fenced. Deploy this version's function library with '{}'",
+                        server,
+                        CliCommand.UPGRADE);
             }
             String path = Objects.requireNonNullElse(row.getString(3), "''");
             session = new Session(asks, System.nanoTime(), reset(settings), path, row.getBoolean(4));

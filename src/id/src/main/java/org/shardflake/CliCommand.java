@@ -1,0 +1,170 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake;
+
+import java.io.Serial;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A command of the command line with its arguments, as advice names it. The constants are all forms that the router and the engines
+ * can name; words in capitals are places for values. A test of the command line parses each of them.
+ */
+public final class CliCommand implements Serializable {
+
+    public static final CliCommand ADOPT = form("adopt TABLE --from URL");
+    public static final CliCommand ADOPT_KEY = form("adopt TABLE --key COLUMN --from URL");
+    public static final CliCommand ADOPT_FINISH = form("adopt TABLE --from URL --finish");
+    public static final CliCommand ADOPT_CANCEL = form("adopt TABLE --from URL --cancel");
+    public static final CliCommand ADOPT_REOPEN = form("adopt TABLE --from URL --reopen");
+    public static final CliCommand DOCTOR = form("doctor");
+    public static final CliCommand DOCTOR_FIX = form("doctor --fix");
+    public static final CliCommand GATEWAY_DEPLOY = form("gateway deploy --on URL --reader ROLE");
+    public static final CliCommand GATEWAY_DROP = form("gateway drop NAME");
+    public static final CliCommand GATEWAY_REFRESH = form("gateway refresh NAME");
+    public static final CliCommand GATEWAY_STATUS = form("gateway status");
+    public static final CliCommand GRANTS = form("grants --for WORK --role NAME");
+    public static final CliCommand GRANTS_MOVES = form("grants --for moves --role NAME");
+    public static final CliCommand INIT = form("init --catalog URL --server NAME=URL");
+    public static final CliCommand INIT_EPOCH = form("init --epoch TIME --server NAME=URL");
+    public static final CliCommand INIT_CATALOG_LOST = form("init --catalog-lost --shards N --server NAME=URL");
+    public static final CliCommand LOOKUP_BACKFILL = form("lookup backfill NAME");
+    public static final CliCommand LOOKUP_CREATE = form("lookup create NAME");
+    public static final CliCommand LOOKUP_DROP = form("lookup drop NAME");
+    public static final CliCommand LOOKUP_LIST = form("lookup list");
+    public static final CliCommand MAP_HISTORY = form("map history");
+    public static final CliCommand MAP_IMPORT = form("map import FILE");
+    public static final CliCommand MAP_SHOW = form("map show");
+    public static final CliCommand MOVE_CANCEL = form("move cancel MOVE");
+    public static final CliCommand MOVE_CANCEL_KEEPING = form("move cancel MOVE --keep-moved");
+    public static final CliCommand MOVE_CANCEL_KEEPING_UNCOMPARED = form("move cancel MOVE --keep-moved --uncompared");
+    public static final CliCommand MOVE_CANCEL_LOST = form("move cancel MOVE --target-lost");
+    public static final CliCommand MOVE_CANCEL_UNCOMPARED = form("move cancel MOVE --uncompared");
+    public static final CliCommand MOVE_COMPLETE = form("move complete MOVE");
+    public static final CliCommand MOVE_CUTOVER = form("move cutover MOVE");
+    public static final CliCommand MOVE_REVERSE = form("move reverse MOVE");
+    public static final CliCommand MOVE_RUN = form("move run --shards SHARDS --to SERVER");
+    public static final CliCommand MOVE_START = form("move start --shards SHARDS --to SERVER");
+    public static final CliCommand MOVE_START_DRY_RUN = form("move start --shards SHARDS --to SERVER --dry-run");
+    public static final CliCommand MOVE_STATUS = form("move status");
+    public static final CliCommand MOVE_STATUS_OF = form("move status MOVE");
+    public static final CliCommand MOVE_STATUS_WATCH = form("move status --watch");
+    public static final CliCommand MOVE_VERIFY = form("move verify MOVE");
+    public static final CliCommand MOVE_VERIFY_JSON = form("move verify MOVE -o json");
+    public static final CliCommand RECONCILE_FORGET = form("reconcile --forget MOVE");
+    public static final CliCommand RECONCILE_RESTORED = form("reconcile --restored");
+    public static final CliCommand REFERENCE_DELETE = form("reference delete TABLE KEY...");
+    public static final CliCommand REFERENCE_DEPLOY = form("reference deploy --changelog FILE");
+    public static final CliCommand REFERENCE_DEPLOY_HOME = form("reference deploy --home SERVER --changelog FILE");
+    public static final CliCommand REFERENCE_MOVE = form("reference move --to SERVER");
+    public static final CliCommand REFERENCE_REPAIR = form("reference repair");
+    public static final CliCommand REFERENCE_STATUS = form("reference status");
+    public static final CliCommand RESTORE_POINT_LIST = form("restore-point list");
+    public static final CliCommand SCHEMA_CHECK = form("schema check");
+    public static final CliCommand SCHEMA_DEPLOY = form("schema deploy --changelog FILE");
+    public static final CliCommand SCHEMA_DEPLOY_PUBLIC = form("schema deploy --allow-public --changelog FILE");
+    public static final CliCommand SCHEMA_DEPLOY_SEARCH = form("schema deploy --search-path DIR --changelog FILE");
+    public static final CliCommand SCHEMA_RECREATE = form("schema deploy --recreate SHARDS --changelog FILE");
+    public static final CliCommand SCHEMA_STATUS = form("schema status");
+    public static final CliCommand SEPARATE = form("separate --server NAME=URL");
+    public static final CliCommand SERVER_ADD = form("server add NAME --url URL");
+    public static final CliCommand SERVER_CHANGE = form("server change NAME --url URL");
+    public static final CliCommand SERVER_CHANGE_POOLER =
+            form("server change NAME --url URL_OF_THE_SERVER --application-url URL_OF_THE_POOLER");
+    public static final CliCommand SERVER_CHANGE_APPLICATION = form("server change NAME --application-url URL");
+    public static final CliCommand SERVER_CHANGE_WEIGHT = form("server change NAME --label weight=1");
+    public static final CliCommand SERVER_LIST = form("server list");
+    public static final CliCommand SERVER_REMOVE = form("server remove NAME");
+    public static final CliCommand SERVER_SPLIT = form("server split NAME");
+    public static final CliCommand SERVER_SPLIT_CANCEL = form("server split NAME --cancel");
+    public static final CliCommand SQL_WRITE = form("sql --write SQL");
+    public static final CliCommand UPGRADE = form("upgrade");
+
+    @Serial
+    private static final long serialVersionUID = 1L;
+
+    private static final Pattern PLACE = Pattern.compile("[A-Z][A-Z_=]*(\\.{3})?");
+
+    private final String form;
+    private final List<String> values;
+
+    private CliCommand(String form, List<String> values) {
+        this.form = form;
+        this.values = values;
+    }
+
+    private static CliCommand form(String form) {
+        return new CliCommand(form, List.of());
+    }
+
+    /** This command with values in its places, from left to right. */
+    public CliCommand with(Object... more) {
+        List<String> all = new ArrayList<>(values);
+        for (Object value : more) {
+            all.add(value.toString());
+        }
+        return new CliCommand(form, List.copyOf(all));
+    }
+
+    /** This command without values. */
+    public CliCommand form() {
+        return form(form);
+    }
+
+    /** Whether each place has a value, so that it can be run. */
+    public boolean isComplete() {
+        return PLACE.matcher(form).results().count() <= values.size();
+    }
+
+    /** Its names, arguments and options, as the command line takes them. */
+    public List<String> words() {
+        return words(false);
+    }
+
+    private List<String> words(boolean areQuoted) {
+        List<String> words = new ArrayList<>();
+        List<String> left = new ArrayList<>(values);
+        for (String word : form.split(" ", -1)) {
+            if (left.isEmpty() || !PLACE.matcher(word).matches()) {
+                words.add(word);
+                continue;
+            }
+            do {
+                String value = left.remove(0);
+                words.add(areQuoted ? quoted(value) : value);
+            } while (word.endsWith("...") && !left.isEmpty());
+        }
+        return words;
+    }
+
+    /** A word as a shell takes it. */
+    public static String quoted(String word) {
+        return !word.isEmpty()
+                        && word.chars()
+                                .allMatch(each -> Character.isLetterOrDigit(each) || "-_./:@=,".indexOf(each) >= 0)
+                ? word
+                : "'" + word.replace("'", "'\\''") + "'";
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof CliCommand command && form.equals(command.form) && values.equals(command.values);
+    }
+
+    @Override
+    public int hashCode() {
+        return Objects.hash(form, values);
+    }
+
+    /** As a terminal takes it, beginning with {@code shardflake}. */
+    @Override
+    public String toString() {
+        return "shardflake " + String.join(" ", words(true));
+    }
+}
