@@ -194,8 +194,7 @@ class AdoptCommandTest {
         assertThat(adopt("old.photo", "--key=uid", "--reopen").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         installation.execute(OLD, "ALTER TABLE old.photo DISABLE TRIGGER shardflake_adopt_closed");
         assertThat(adopt("old.photo", "--key=uid", "--finish", "--yes").err())
-                .startsWith(
-                        "error: old.photo was adopted, and something else than --reopen has made it take writes again\n");
+                .startsWith("error: old.photo was adopted, and has been made to take writes again by other means\n");
     }
 
     @Test
@@ -343,7 +342,8 @@ class AdoptCommandTest {
         assertThat(installation.query(OLD, "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'old.photo'::regclass"))
                 .isEqualTo("0");
         assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes").err())
-                .isEqualTo("error: old.photo is not being adopted\nhint: begin with shardflake adopt\n");
+                .isEqualTo(
+                        "error: old.photo is not being adopted\nhint: begin with shardflake adopt old.photo --from URL\n");
     }
 
     @Test

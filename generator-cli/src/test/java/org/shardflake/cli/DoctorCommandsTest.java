@@ -94,7 +94,8 @@ class DoctorCommandsTest {
 
         assertThat(doctor.out())
                 .contains("takes writes to shards 3, which the shard map gives to others")
-                .contains("shard-open-elsewhere of db2: close them with --fix (SELECT shardflake.fence_shard(3)), ");
+                .contains(
+                        "shard-open-elsewhere of db2: close them with shardflake doctor --fix (SELECT shardflake.fence_shard(3)), ");
         assertThat(launch("reconcile", "--dry-run").exitCode()).isEqualTo(ExitCodes.VERIFICATION);
         assertThat(isFenced("db2", 3)).isFalse();
         assertThat(launch("reconcile").exitCode()).isZero();

@@ -137,7 +137,7 @@ class InitTest {
         assertThat(installation.launch("init", "--server=db3=" + installation.url(2)))
                 .isEqualTo(new Result(4, "", """
                                 error: catalog %s has a shard map already, at version 1
-                                hint: show it with shardflake map show, add a server with shardflake server add
+                                hint: show it with shardflake map show, add a server with shardflake server add NAME --url URL
                                 """.formatted(installation.url(0))));
         assertThat(installation.query(2, DEPLOYED)).isEqualTo("f");
     }

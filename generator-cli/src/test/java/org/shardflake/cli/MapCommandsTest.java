@@ -311,8 +311,8 @@ class MapCommandsTest {
     void saysThatThereIsNoCatalog(String command) {
         assertThat(installation.launch((command + " --catalog " + installation.url(2)).split(" ")))
                 .isEqualTo(new Result(4, "", """
-                                error: catalog %s has no schema shardflake_catalog; create it with shardflake init
-                                hint: shardflake init --catalog URL --server NAME=URL ...
+                                error: catalog %s has no schema shardflake_catalog
+                                hint: create it with shardflake init --catalog URL --server NAME=URL
                                 """.formatted(installation.url(2))));
     }
 

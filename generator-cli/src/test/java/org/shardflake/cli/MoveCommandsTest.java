@@ -82,7 +82,7 @@ class MoveCommandsTest {
         assertThat(tooLate.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(tooLate.err())
                 .contains(
-                        "shards 3 of move 1 are on db2 already; bring them back with move reverse first, or leave them there with --keep-moved");
+                        "error: shards 3 of move 1 are on db2 already\nhint: bring them back with shardflake move reverse 1 first, or leave them there with shardflake move cancel 1 --keep-moved");
 
         assertThat(launch("move", "complete", "--dry-run").err()).isEqualTo(tooEarly.err());
         assertThat(launch("move", "cancel", "--dry-run").err()).isEqualTo(tooLate.err());
@@ -98,7 +98,7 @@ class MoveCommandsTest {
         Cli.Result answers = launch("move", "cancel", "--target-lost", "--yes");
         assertThat(answers.err()).isEqualTo("""
                 error: db2 answers
-                hint: cancel the move without --target-lost, which tidies up there, too
+                hint: shardflake move cancel 1 tidies up there, too
                 """);
         assertThat(answers.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(launch("move", "cancel", "--target-lost", "--keep-moved", "--yes")
@@ -177,7 +177,7 @@ class MoveCommandsTest {
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
                 .startsWith(
-                        "error: check unlogged-tables failed: not replicated: shard_0003.cache (and 1 more; see move start --dry-run)\n")
+                        "error: check unlogged-tables failed: not replicated: shard_0003.cache (and 1 more; see shardflake move start --shards 3 --to db2 --dry-run)\n")
                 .contains("hint: ALTER TABLE ... SET LOGGED");
         assertThat(launch("move", "start", "--shards=3", "--to=db9").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(launch("move", "start", "--shards=8", "--to=db2").exitCode()).isEqualTo(ExitCodes.USAGE);

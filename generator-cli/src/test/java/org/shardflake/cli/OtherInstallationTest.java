@@ -123,7 +123,8 @@ class OtherInstallationTest {
 
         Result refused = launch(url(0), init);
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(4);
-        assertThat(refused.err()).contains("add --catalog-lost --shards 8");
+        assertThat(refused.err())
+                .contains("shardflake init --catalog-lost --shards 8 --server NAME=URL with all of its servers");
         succeed(0, init[0], init[1], init[2], init[3], "--catalog-lost");
 
         assertThat(installation.query(0, "SELECT id FROM shardflake_catalog.installation"))

@@ -81,7 +81,7 @@ class ReferenceCommandsIT {
         installation.init();
         assertThat(installation.launch("reference", "status")).isEqualTo(new Result(ExitCodes.PRECONDITION, "", """
                 error: there are no reference tables
-                hint: shardflake reference deploy --changelog FILE --home SERVER makes them
+                hint: shardflake reference deploy --home SERVER --changelog FILE makes them
                 """));
         String countries = file("reference.sql", """
                 --changeset ann:country
@@ -90,7 +90,7 @@ class ReferenceCommandsIT {
                 """);
         assertThat(deploy("reference", countries)).isEqualTo(new Result(ExitCodes.USAGE, "", """
                 error: no server is the home of reference tables yet, where they are written
-                hint: give --home with one of db1, db2
+                hint: make one of db1, db2 their home: shardflake reference deploy --home SERVER --changelog FILE
                 """));
         assertThat(deploy("reference", countries, "--home", "db1"))
                 .isEqualTo(

@@ -360,7 +360,7 @@ class RestorePointIT {
         } else if (cancel.exitCode() == ExitCodes.FAILURE) {
             assertThat(cancel.err())
                     .contains("could not be compared, and are kept")
-                    .contains("add --uncompared");
+                    .contains("--keep-moved --uncompared");
             command.add("--uncompared");
             succeed(command.toArray(String[]::new));
         } else {

@@ -94,7 +94,7 @@ class SchemaCommandsTest {
 
         Result renamed = installation.launch("schema", "deploy", "--changelog=" + app, "--search-path=" + directory);
         assertThat(renamed).isEqualTo(new Result(4, "", """
-                                error: shard 0 on server db1 has had changeset db/photo.sql::photo::ann as photo.sql::photo::ann (and 7 more). If it is the same, name the directory in which its file had that name with --search-path, or give the file that logicalFilePath
+                                error: shard 0 on server db1 has had changeset db/photo.sql::photo::ann as photo.sql::photo::ann (and 7 more). If it is the same, name the directory in which its file had that name, shardflake schema deploy --search-path DIR --changelog FILE, or give the file that logicalFilePath
                                 """));
     }
 
@@ -419,7 +419,7 @@ class SchemaCommandsTest {
         assertThat(refused.exitCode()).as(refused.toString()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
                 .contains("shards 2 were deployed before, and no server has them")
-                .contains("accept that they are lost with --recreate 2");
+                .contains("accept that they are lost with shardflake schema deploy --recreate 2 --changelog FILE");
         assertThat(installation.launch("doctor").out())
                 .contains("lacks shards 2, which the shard map gives it; it was deployed, since db1 has its history")
                 .contains("a person must decide");

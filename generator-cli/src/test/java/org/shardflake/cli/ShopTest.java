@@ -160,7 +160,7 @@ class ShopTest {
                 .contains("COMMENT ON COLUMN users.id IS 'shard key'");
         assertSucceeds(deploy(TABLES, KEYS));
         assertSucceeds(adopt("users"));
-        assertThat(adopt("orders", "--key=id").err()).contains("the shard key of orders is user_id, and --key says id");
+        assertThat(adopt("orders", "--key=id").err()).contains("the shard key of orders is user_id, and not id");
     }
 
     @Test

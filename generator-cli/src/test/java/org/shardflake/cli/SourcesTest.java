@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli;
 
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -18,6 +19,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
 
 /** Rules for the code of all modules that the compiler does not know, and that classes no longer show. */
 class SourcesTest {
@@ -40,6 +42,11 @@ class SourcesTest {
 
     /** Of CSV, and of postgresql.conf. */
     private static final List<String> OTHER_QUOTING = List.of("SqlText.java", "RowsWriter.java", "EmbeddedServer.java");
+
+    private static final Pattern ENGINES =
+            Pattern.compile("/(src/id|src/operations|src/spring|shard-router|sql)/src/main");
+
+    private static final Pattern LITERAL = Pattern.compile("\"(\\\\.|[^\"\\\\\\n])*\"");
 
     private static final Map<Path, String> SOURCES = new TreeMap<>();
 
@@ -134,6 +141,36 @@ class SourcesTest {
                     } else if (c == '\'') {
                         i = source.indexOf('\'', source.charAt(i) == '\\' ? i + 2 : i + 1) + 1;
                     }
+                }
+            }
+        });
+
+        assertThat(found).isEmpty();
+    }
+
+    /** Advice has commands as values: {@code CliCommand} alone knows how they are written, and a test parses them. */
+    @Test
+    void theRouterAndTheEnginesKnowNoCommandLine() {
+        CommandLine all = Shardflake.allCommands();
+        String names = String.join("|", all.getSubcommands().keySet());
+        String paths = all.getSubcommands().entrySet().stream()
+                .flatMap(group ->
+                        group.getValue().getSubcommands().keySet().stream().map(name -> group.getKey() + " " + name))
+                .collect(joining("|"));
+        Pattern syntax = Pattern.compile("\\bshardflake (%s)\\b|\\b(%s)\\b|[\" ]--[a-z]".formatted(names, paths));
+        Pattern nameOfASession = Pattern.compile("\"shardflake [a-z ,-]*\"");
+        List<String> found = new ArrayList<>();
+        SOURCES.forEach((file, source) -> {
+            if (!ENGINES.matcher(file.toString()).find() || file.endsWith("CliCommand.java")) {
+                return;
+            }
+            Matcher literal = LITERAL.matcher(source);
+            while (literal.find()) {
+                String text = literal.group();
+                if (syntax.matcher(text).find()
+                        && !nameOfASession.matcher(text).matches()
+                        && !text.startsWith("\"Made by shardflake gateway")) { // the mark of a gateway's objects
+                    found.add(file.getFileName() + ": " + text);
                 }
             }
         });

@@ -134,7 +134,7 @@ class SqlCommandIT {
         refuses(ExitCodes.USAGE, "error: SQL is missing: give it as an argument or with --file\n", "sql");
         refuses(ExitCodes.USAGE, """
                 error: the statement is no query: it begins with DELETE
-                hint: --write runs statements that write
+                hint: shardflake sql --write --all-shards SQL runs statements that write
                 """, "sql", "DELETE FROM photo");
         refuses(ExitCodes.USAGE, """
                 error: there are 2 statements, and a query is one
@@ -146,7 +146,7 @@ class SqlCommandIT {
                 """, "sql", "--write", "DELETE FROM photo");
         refuses(ExitCodes.USAGE, """
                 error: the statement changes the schema: it begins with DROP
-                hint: shardflake schema deploy changes the schema of all shards alike
+                hint: shardflake schema deploy --changelog FILE changes the schema of all shards alike
                 """, "sql", "--write", "--all-shards", "/* all */ DROP TABLE photo");
         refuses(ExitCodes.USAGE, """
                 error: statement 2 cannot be run in the transaction of a shard: it begins with COMMIT
@@ -220,7 +220,7 @@ class SqlCommandIT {
                 ExitCodes.PRECONDITION,
                 """
                 error: run more was done in shard 7 with other statements
-                hint: give these another name with --run
+                hint: give the run of these another name
                 """,
                 "sql",
                 "--write",

@@ -31,6 +31,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand GATEWAY_STATUS = form("gateway status");
     public static final CliCommand GRANTS = form("grants --for WORK --role NAME");
     public static final CliCommand GRANTS_MOVES = form("grants --for moves --role NAME");
+    public static final CliCommand ID_DECODE = form("id decode ID");
     public static final CliCommand INIT = form("init --catalog URL --server NAME=URL");
     public static final CliCommand INIT_EPOCH = form("init --epoch TIME --server NAME=URL");
     public static final CliCommand INIT_CATALOG_LOST = form("init --catalog-lost --shards N --server NAME=URL");
@@ -40,6 +41,9 @@ public final class CliCommand implements Serializable {
     public static final CliCommand LOOKUP_LIST = form("lookup list");
     public static final CliCommand MAP_HISTORY = form("map history");
     public static final CliCommand MAP_IMPORT = form("map import FILE");
+    public static final CliCommand MAP_LOCATE_KEY = form("map locate --key TEXT");
+    public static final CliCommand MAP_LOCATE_SHARD = form("map locate --shard N");
+    public static final CliCommand MAP_LOCATE_UID = form("map locate --uid N");
     public static final CliCommand MAP_SHOW = form("map show");
     public static final CliCommand MOVE_CANCEL = form("move cancel MOVE");
     public static final CliCommand MOVE_CANCEL_KEEPING = form("move cancel MOVE --keep-moved");
@@ -54,6 +58,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand MOVE_START_DRY_RUN = form("move start --shards SHARDS --to SERVER --dry-run");
     public static final CliCommand MOVE_STATUS = form("move status");
     public static final CliCommand MOVE_STATUS_OF = form("move status MOVE");
+    public static final CliCommand MOVE_STATUS_OF_WATCH = form("move status MOVE --watch");
     public static final CliCommand MOVE_STATUS_WATCH = form("move status --watch");
     public static final CliCommand MOVE_VERIFY = form("move verify MOVE");
     public static final CliCommand MOVE_VERIFY_JSON = form("move verify MOVE -o json");
@@ -65,12 +70,14 @@ public final class CliCommand implements Serializable {
     public static final CliCommand REFERENCE_MOVE = form("reference move --to SERVER");
     public static final CliCommand REFERENCE_REPAIR = form("reference repair");
     public static final CliCommand REFERENCE_STATUS = form("reference status");
+    public static final CliCommand RESTORE_POINT = form("restore-point NAME");
     public static final CliCommand RESTORE_POINT_LIST = form("restore-point list");
     public static final CliCommand SCHEMA_CHECK = form("schema check");
     public static final CliCommand SCHEMA_DEPLOY = form("schema deploy --changelog FILE");
     public static final CliCommand SCHEMA_DEPLOY_PUBLIC = form("schema deploy --allow-public --changelog FILE");
     public static final CliCommand SCHEMA_DEPLOY_SEARCH = form("schema deploy --search-path DIR --changelog FILE");
     public static final CliCommand SCHEMA_RECREATE = form("schema deploy --recreate SHARDS --changelog FILE");
+    public static final CliCommand SCHEMA_DRIFT = form("schema status --drift");
     public static final CliCommand SCHEMA_STATUS = form("schema status");
     public static final CliCommand SEPARATE = form("separate --server NAME=URL");
     public static final CliCommand SERVER_ADD = form("server add NAME --url URL");
@@ -83,8 +90,9 @@ public final class CliCommand implements Serializable {
     public static final CliCommand SERVER_REMOVE = form("server remove NAME");
     public static final CliCommand SERVER_SPLIT = form("server split NAME");
     public static final CliCommand SERVER_SPLIT_CANCEL = form("server split NAME --cancel");
-    public static final CliCommand SQL_WRITE = form("sql --write SQL");
+    public static final CliCommand SQL_WRITE = form("sql --write --all-shards SQL");
     public static final CliCommand UPGRADE = form("upgrade");
+    public static final CliCommand UPGRADE_DRY_RUN = form("upgrade --dry-run");
 
     @Serial
     private static final long serialVersionUID = 1L;

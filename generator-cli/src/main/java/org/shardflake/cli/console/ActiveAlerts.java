@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
 import org.shardflake.doctor.Severity;
@@ -99,7 +100,7 @@ final class ActiveAlerts {
                     "",
                     "the catalog does not answer: applications go on with the shard map that they have; no move and no change of the map is possible",
                     Duration.ZERO,
-                    "doctor");
+                    CliCommand.DOCTOR);
         } else if (sight.catalogIsStandby()) {
             found(
                     sight,
@@ -107,7 +108,7 @@ final class ActiveAlerts {
                     "catalog-down",
                     "",
                     "only a standby of the catalog answers: what it says may be old, and no change of the map is possible",
-                    "doctor");
+                    CliCommand.DOCTOR);
         }
         sight.restorePoint()
                 .map(at -> Duration.between(at, sight.at()))
@@ -118,7 +119,7 @@ final class ActiveAlerts {
                         "restore-point-old",
                         "",
                         "the newest restore point is %s days old".formatted(age.toDays()),
-                        "restore-point NAME"));
+                        CliCommand.RESTORE_POINT));
     }
 
     private void server(InstallationSnapshot sight, Server server) {
@@ -132,7 +133,7 @@ final class ActiveAlerts {
                     "",
                     "does not answer as a primary: its %s shards cannot be written"
                             .formatted(sight.map().shards(server).size()),
-                    "doctor");
+                    CliCommand.DOCTOR);
             return;
         }
         shards(sight, server, PlacementState.CLOSED, "shards-closed", "shards %s refuse writes, and no move has them");
@@ -145,7 +146,7 @@ final class ActiveAlerts {
                     "shards-misplaced",
                     "takes",
                     "takes writes to shards %s, which the shard map gives to others".formatted(misplaced),
-                    "doctor");
+                    CliCommand.DOCTOR);
         }
         slots(sight, name, seen);
         figures(sight, name, seen);
@@ -157,7 +158,13 @@ final class ActiveAlerts {
                 .boxed()
                 .toList();
         if (!shards.isEmpty()) {
-            found(sight, server.name(), check, state.toString(), text.formatted(ShardSet.of(shards)), "doctor");
+            found(
+                    sight,
+                    server.name(),
+                    check,
+                    state.toString(),
+                    text.formatted(ShardSet.of(shards)),
+                    CliCommand.DOCTOR);
         }
     }
 
@@ -175,7 +182,7 @@ final class ActiveAlerts {
                         slot.name(),
                         "slot %s has lost log that it needs: a move of it is to be cancelled, a standby made anew"
                                 .formatted(slot.name()),
-                        "move status");
+                        CliCommand.MOVE_STATUS);
             } else if (slot.retainedBytes() > rules.limit("slot-keeps-log")
                     && copying.stream().noneMatch(slot.name()::startsWith)) {
                 found(
@@ -185,7 +192,7 @@ final class ActiveAlerts {
                         slot.name(),
                         "slot %s keeps %s GiB of log, which fills the disk"
                                 .formatted(slot.name(), slot.retainedBytes() / GIB),
-                        "move status");
+                        CliCommand.MOVE_STATUS);
             } else if (!slot.isActive() && !slot.name().matches(MOVES_SLOT)) {
                 add(
                         sight,
@@ -230,7 +237,7 @@ final class ActiveAlerts {
                     "",
                     "%s sequences of ids are ahead of its clock, one by %s s"
                             .formatted(seen.sequencesAhead(), seen.aheadMillis() / 1000),
-                    "doctor");
+                    CliCommand.DOCTOR);
         }
         if (seen.connections() > rules.limit("connections-scarce") * seen.maxConnections()) {
             found(
@@ -248,12 +255,12 @@ final class ActiveAlerts {
                     "",
                     "has version %s of the function library, and this command brings %s"
                             .formatted(seen.libraryVersion(), FunctionLibrary.version()),
-                    "upgrade --dry-run");
+                    CliCommand.UPGRADE_DRY_RUN);
         }
     }
 
     private void move(InstallationSnapshot sight, Move move) {
-        String status = "move status %s".formatted(move.id());
+        CliCommand status = CliCommand.MOVE_STATUS_OF.with(move.id());
         if (!move.problem().isEmpty() && !sight.isComparing(move)) {
             lasting(
                     sight,
@@ -273,7 +280,7 @@ final class ActiveAlerts {
         sight.status(move).ifPresent(seen -> streams(sight, move, seen, status));
     }
 
-    private void streams(InstallationSnapshot sight, Move move, MoveStatus seen, String status) {
+    private void streams(InstallationSnapshot sight, Move move, MoveStatus seen, CliCommand status) {
         boolean follows = move.phase() == MovePhase.FOLLOWING;
         if (follows || move.phase() == MovePhase.CATCHING_UP) {
             stream(sight, move, "forward", seen.forward(), status);
@@ -283,7 +290,8 @@ final class ActiveAlerts {
         }
     }
 
-    private void stream(InstallationSnapshot sight, Move move, String direction, StreamStatus stream, String status) {
+    private void stream(
+            InstallationSnapshot sight, Move move, String direction, StreamStatus stream, CliCommand status) {
         if (!stream.running()) {
             lasting(
                     sight,
@@ -297,16 +305,16 @@ final class ActiveAlerts {
                     "move-behind",
                     "move %s is more than %s GiB behind (%s)"
                             .formatted(move.id(), Math.round(rules.limit("move-behind") / GIB), direction),
-                    status + " --watch");
+                    CliCommand.MOVE_STATUS_OF_WATCH.with(move.id()));
         }
     }
 
     private void found(
-            InstallationSnapshot sight, String server, String check, String what, String text, String... commands) {
+            InstallationSnapshot sight, String server, String check, String what, String text, CliCommand... commands) {
         add(sight, rules.severity(check), server, check, what, text, Duration.ZERO, commands);
     }
 
-    private void lasting(InstallationSnapshot sight, String check, String text, String... commands) {
+    private void lasting(InstallationSnapshot sight, String check, String text, CliCommand... commands) {
         add(sight, rules.severity(check), "catalog", check, text, text, PASSING, commands);
     }
 
@@ -323,7 +331,7 @@ final class ActiveAlerts {
             String what,
             String text,
             Duration patience,
-            String... commands) {
+            CliCommand... commands) {
         String key = String.join(" ", check, server, what);
         found.add(key);
         Instant began = since.computeIfAbsent(key, unused -> sight.at());

@@ -37,7 +37,7 @@ final class Changes implements AutoCloseable {
     private @Nullable Thread running;
 
     /** What somebody was shown, of which offer. */
-    private record Shown(String offer, String command, Trial trial) {}
+    private record Shown(String offer, ShownCommand command, Trial trial) {}
 
     /** The answer to a request, with its status in HTTP. */
     record Answer(int status, Map<String, Object> facts) {}
@@ -54,7 +54,7 @@ final class Changes implements AutoCloseable {
     /** Shows what an offered command would do. */
     Answer tryOut(String offer) {
         synchronized (turn) {
-            Optional<String> command = offers.find(offer);
+            Optional<ShownCommand> command = offers.find(offer);
             return command.isEmpty()
                     ? gone()
                     : new Answer(200, show(new Shown(offer, command.get(), operator.tryOut(command.get()))));
@@ -106,7 +106,7 @@ final class Changes implements AutoCloseable {
             return new Answer(409, facts);
         }
         try {
-            operator.record(before.command());
+            operator.record(before.command().text());
         } catch (ShardflakeException e) {
             return refusal(502, "the map's history cannot be written, so nothing was changed: " + e.getMessage());
         }
@@ -129,7 +129,7 @@ final class Changes implements AutoCloseable {
         }
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("number", number);
-        facts.put("command", now.command());
+        facts.put("command", now.command().text());
         facts.put("tried", now.trial().command());
         facts.put("output", now.trial().output());
         facts.put("question", now.trial().question());
@@ -147,17 +147,17 @@ final class Changes implements AutoCloseable {
         long change = ++count;
         running = new Thread(() -> run(change, agreed), "shardflake console: change");
         running.setDaemon(true);
-        tell(change, agreed.command(), "", null);
+        tell(change, agreed.command().text(), "", null);
         running.start();
         return change;
     }
 
     private void run(long change, Shown agreed) {
-        String command = agreed.command();
+        String command = agreed.command().text();
         Tail output = new Tail(text -> tell(change, command, text, null));
         Outcome outcome = new Outcome(1, "failed unexpectedly; its output may say why", false);
         try {
-            outcome = operator.run(command, agreed.trial().question(), output);
+            outcome = operator.run(agreed.command().command(), agreed.trial().question(), output);
             recordEnd(command, outcome, output);
         } finally {
             tell(change, command, output.text(), outcome);

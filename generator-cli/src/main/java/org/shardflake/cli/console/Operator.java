@@ -5,16 +5,17 @@
 package org.shardflake.cli.console;
 
 import java.io.OutputStream;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 
 /** Runs commands for the console: those that it shows, as a terminal would. Thread-safe. */
 public interface Operator {
 
     /** Whether a command changes something, and can be run as it is shown. */
-    boolean canRun(String command);
+    boolean canRun(CliCommand command);
 
     /** Finds out what a command would do. Changes nothing. */
-    Trial tryOut(String command);
+    Trial tryOut(ShownCommand command);
 
     /** Whether an answer agrees to a command's question, as in a terminal. */
     boolean agrees(String answer);
@@ -32,7 +33,7 @@ public interface Operator {
      * @param question the one that was agreed to; to any other the answer is no
      * @param output takes what it prints and says
      */
-    Outcome run(String command, String question, OutputStream output);
+    Outcome run(CliCommand command, String question, OutputStream output);
 
     /**
      * What a command would do.

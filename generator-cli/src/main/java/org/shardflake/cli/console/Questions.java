@@ -7,6 +7,7 @@ package org.shardflake.cli.console;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.CliCommand;
 import org.shardflake.PublicIds;
 import org.shardflake.ShardflakeException;
 import org.shardflake.move.MoveStatus;
@@ -42,5 +43,5 @@ public interface Questions {
     Optional<PublicIds> publicIds();
 
     /** A whole command to copy. */
-    String command(String name);
+    ShownCommand command(CliCommand command);
 }

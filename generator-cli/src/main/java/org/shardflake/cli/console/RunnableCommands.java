@@ -13,20 +13,21 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import org.shardflake.CliCommand;
 
 /**
  * The commands that the page shows and may have run. The page names them by a number, so that it can ask for no other. Thread-safe.
  */
 final class RunnableCommands {
 
-    private final Predicate<String> canRun;
-    private final Map<String, Collection<String>> shown = new HashMap<>();
-    private final Map<String, String> numbers = new TreeMap<>();
+    private final Predicate<CliCommand> canRun;
+    private final Map<String, Collection<ShownCommand>> shown = new HashMap<>();
+    private final Map<ShownCommand, String> numbers = new HashMap<>();
 
     /**
      * @param canRun whether a command can be run from the page
      */
-    RunnableCommands(Predicate<String> canRun) {
+    RunnableCommands(Predicate<CliCommand> canRun) {
         this.canRun = canRun;
     }
 
@@ -36,36 +37,38 @@ final class RunnableCommands {
     }
 
     /** Takes the commands that a part of the page shows now. A command that returns later has another number. */
-    synchronized void show(String part, Collection<String> commands) {
+    synchronized void show(String part, Collection<ShownCommand> commands) {
         shown.put(part, commands);
-        Set<String> all =
+        Set<ShownCommand> all =
                 Set.copyOf(shown.values().stream().flatMap(Collection::stream).toList());
         numbers.keySet().retainAll(all);
         all.stream()
                 .filter(command -> !numbers.containsKey(command))
-                .filter(canRun)
+                .filter(command -> canRun.test(command.command()))
                 .forEach(command -> numbers.put(command, random()));
     }
 
     /** The numbers by the commands. */
     synchronized Map<String, Object> all() {
-        return new TreeMap<>(numbers);
+        Map<String, Object> all = new TreeMap<>();
+        numbers.forEach((command, number) -> all.put(command.text(), number));
+        return all;
     }
 
     /** The command with this number, if it is still shown. */
-    synchronized Optional<String> find(String number) {
+    synchronized Optional<ShownCommand> find(String number) {
         return numbers.entrySet().stream()
                 .filter(offer -> offer.getValue().equals(number))
                 .map(Map.Entry::getKey)
                 .findFirst();
     }
 
-    /** The commands in facts of the page, which has each as a text, or as a text with what it does. */
-    static List<String> in(List<Map<String, Object>> facts) {
-        List<String> commands = new ArrayList<>();
+    /** The commands in facts of the page, which has each alone or with what it does. */
+    static List<ShownCommand> in(List<Map<String, Object>> facts) {
+        List<ShownCommand> commands = new ArrayList<>();
         for (Map<String, Object> fact : facts) {
             for (Object command : (List<?>) fact.getOrDefault("commands", List.of())) {
-                commands.add(String.valueOf(command instanceof Map<?, ?> named ? named.get("command") : command));
+                commands.add((ShownCommand) (command instanceof Map<?, ?> named ? named.get("command") : command));
             }
         }
         return commands;

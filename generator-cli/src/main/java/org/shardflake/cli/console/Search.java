@@ -16,6 +16,7 @@ import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardPlacement;
@@ -51,7 +52,7 @@ final class Search {
         if (number.matches()) {
             int shard = Integer.parseInt(number.group(1));
             if (shard < view.shardCount()) {
-                add("shard", shard, "map locate --shard %s".formatted(shard));
+                add("shard", shard, CliCommand.MAP_LOCATE_SHARD.with(shard));
             }
         }
         if (isNumber) {
@@ -67,7 +68,7 @@ final class Search {
         }
         boolean isName = number.matches() && !isNumber;
         if (!isName) {
-            add("text key", shard(ShardKey.uid(text)), "map locate --key " + quoted(text));
+            add("text key", shard(ShardKey.uid(text)), CliCommand.MAP_LOCATE_KEY.with(text));
         }
         return readings;
     }
@@ -79,7 +80,7 @@ final class Search {
     private void uid(String text) {
         try {
             long uid = Long.parseLong(text);
-            add("uid", shard(ShardKey.uid(uid)), "map locate --uid %s".formatted(uid));
+            add("uid", shard(ShardKey.uid(uid)), CliCommand.MAP_LOCATE_UID.with(uid));
         } catch (NumberFormatException e) {
             // Beyond 64 bits, or unsigned.
         }
@@ -101,7 +102,7 @@ final class Search {
         if (!isPlausible) {
             return;
         }
-        Map<String, @Nullable Object> facts = add(as, id.shard(), "id decode %s".formatted(id));
+        Map<String, @Nullable Object> facts = add(as, id.shard(), CliCommand.ID_DECODE.with(id));
         facts.put("id", id.toString());
         facts.put("time", time.toString());
         facts.put("sequence", id.sequence());
@@ -111,7 +112,7 @@ final class Search {
         }
     }
 
-    private Map<String, @Nullable Object> add(String as, int shard, @Nullable String command) {
+    private Map<String, @Nullable Object> add(String as, int shard, @Nullable CliCommand command) {
         Map<String, @Nullable Object> facts = new LinkedHashMap<>();
         facts.put("as", as);
         facts.putAll(place(shard));
@@ -171,10 +172,5 @@ final class Search {
 
     private double load(int shard) {
         return view.rate(shard).map(rate -> rate.written() + rate.read()).orElse(0.0);
-    }
-
-    /** For a shell. */
-    private static String quoted(String text) {
-        return "'" + text.replace("'", "'\\''") + "'";
     }
 }

@@ -165,8 +165,8 @@ final class SnapshotJson {
     }
 
     /** What can be done with a move in its phase, as its commands take it. */
-    private List<Map<String, String>> commands(Move move) {
-        List<Map<String, String>> commands = new ArrayList<>();
+    private List<Map<String, Object>> commands(Move move) {
+        List<Map<String, Object>> commands = new ArrayList<>();
         boolean allSwitched =
                 move.shardSet(ShardPhase.SWITCHED).size() == move.shards().size();
         boolean someSwitched = !move.shardSet(ShardPhase.SWITCHED).isEmpty();
@@ -192,8 +192,7 @@ final class SnapshotJson {
         return commands;
     }
 
-    private void add(List<Map<String, String>> commands, String what, CliCommand command) {
-        commands.add(Map.of(
-                "what", what, "command", questions.command(command.toString().substring("shardflake ".length()))));
+    private void add(List<Map<String, Object>> commands, String what, CliCommand command) {
+        commands.add(Map.of("what", what, "command", questions.command(command)));
     }
 }

@@ -23,6 +23,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.PublicIds;
 import org.shardflake.Server;
@@ -77,8 +78,8 @@ class ActiveAlertsTest {
         }
 
         @Override
-        public String command(String name) {
-            return "shardflake " + name;
+        public ShownCommand command(CliCommand command) {
+            return new ShownCommand(command, command.toString());
         }
     }
 

@@ -13,6 +13,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.shardflake.CliCommand;
 
 class ChangesTest {
 
@@ -21,7 +22,7 @@ class ChangesTest {
     @ValueSource(booleans = {false, true})
     void aChangeThatFailsUnexpectedlyIsToldToHaveEnded(boolean isError) throws Exception {
         RunnableCommands offers = new RunnableCommands(command -> true);
-        offers.show("part", List.of("shardflake doctor"));
+        offers.show("part", List.of(new ShownCommand(CliCommand.DOCTOR, "shardflake doctor")));
         String offer = String.valueOf(offers.all().get("shardflake doctor"));
         LinkedBlockingQueue<Map<String, Object>> told = new LinkedBlockingQueue<>();
         try (Changes changes = new Changes(offers, new Failing(isError), told::add)) {
@@ -40,13 +41,13 @@ class ChangesTest {
     private record Failing(boolean isError) implements Operator {
 
         @Override
-        public boolean canRun(String command) {
+        public boolean canRun(CliCommand command) {
             return true;
         }
 
         @Override
-        public Trial tryOut(String command) {
-            return new Trial(command, "", "", new Outcome(0, "ok", false));
+        public Trial tryOut(ShownCommand command) {
+            return new Trial(command.text(), "", "", new Outcome(0, "ok", false));
         }
 
         @Override
@@ -58,7 +59,7 @@ class ChangesTest {
         public void record(String line) {}
 
         @Override
-        public Outcome run(String command, String question, OutputStream output) {
+        public Outcome run(CliCommand command, String question, OutputStream output) {
             if (isError) {
                 throw new AssertionError("a test");
             }

@@ -119,7 +119,7 @@ public final class ConsoleCommand implements Callable<Integer> {
     }
 
     private Console start(Watch watch, Optional<PublicIds> publicIds, Optional<Operator> operator) {
-        ConsoleQuestions questions = new ConsoleQuestions(catalog, publicIds, root().commands());
+        ConsoleQuestions questions = new ConsoleQuestions(catalog, publicIds);
         try {
             return Console.start(address, watch, questions, operator, TOP, catalog::warn);
         } catch (IOException e) {

@@ -16,19 +16,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
-import java.util.regex.Pattern;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.CatalogUnavailableException;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.Invocation;
 import org.shardflake.cli.console.Operator;
+import org.shardflake.cli.console.ShownCommand;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.install.ServerFailedException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
+import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 
 /** Runs commands for the console with its catalog and environment, and records each in the map's history. */
@@ -53,15 +55,11 @@ final class ConsoleOperator implements Operator {
             "server split",
             "upgrade");
 
-    /** What somebody has to put a value for, such as URL_OF_THE_POOLER. */
-    private static final Pattern PLACEHOLDER = Pattern.compile("[A-Z_]+");
-
     /** Of commands that end so when there is something to do. */
     private static final Set<Integer> PASSED = Set.of(ExitCodes.OK, ExitCodes.VERIFICATION);
 
     private final Invocation.Root root;
     private final CatalogMixin catalog;
-    private final NamedCommands commands;
     private final String origin;
 
     /**
@@ -69,7 +67,6 @@ final class ConsoleOperator implements Operator {
      */
     ConsoleOperator(Invocation.Root root, CatalogMixin catalog, String user) {
         this.root = root;
-        this.commands = new NamedCommands(root.commands());
         this.catalog = catalog;
         this.origin = "from the console of " + user;
     }
@@ -93,7 +90,7 @@ final class ConsoleOperator implements Operator {
         }
     }
 
-    /** A command that the page shows: its names, its description, and its words without "shardflake" and the catalog. */
+    /** A command that the page shows: its names, its description, and its words. */
     private record Parsed(String path, CommandSpec spec, List<String> words) {
 
         boolean has(String option) {
@@ -101,33 +98,28 @@ final class ConsoleOperator implements Operator {
         }
     }
 
-    private Parsed parse(String text) {
-        List<String> words = new ArrayList<>(NamedCommands.unquoted(text));
-        words.remove(0);
-        int at = words.indexOf("--catalog");
-        if (at >= 0) {
-            words.subList(at, at + 2).clear();
+    private Parsed parse(CliCommand shown) {
+        List<String> words = shown.words();
+        CommandLine command = root.commands();
+        int names = 0;
+        while (names < words.size() && command.getSubcommands().containsKey(words.get(names))) {
+            command = command.getSubcommands().get(words.get(names++));
         }
-        words.remove("--yes"); // Whoever agrees in the page is asked.
-        NamedCommands.Found found = commands.find(words);
-        return new Parsed(String.join(" ", words.subList(0, found.names())), found.command(), List.copyOf(words));
+        return new Parsed(String.join(" ", words.subList(0, names)), command.getCommandSpec(), words);
     }
 
     @Override
-    public boolean canRun(String text) {
-        Parsed command = parse(text);
-        List<String> words = command.words();
-        boolean onlyReads = (command.path().equals("doctor") && !words.contains("--fix"))
-                || words.contains("--dry-run")
-                || words.contains("--watch");
-        return CHANGES.contains(command.path())
-                && !onlyReads
-                && words.stream().noneMatch(word -> PLACEHOLDER.matcher(word).matches());
+    public boolean canRun(CliCommand shown) {
+        Parsed command = parse(shown);
+        boolean onlyReads = shown.equals(CliCommand.DOCTOR)
+                || command.words().contains("--dry-run")
+                || command.words().contains("--watch");
+        return CHANGES.contains(command.path()) && !onlyReads && shown.isComplete();
     }
 
     @Override
-    public Trial tryOut(String text) {
-        Parsed command = parse(text);
+    public Trial tryOut(ShownCommand shown) {
+        Parsed command = parse(shown.command());
         ByteArrayOutputStream output = new ByteArrayOutputStream();
         int exitCode = ExitCodes.OK;
         if (command.has("--dry-run")) {
@@ -136,7 +128,7 @@ final class ConsoleOperator implements Operator {
         Outcome outcome = outcome(command, exitCode);
         String question = command.has("--yes") && !outcome.isRefusal() ? question(command) : "";
         return new Trial(
-                command.has("--dry-run") ? text + " --dry-run" : "", output.toString(UTF_8), question, outcome);
+                command.has("--dry-run") ? shown + " --dry-run" : "", output.toString(UTF_8), question, outcome);
     }
 
     /** The command's own question, which it asks before it changes anything; the answer is no. */
@@ -167,8 +159,8 @@ final class ConsoleOperator implements Operator {
     }
 
     @Override
-    public Outcome run(String text, String question, OutputStream output) {
-        Parsed command = parse(text);
+    public Outcome run(CliCommand shown, String question, OutputStream output) {
+        Parsed command = parse(shown);
         return outcome(command, run(command, List.of(), output, question::equals));
     }
 

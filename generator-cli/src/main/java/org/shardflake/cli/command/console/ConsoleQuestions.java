@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.shardflake.CliCommand;
 import org.shardflake.PublicIds;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.command.doctor.DoctorMixin;
@@ -22,6 +23,7 @@ import org.shardflake.cli.command.schema.DeployView;
 import org.shardflake.cli.command.schema.SchemaStatusCommand;
 import org.shardflake.cli.command.schema.TargetsMixin;
 import org.shardflake.cli.console.Questions;
+import org.shardflake.cli.console.ShownCommand;
 import org.shardflake.deploy.SchemaStatus;
 import org.shardflake.deploy.ShardDrift;
 import org.shardflake.doctor.Doctor;
@@ -30,7 +32,6 @@ import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.Mover;
-import picocli.CommandLine;
 
 /** Answers the console with what doctor, move status, schema status and map history say. */
 final class ConsoleQuestions implements Questions {
@@ -40,12 +41,10 @@ final class ConsoleQuestions implements Questions {
 
     private final CatalogMixin catalog;
     private final Optional<PublicIds> publicIds;
-    private final NamedCommands commands;
 
-    ConsoleQuestions(CatalogMixin catalog, Optional<PublicIds> publicIds, CommandLine all) {
+    ConsoleQuestions(CatalogMixin catalog, Optional<PublicIds> publicIds) {
         this.catalog = catalog;
         this.publicIds = publicIds;
-        this.commands = new NamedCommands(all);
     }
 
     @Override
@@ -61,12 +60,12 @@ final class ConsoleQuestions implements Questions {
         return findings;
     }
 
-    private List<String> commands(Finding finding) {
-        List<String> named = new ArrayList<>(commands.in(finding.remedy().toString()));
-        if (finding.isFixable() && !named.contains("doctor --fix")) {
-            named.add(0, "doctor --fix");
+    private List<ShownCommand> commands(Finding finding) {
+        List<CliCommand> commands = new ArrayList<>(finding.remedy().commands());
+        if (finding.isFixable() && !commands.contains(CliCommand.DOCTOR_FIX)) {
+            commands.add(0, CliCommand.DOCTOR_FIX);
         }
-        return named.stream().map(this::command).toList();
+        return commands.stream().map(this::command).toList();
     }
 
     @Override
@@ -81,7 +80,7 @@ final class ConsoleQuestions implements Questions {
                 "others",
                 ShardSet.of(drifts.stream().skip(DRIFTS).map(ShardDrift::shard).toList())
                         .toString());
-        facts.put("command", command("schema status --drift"));
+        facts.put("command", command(CliCommand.SCHEMA_DRIFT));
         return facts;
     }
 
@@ -104,10 +103,10 @@ final class ConsoleQuestions implements Questions {
 
     /** With the catalog, if that was given on the command line and would have to be again. */
     @Override
-    public String command(String name) {
-        return "shardflake " + name
-                + catalog.ofCommandLine()
-                        .map(url -> " --catalog " + NamedCommands.quoted(url))
-                        .orElse("");
+    public ShownCommand command(CliCommand command) {
+        String origin = catalog.ofCommandLine()
+                .map(url -> " --catalog " + CliCommand.quoted(url))
+                .orElse("");
+        return new ShownCommand(command, command + origin);
     }
 }

@@ -1,0 +1,81 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+
+import java.lang.reflect.Modifier;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.shardflake.CliCommand;
+import picocli.CommandLine;
+
+/** Nothing but the constants of {@link CliCommand} can be advised, so what holds for them holds for all advice. */
+class AdvisedCommandsTest {
+
+    private static final String URL = "postgresql://app@db1/app";
+
+    private static final Map<String, String> VALUES = Map.ofEntries(
+            Map.entry("COLUMN", "uid"),
+            Map.entry("DIR", "db"),
+            Map.entry("FILE", "app.xml"),
+            Map.entry("ID", "11637205501278089"),
+            Map.entry("KEY...", "New York"),
+            Map.entry("MOVE", "7"),
+            Map.entry("N", "7"),
+            Map.entry("NAME", "db1"),
+            Map.entry("NAME=URL", "db1=" + URL),
+            Map.entry("ROLE", "reports"),
+            Map.entry("SERVER", "db2"),
+            Map.entry("SHARDS", "0-3,7"),
+            Map.entry("SQL", "DELETE FROM photo"),
+            Map.entry("TABLE", "photo"),
+            Map.entry("TEXT", "o'neil"),
+            Map.entry("TIME", "2026-01-01T00:00:00Z"),
+            Map.entry("URL", URL),
+            Map.entry("URL_OF_THE_POOLER", URL),
+            Map.entry("URL_OF_THE_SERVER", URL),
+            Map.entry("WORK", "moves"));
+
+    @Test
+    void theParserTakesEachWithAllThatItNeeds() {
+        CommandLine all = Shardflake.allCommands();
+        List<CliCommand> commands = all();
+        assertThat(commands).hasSizeGreaterThan(60);
+        for (CliCommand command : commands) {
+            List<String> places = command.words().stream()
+                    .filter(word -> word.matches("[A-Z].*"))
+                    .toList();
+            assertThat(VALUES.keySet()).as(command.toString()).containsAll(places);
+            CliCommand filled = command.with(places.stream().map(VALUES::get).toArray());
+
+            assertThat(filled.isComplete()).as(filled.toString()).isTrue();
+            assertThat(places.isEmpty() || !command.isComplete())
+                    .as(command.toString())
+                    .isTrue();
+            assertThatCode(() -> assertThat(all.parseArgs(filled.words().toArray(String[]::new))
+                                    .hasSubcommand())
+                            .isTrue())
+                    .as(filled.toString())
+                    .doesNotThrowAnyException();
+        }
+    }
+
+    private static List<CliCommand> all() {
+        return Stream.of(CliCommand.class.getFields())
+                .filter(field -> Modifier.isStatic(field.getModifiers()) && field.getType() == CliCommand.class)
+                .map(field -> {
+                    try {
+                        return (CliCommand) field.get(null);
+                    } catch (IllegalAccessException e) {
+                        throw new AssertionError(e);
+                    }
+                })
+                .toList();
+    }
+}
