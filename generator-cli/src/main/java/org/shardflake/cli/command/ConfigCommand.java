@@ -51,10 +51,7 @@ final class ConfigCommand implements Runnable {
                     name.equals("catalog") ? catalog.origin().map(this::withoutPassword) : settings.find(name);
             setting.ifPresent(found::add);
         }
-        output.print(
-                spec.commandLine().getOut(),
-                found.stream().map(ConfigCommand::facts).toList(),
-                () -> text(found));
+        output.print(found.stream().map(ConfigCommand::facts).toList(), () -> text(found));
     }
 
     private Setting withoutPassword(Setting url) {

@@ -31,16 +31,7 @@ public record MoveSettings(
         boolean verify) {
 
     /** 2 jobs, parts of 1 GiB, no limits, 10 s, 90 ms, 30 ms, 10 minutes, and verified. */
-    public static final MoveSettings DEFAULT = new MoveSettings(
-            2,
-            1L << 30,
-            0,
-            0,
-            Duration.ofSeconds(10),
-            Duration.ofMillis(90),
-            Duration.ofMillis(30),
-            Duration.ofMinutes(10),
-            true);
+    public static final MoveSettings DEFAULT = builder().build();
 
     public MoveSettings {
         if (jobs < 1 || partSize < 1 || bytesPerSecond < 0 || pausesPerMinute < 0) {
@@ -51,6 +42,84 @@ public record MoveSettings(
         if (lockTimeout.compareTo(pause) >= 0 || lockTimeout.isNegative() || lockTimeout.isZero()) {
             throw new IllegalArgumentException("a lock timeout of %s ms does not leave time in a pause of %s ms"
                     .formatted(lockTimeout.toMillis(), pause.toMillis()));
+        }
+    }
+
+    public static Builder builder() {
+        return new Builder();
+    }
+
+    /** Settings that are those of {@link #DEFAULT}, except for the ones that are set. Not thread-safe. */
+    public static final class Builder {
+
+        private int jobs = 2;
+        private long partSize = 1L << 30;
+        private long bytesPerSecond;
+        private int pausesPerMinute;
+        private Duration maxLag = Duration.ofSeconds(10);
+        private Duration pause = Duration.ofMillis(90);
+        private Duration patience = Duration.ofMinutes(10);
+        private boolean verify = true;
+
+        private Builder() {}
+
+        public Builder jobs(int jobs) {
+            this.jobs = jobs;
+            return this;
+        }
+
+        public Builder partSize(long bytes) {
+            this.partSize = bytes;
+            return this;
+        }
+
+        public Builder bytesPerSecond(long bytesPerSecond) {
+            this.bytesPerSecond = bytesPerSecond;
+            return this;
+        }
+
+        public Builder pausesPerMinute(int pausesPerMinute) {
+            this.pausesPerMinute = pausesPerMinute;
+            return this;
+        }
+
+        public Builder maxLag(Duration maxLag) {
+            this.maxLag = maxLag;
+            return this;
+        }
+
+        /** Sets the longest write pause; the fence waits for a third of it. */
+        public Builder pause(Duration pause) {
+            this.pause = pause;
+            return this;
+        }
+
+        public Builder patience(Duration patience) {
+            this.patience = patience;
+            return this;
+        }
+
+        public Builder verify(boolean verify) {
+            this.verify = verify;
+            return this;
+        }
+
+        /**
+         * Makes the settings.
+         *
+         * @throws IllegalArgumentException if no move can have them
+         */
+        public MoveSettings build() {
+            return new MoveSettings(
+                    jobs,
+                    partSize,
+                    bytesPerSecond,
+                    pausesPerMinute,
+                    maxLag,
+                    pause,
+                    pause.dividedBy(3),
+                    patience,
+                    verify);
         }
     }
 }

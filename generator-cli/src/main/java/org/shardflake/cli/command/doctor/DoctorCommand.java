@@ -93,10 +93,7 @@ public final class DoctorCommand implements Callable<Integer> {
         if (fix) {
             view.fix(spec.commandLine().getErr());
         }
-        output.print(
-                spec.commandLine().getOut(),
-                view.facts(),
-                () -> view.facts().isEmpty() ? doctor.extent() + ": nothing found" : view.text());
+        output.print(view.facts(), () -> view.facts().isEmpty() ? doctor.extent() + ": nothing found" : view.text());
         return view.hasProblems() ? ExitCodes.VERIFICATION : ExitCodes.OK;
     }
 
@@ -117,7 +114,6 @@ public final class DoctorCommand implements Callable<Integer> {
             }
         }
         output.print(
-                spec.commandLine().getOut(),
                 ProposalView.facts(proposed),
                 () -> proposed.reasons().isEmpty()
                         ? "the shard map fits the servers; nothing was written"

@@ -28,7 +28,7 @@ public final class DoctorMixin extends MoveMixin {
      * @param forgotten moves that have ended although the catalog does not know them
      */
     Doctor doctor(Set<String> forgotten) {
-        return doctor(this, mover(settings(), MoveListener.NONE), forgotten);
+        return doctor(this, mover(MoveListener.NONE), forgotten);
     }
 
     /** Of any command that has a catalog. */

@@ -88,7 +88,6 @@ public final class ReconcileCommand implements Callable<Integer> {
             view.fix(spec.commandLine().getErr());
         }
         output.print(
-                spec.commandLine().getOut(),
                 view.facts(),
                 () -> view.facts().isEmpty() ? doctor.extent() + " are as the shard map says" : view.text());
         if (!mayChange) {

@@ -92,6 +92,6 @@ final class GatewayDeployCommand implements Runnable {
                 ServerAccess.server("gateway", url, Optional.empty(), Map.of()).url();
         String password = Invocation.of(spec).environment().get("SHARDFLAKE_READER_PASSWORD");
         Gateways.Refreshed deployed = catalog.gateways().deploy(name, plain, schema, reader, roles, password);
-        output.print(spec.commandLine().getOut(), GatewayView.facts(deployed), () -> GatewayView.text(deployed));
+        output.print(GatewayView.facts(deployed), () -> GatewayView.text(deployed));
     }
 }

@@ -12,10 +12,8 @@ import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake gateway drop}: removes a gateway. */
 @Command(
@@ -33,9 +31,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake gateway drop gateway --yes"})
 final class GatewayDropCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(index = "0", paramLabel = "NAME", description = "The gateway.")
     private String name;
@@ -60,6 +55,6 @@ final class GatewayDropCommand implements Runnable {
                 "drop schema %s on %s with all that depends on it".formatted(gateway.schema(), gateway.url()),
                 "shardflake gateway status shows the gateways");
         gateways.drop(gateway, isGone);
-        output.print(spec.commandLine().getOut(), Map.of("dropped", name), () -> "dropped gateway %s".formatted(name));
+        output.print(Map.of("dropped", name), () -> "dropped gateway %s".formatted(name));
     }
 }

@@ -14,10 +14,8 @@ import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake gateway refresh}: brings gateways up to date. */
 @Command(
@@ -36,9 +34,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake gateway refresh"})
 final class GatewayRefreshCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(index = "0", arity = "0..1", paramLabel = "NAME", description = "Only this gateway.")
     private @Nullable String name;
@@ -65,7 +60,6 @@ final class GatewayRefreshCommand implements Runnable {
                 .map(gateway -> gateways.refresh(gateway, patience))
                 .toList();
         output.print(
-                spec.commandLine().getOut(),
                 done.stream().map(GatewayView::facts).toList(),
                 () -> done.isEmpty()
                         ? "there are no gateways"

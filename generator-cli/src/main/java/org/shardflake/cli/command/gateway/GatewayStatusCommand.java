@@ -12,8 +12,6 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.gateway.Gateways;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake gateway status}: whether gateways read all shards where these are. */
 @Command(
@@ -31,9 +29,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake gateway status -o json"})
 final class GatewayStatusCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private CatalogMixin catalog;
 
@@ -44,7 +39,6 @@ final class GatewayStatusCommand implements Callable<Integer> {
     public Integer call() {
         List<Gateways.Status> all = catalog.gateways().status();
         output.print(
-                spec.commandLine().getOut(),
                 all.stream().map(GatewayView::facts).toList(),
                 () -> all.isEmpty() ? "there are no gateways" : GatewayView.table(all));
         return all.stream().allMatch(Gateways.Status::isCurrent) ? ExitCodes.OK : ExitCodes.VERIFICATION;

@@ -14,9 +14,7 @@ import org.shardflake.cli.command.option.TimeConverter;
 import org.shardflake.cli.error.CliException;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake id encode}: computes the id of three fields. */
 @Command(
@@ -31,9 +29,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake id encode --time 2026-01-31T12:00:00Z --shard 7 --sequence 0"})
 final class IdEncodeCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Option(
             names = "--time",
@@ -64,7 +59,7 @@ final class IdEncodeCommand implements Runnable {
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
-        output.print(spec.commandLine().getOut(), facts(layout, id), () -> Long.toString(id));
+        output.print(facts(layout, id), () -> Long.toString(id));
     }
 
     private static Map<String, Object> facts(IdLayout layout, long id) {

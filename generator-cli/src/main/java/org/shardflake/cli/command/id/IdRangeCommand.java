@@ -15,9 +15,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.TableWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake id range}: shows the ids of a time range, to select by time through the primary key. */
 @Command(
@@ -37,9 +35,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake id range --from 2026-01-01T00:00:00Z --to 2026-01-31T23:59:59.999Z"})
 final class IdRangeCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Option(
             names = "--from",
@@ -75,7 +70,7 @@ final class IdRangeCommand implements Runnable {
         }
         long min = layout.minId(from);
         long max = layout.maxId(to);
-        output.print(spec.commandLine().getOut(), facts(min, max), () -> table(min, max));
+        output.print(facts(min, max), () -> table(min, max));
     }
 
     private Map<String, Object> facts(long min, long max) {

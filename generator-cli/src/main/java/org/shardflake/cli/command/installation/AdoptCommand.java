@@ -119,7 +119,7 @@ public final class AdoptCommand implements Callable<Integer> {
                 showPlan(adopter);
             } else {
                 AdoptReport report = perform(adopter);
-                output.print(spec.commandLine().getOut(), AdoptView.facts(report), () -> AdoptView.text(report));
+                output.print(AdoptView.facts(report), () -> AdoptView.text(report));
             }
         }
         return ExitCodes.OK;
@@ -156,7 +156,6 @@ public final class AdoptCommand implements Callable<Integer> {
         AdoptPlan plan = adopter.plan();
         dryRun.say();
         output.print(
-                spec.commandLine().getOut(),
                 AdoptView.facts(plan),
                 () -> cancel
                         ? "would remove all rows of %s from %s".formatted(plan.into(), Amounts.shards(plan.shards()))

@@ -26,9 +26,7 @@ import org.shardflake.server.ServerUrl;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
 /** {@code shardflake grants}: the SQL that lets a role work. */
@@ -48,9 +46,6 @@ import picocli.CommandLine.TypeConversionException;
         },
         footer = {"", "Example: shardflake grants --for moves --role mover"})
 public final class GrantsCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
 
     @Option(
             names = "--for",
@@ -80,7 +75,6 @@ public final class GrantsCommand implements Callable<Integer> {
     public Integer call() {
         List<GrantScript> scripts = scripts();
         output.printSql(
-                spec.commandLine().getOut(),
                 scripts.stream().map(GrantsCommand::facts).toList(),
                 () -> scripts.stream().map(GrantScript::sql).collect(joining("\n")));
         List<String> impossible = scripts.stream()

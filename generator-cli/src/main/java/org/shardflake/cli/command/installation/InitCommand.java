@@ -152,6 +152,6 @@ public final class InitCommand implements Runnable {
     }
 
     private void print(ShardMap map) {
-        output.print(spec.commandLine().getOut(), ShardMapView.facts(map), () -> ShardMapView.table(map));
+        output.print(ShardMapView.facts(map), () -> ShardMapView.table(map));
     }
 }

@@ -14,9 +14,7 @@ import org.shardflake.install.Separation;
 import org.shardflake.install.Separation.Separated;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake separate}: makes a clone an installation of its own. */
 @Command(
@@ -40,9 +38,6 @@ import picocli.CommandLine.Spec;
             "Example: shardflake separate --catalog postgresql://app@test1/app --server db1=postgresql://app@test1/app --server db2=postgresql://app@test2/app --yes"
         })
 public final class SeparateCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Option(
             names = "--server",
@@ -81,7 +76,6 @@ public final class SeparateCommand implements Runnable {
         facts.put("id", separated.now().id().toString());
         facts.put("subscriptions", separated.subscriptions());
         output.print(
-                spec.commandLine().getOut(),
                 facts,
                 () -> "separated from installation %s; this one is %s now"
                         .formatted(separated.before().id(), separated.now().id()));

@@ -61,10 +61,7 @@ public final class UpgradeCommand implements Runnable {
             } else {
                 upgrade.run(step -> err.printf("%s is at version %s%n", step.server(), step.to()));
             }
-            output.print(
-                    spec.commandLine().getOut(),
-                    upgrade.steps().stream().map(UpgradeCommand::facts).toList(),
-                    () -> text(upgrade.steps()));
+            output.print(upgrade.steps().stream().map(UpgradeCommand::facts).toList(), () -> text(upgrade.steps()));
         }
     }
 

@@ -71,7 +71,7 @@ public final class DemoCommand implements Callable<Integer> {
         DemoSettings settings = settings();
         Progress.Factory progress = Progress.on(spec.commandLine().getErr(), Progress.isTerminal());
         DemoReport report = new Demo(settings, progress).run();
-        output.print(spec.commandLine().getOut(), facts(report), () -> text(report));
+        output.print(facts(report), () -> text(report));
         return report.passed() ? ExitCodes.OK : ExitCodes.FAILURE;
     }
 

@@ -79,7 +79,7 @@ final class LocalStartCommand implements Callable<Integer> {
                             .formatted(map.sharding().shardCount()),
                     "for another number use another --local DIRECTORY");
         }
-        output.print(spec.commandLine().getOut(), LocalView.facts(installation), () -> LocalView.text(installation));
+        output.print(LocalView.facts(installation), () -> LocalView.text(installation));
         return ExitCodes.OK;
     }
 

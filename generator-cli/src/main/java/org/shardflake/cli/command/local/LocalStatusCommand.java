@@ -9,8 +9,6 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.local.LocalInstallation;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake local status}. */
 @Command(
@@ -19,9 +17,6 @@ import picocli.CommandLine.Spec;
         sortOptions = false,
         footer = {"", "Example: shardflake local status -o json"})
 final class LocalStatusCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Mixin
     private LocalMixin local;
@@ -32,6 +27,6 @@ final class LocalStatusCommand implements Runnable {
     @Override
     public void run() {
         LocalInstallation installation = local.installation();
-        output.print(spec.commandLine().getOut(), LocalView.facts(installation), () -> LocalView.text(installation));
+        output.print(LocalView.facts(installation), () -> LocalView.text(installation));
     }
 }

@@ -9,8 +9,6 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.local.LocalInstallation;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake local stop}. */
 @Command(
@@ -22,9 +20,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake local stop"})
 final class LocalStopCommand implements Runnable {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private LocalMixin local;
 
@@ -35,6 +30,6 @@ final class LocalStopCommand implements Runnable {
     public void run() {
         LocalInstallation installation = local.installation();
         installation.stop();
-        output.print(spec.commandLine().getOut(), LocalView.facts(installation), () -> LocalView.text(installation));
+        output.print(LocalView.facts(installation), () -> LocalView.text(installation));
     }
 }

@@ -69,7 +69,7 @@ final class LookupBackfillCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         AtomicLong rows = new AtomicLong();
         BackfillReport report = catalog.lookups().backfill(name, settings(), done -> tell(rows.addAndGet(done), done));
-        output.print(spec.commandLine().getOut(), LookupView.facts(name, report), () -> LookupView.text(name, report));
+        output.print(LookupView.facts(name, report), () -> LookupView.text(name, report));
         return report.isComplete() ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 

@@ -15,10 +15,8 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.lookup.LookupPlan;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake lookup create}: creates a lookup. */
 @Command(
@@ -39,9 +37,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake lookup create account.email --unique --ignore-case"})
 final class LookupCreateCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(
             index = "0",
@@ -92,7 +87,7 @@ final class LookupCreateCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         LookupDefinition created = catalog.lookups().create(plan());
-        output.print(spec.commandLine().getOut(), LookupView.facts(created), () -> LookupView.created(created));
+        output.print(LookupView.facts(created), () -> LookupView.created(created));
         return 0;
     }
 

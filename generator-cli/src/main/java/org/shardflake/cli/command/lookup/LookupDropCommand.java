@@ -11,9 +11,7 @@ import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake lookup drop}: drops a lookup. */
 @Command(
@@ -34,9 +32,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake lookup drop account.email --yes"})
 final class LookupDropCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Parameters(index = "0", paramLabel = "NAME", description = "The lookup.")
     private String name;
 
@@ -53,7 +48,7 @@ final class LookupDropCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         confirm.require("drop lookup " + name, "shardflake lookup list shows it");
         catalog.lookups().drop(name);
-        output.print(spec.commandLine().getOut(), Map.of("dropped", name), () -> "dropped lookup %s".formatted(name));
+        output.print(Map.of("dropped", name), () -> "dropped lookup %s".formatted(name));
         return 0;
     }
 }

@@ -10,8 +10,6 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.lookup.LookupStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake lookup list}: all lookups, and how far they are filled. */
 @Command(
@@ -28,9 +26,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake lookup list -o json"})
 final class LookupListCommand implements Runnable {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private CatalogMixin catalog;
 
@@ -40,6 +35,6 @@ final class LookupListCommand implements Runnable {
     @Override
     public void run() {
         List<LookupStatus> lookups = catalog.lookups().list();
-        output.print(spec.commandLine().getOut(), LookupView.facts(lookups), () -> LookupView.table(lookups));
+        output.print(LookupView.facts(lookups), () -> LookupView.table(lookups));
     }
 }

@@ -62,7 +62,7 @@ final class LookupVerifyCommand implements Callable<Integer> {
                     spec.commandLine(), "--parallel is %s, allowed: 1 or more".formatted(parallel));
         }
         LookupCheck check = catalog.lookups().verify(name, parallel);
-        output.print(spec.commandLine().getOut(), LookupView.facts(name, check), () -> LookupView.text(name, check));
+        output.print(LookupView.facts(name, check), () -> LookupView.text(name, check));
         if (check.differing() == 0) {
             return ExitCodes.OK;
         }

@@ -14,9 +14,7 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.TableWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake map history}: shows what was changed, when, by whom and why. */
 @Command(
@@ -32,9 +30,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake map history --limit 5"})
 public final class MapHistoryCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Option(
             names = "--limit",
@@ -56,10 +51,7 @@ public final class MapHistoryCommand implements Runnable {
             throw CliException.usage("limit %s is out of range 1..%s".formatted(limit, Integer.MAX_VALUE));
         }
         List<MapChange> changes = catalog.catalog().history(limit);
-        output.print(
-                spec.commandLine().getOut(),
-                changes.stream().map(MapHistoryCommand::facts).toList(),
-                () -> table(changes));
+        output.print(changes.stream().map(MapHistoryCommand::facts).toList(), () -> table(changes));
     }
 
     public static Map<String, Object> facts(MapChange change) {

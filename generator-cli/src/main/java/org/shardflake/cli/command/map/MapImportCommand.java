@@ -93,7 +93,7 @@ final class MapImportCommand implements Runnable {
         } else {
             version = shardCatalog.importMap(wanted, reason.reason(), true).version();
         }
-        output.print(spec.commandLine().getOut(), difference.facts(version), difference::table);
+        output.print(difference.facts(version), difference::table);
     }
 
     /** Servers that the map does not have yet, or has at other URLs. */

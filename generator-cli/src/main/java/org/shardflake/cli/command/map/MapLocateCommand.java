@@ -18,9 +18,7 @@ import org.shardflake.cli.output.TableWriter;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake map locate}: finds the shard and server of a key or id. */
 @Command(
@@ -36,9 +34,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake map locate --uid 31341 -o json"})
 final class MapLocateCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @ArgGroup(multiplicity = "1")
     private Target target;
@@ -74,7 +69,7 @@ final class MapLocateCommand implements Runnable {
     public void run() {
         catalog.onlyReads();
         ShardPlacement placement = placement();
-        output.print(spec.commandLine().getOut(), facts(placement), () -> table(placement));
+        output.print(facts(placement), () -> table(placement));
     }
 
     /** A number is held against the shards that there are, not against those that there could be. */

@@ -5,7 +5,6 @@
 package org.shardflake.cli.command.map;
 
 import java.io.IOException;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -103,10 +102,9 @@ final class MapShowCommand implements Callable<Integer> {
         if (html != null) {
             write(html, MapPage.of(picture, Instant.now()));
         }
-        PrintWriter out = spec.commandLine().getOut();
-        output.print(out, ShardMapView.facts(picture, sizes, rates), () -> ShardMapView.table(picture, sizes, rates));
+        output.print(ShardMapView.facts(picture, sizes, rates), () -> ShardMapView.table(picture, sizes, rates));
         if (isDrawn && output.format() == OutputFormat.TABLE) {
-            out.println("\n" + draw(picture).stripTrailing());
+            spec.commandLine().getOut().println("\n" + draw(picture).stripTrailing());
         }
         return problems.isEmpty() ? ExitCodes.OK : ExitCodes.PARTLY_DONE;
     }

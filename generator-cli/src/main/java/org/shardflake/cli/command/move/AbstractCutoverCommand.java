@@ -18,9 +18,7 @@ import org.shardflake.move.MoveRefusedException;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** A cutover in either direction. */
 @Command(
@@ -35,9 +33,6 @@ import picocli.CommandLine.Spec;
             "5:copies differ; no more shards were cut over"
         })
 abstract class AbstractCutoverCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
 
     @Mixin
     private MoveShardsMixin which;
@@ -79,8 +74,8 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
-        Mover mover = moves.mover(moves.settings(pause, true), progress);
+        MoveProgress progress = moves.progress();
+        Mover mover = moves.mover(moves.settings(usual -> usual.pause(pause)), progress);
         Move move = which.find(mover);
         ShardSet wanted = which.of(move, moves.map());
         if (dryRun.isOn()) {
@@ -94,10 +89,7 @@ abstract class AbstractCutoverCommand implements Callable<Integer> {
         } catch (MoveException e) {
             throw CutoverView.partly(e, progress);
         }
-        output.print(
-                spec.commandLine().getOut(),
-                CutoverView.facts(move, wanted, progress),
-                () -> CutoverView.text(participle, wanted, progress));
+        output.print(CutoverView.facts(move, wanted, progress), () -> CutoverView.text(participle, wanted, progress));
         return ExitCodes.OK;
     }
 }

@@ -57,11 +57,11 @@ public class CopyMixin {
     @Mixin
     private ReasonMixin reason;
 
-    MoveSettings settings(MoveMixin moves, Duration pause, int pausesPerMinute) {
+    MoveSettings.Builder fill(MoveSettings.Builder settings) {
         if (partSize < LEAST_PART) {
             throw CliException.usage("--part-size is %s bytes; it must be at least 1MB".formatted(partSize));
         }
-        return moves.settings(jobs, partSize, rate, pausesPerMinute, maxLag, pause, true);
+        return settings.jobs(jobs).partSize(partSize).bytesPerSecond(rate).maxLag(maxLag);
     }
 
     String reason() {

@@ -27,7 +27,6 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import org.shardflake.move.PreflightReport;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 
 /** The choice of shards, target and copy settings shared by {@code move start} and {@code move run}. */
@@ -89,16 +88,14 @@ final class MoveBegin extends CopyMixin {
     }
 
     /** Shows and checks the planned moves, and returns the exit code. */
-    int dryRun(CommandSpec command, MoveMixin moves, OutputMixin output) {
+    int dryRun(MoveMixin moves, OutputMixin output) {
         Map<String, ShardSet> sources = sources(moves.map());
-        Mover mover = moves.mover(
-                moves.settings(), new MoveProgress(command.commandLine().getErr()));
+        Mover mover = moves.mover(moves.progress());
         List<PreflightReport> plan = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
             Optional<Move> begun = mover.begun(source.getKey(), target, source.getValue());
             if (begun.isPresent()) {
-                command.commandLine()
-                        .getErr()
+                moves.err()
                         .printf(
                                 "move %s of shards %s was begun before, and would go on: it is %s%n",
                                 begun.get().id(),
@@ -110,7 +107,6 @@ final class MoveBegin extends CopyMixin {
             }
         }
         output.print(
-                command.commandLine().getOut(),
                 plan.stream().map(MoveBegin::facts).toList(),
                 () -> plan.stream().map(MoveBegin::text).collect(Collectors.joining("\n\n")));
         return plan.stream().allMatch(PreflightReport::passed) ? ExitCodes.OK : ExitCodes.PRECONDITION;

@@ -16,9 +16,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake move cancel}. */
 @Command(
@@ -38,9 +36,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake move cancel 3"})
 final class MoveCancelCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
 
     @Mixin
     private MoveIdMixin which;
@@ -78,8 +73,7 @@ final class MoveCancelCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Mover mover = moves.mover(
-                moves.settings(), new MoveProgress(spec.commandLine().getErr()));
+        Mover mover = moves.mover(moves.progress());
         if (targetLost && (keepMoved || uncompared)) {
             throw CliException.usage("--target-lost goes without --keep-moved and --uncompared");
         }
@@ -108,7 +102,6 @@ final class MoveCancelCommand implements Callable<Integer> {
             mover.cancel(move.id(), Mover.End.of(keepMoved, uncompared));
         }
         output.print(
-                spec.commandLine().getOut(),
                 Map.of("cancelled", move.id()),
                 () -> "cancelled move %s of %s from %s to %s"
                         .formatted(move.id(), Amounts.shards(move.shards().size()), move.source(), move.target()));

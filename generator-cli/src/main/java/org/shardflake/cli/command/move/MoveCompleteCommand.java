@@ -15,8 +15,6 @@ import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake move complete}. */
 @Command(
@@ -38,9 +36,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake move complete 3"})
 final class MoveCompleteCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private MoveIdMixin which;
 
@@ -58,8 +53,7 @@ final class MoveCompleteCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Mover mover = moves.mover(
-                moves.settings(), new MoveProgress(spec.commandLine().getErr()));
+        Mover mover = moves.mover(moves.progress());
         Move move = which.find(mover);
         String what = "complete move %s and remove the copies of %s on %s"
                 .formatted(move.id(), Amounts.shards(move.shards().size()), move.source());
@@ -71,7 +65,6 @@ final class MoveCompleteCommand implements Callable<Integer> {
         confirm.require(what, "see what it is with shardflake move status %s".formatted(move.id()));
         mover.complete(move.id());
         output.print(
-                spec.commandLine().getOut(),
                 Map.of("completed", move.id()),
                 () -> "completed move %s of %s from %s to %s"
                         .formatted(move.id(), Amounts.shards(move.shards().size()), move.source(), move.target()));

@@ -5,6 +5,7 @@
 package org.shardflake.cli.command.move;
 
 import java.time.Duration;
+import java.util.function.UnaryOperator;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.DurationConverter;
@@ -28,38 +29,22 @@ public class MoveMixin extends CatalogMixin {
                     "How long to retry a cutover that gave up or a server that does not answer (default: ${DEFAULT-VALUE}).")
     private Duration patience;
 
-    /** The settings with the given patience. */
-    MoveSettings settings(
-            int jobs,
-            long partSize,
-            long bytesPerSecond,
-            int pausesPerMinute,
-            Duration maxLag,
-            Duration pause,
-            boolean verify) {
+    /** The settings that other options fill, with the patience. */
+    public MoveSettings settings(UnaryOperator<MoveSettings.Builder> others) {
         try {
-            Duration lockTimeout = pause.dividedBy(3);
-            return new MoveSettings(
-                    jobs, partSize, bytesPerSecond, pausesPerMinute, maxLag, pause, lockTimeout, patience, verify);
+            return others.apply(MoveSettings.builder().patience(patience)).build();
         } catch (IllegalArgumentException e) {
             throw CliException.usage(e);
         }
     }
 
-    public MoveSettings settings(Duration pause, boolean verify) {
-        MoveSettings defaults = MoveSettings.DEFAULT;
-        return settings(
-                defaults.jobs(),
-                defaults.partSize(),
-                defaults.bytesPerSecond(),
-                defaults.pausesPerMinute(),
-                defaults.maxLag(),
-                pause,
-                verify);
+    /** Reports on stderr. */
+    public MoveProgress progress() {
+        return new MoveProgress(err());
     }
 
-    public MoveSettings settings() {
-        return settings(MoveSettings.DEFAULT.pause(), true);
+    public Mover mover(MoveListener listener) {
+        return mover(settings(usual -> usual), listener);
     }
 
     public Mover mover(MoveSettings settings, MoveListener listener) {

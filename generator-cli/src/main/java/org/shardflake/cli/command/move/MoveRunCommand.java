@@ -13,9 +13,7 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.MoveRequest;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake move run}: carries out a move from beginning to end. */
 @Command(
@@ -37,9 +35,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake move run --shards 0-99,1341 --to db3"})
 final class MoveRunCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
 
     @Mixin
     private MoveBegin begin;
@@ -70,9 +65,9 @@ final class MoveRunCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         if (begin.isDryRun()) {
-            return begin.dryRun(spec, moves, output);
+            return begin.dryRun(moves, output);
         }
-        WholeMoves whole = new WholeMoves(spec, moves, begin, parallel, pause, keep);
+        WholeMoves whole = new WholeMoves(moves, begin, parallel, pause, keep);
         ShardSet wanted = begin.wanted(moves.map());
         whole.finish(move ->
                 move.target().equals(begin.target()) && move.shardSet().stream().allMatch(wanted::contains));
@@ -80,7 +75,6 @@ final class MoveRunCommand implements Callable<Integer> {
                 .map(source -> new MoveRequest(source.getKey(), begin.target(), source.getValue()))
                 .toList());
         output.print(
-                spec.commandLine().getOut(),
                 whole.facts(),
                 () -> whole.isEmpty()
                         ? "all of these shards are on %s; nothing to do".formatted(begin.target())

@@ -15,12 +15,9 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake move start}: copies shards and makes the target follow. */
 @Command(
@@ -40,9 +37,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake move start --shards 0-99,1341 --to db3 --rate 20MB"})
 final class MoveStartCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private MoveBegin begin;
 
@@ -57,21 +51,17 @@ final class MoveStartCommand implements Callable<Integer> {
         ShardMap map = moves.map();
         Map<String, ShardSet> sources = begin.sources(map);
         if (begin.isDryRun()) {
-            return begin.dryRun(spec, moves, output);
+            return begin.dryRun(moves, output);
         }
-        begin.requirePassing(
-                moves.mover(
-                        moves.settings(), new MoveProgress(spec.commandLine().getErr())),
-                sources);
+        begin.requirePassing(moves.mover(moves.progress()), sources);
         List<Move> started = new ArrayList<>();
         for (Map.Entry<String, ShardSet> source : sources.entrySet()) {
-            MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
-            Mover mover = moves.mover(begin.settings(moves, MoveSettings.DEFAULT.pause(), 0), progress);
+            MoveProgress progress = moves.progress();
+            Mover mover = moves.mover(moves.settings(begin::fill), progress);
             Move move = begin.begin(mover, source.getKey(), begin.target(), source.getValue(), progress);
             started.add(mover.follow(move.id()));
         }
         output.print(
-                spec.commandLine().getOut(),
                 started.stream()
                         .map(move -> Map.of(
                                 "move",

@@ -61,8 +61,7 @@ final class MoveStatusCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         moves.onlyReads();
-        Mover mover = moves.mover(
-                moves.settings(), new MoveProgress(spec.commandLine().getErr()));
+        Mover mover = moves.mover(moves.progress());
         Redraw redraw = new Redraw(spec.commandLine().getOut());
         List<MoveStatus> all = read(mover);
         print(all, redraw);
@@ -85,7 +84,6 @@ final class MoveStatusCommand implements Callable<Integer> {
     private void print(List<MoveStatus> all, Redraw redraw) {
         output.printAgain(
                 redraw,
-                spec.commandLine().getOut(),
                 all.stream().map(MoveView::facts).toList(),
                 () -> MoveView.table(all)
                         + (id == null || all.isEmpty()

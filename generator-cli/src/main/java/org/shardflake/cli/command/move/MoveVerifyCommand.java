@@ -17,8 +17,6 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.TableDifference;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake move verify}. */
 @Command(
@@ -37,9 +35,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake move verify 3 --shards 0-9"})
 final class MoveVerifyCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private MoveShardsMixin which;
 
@@ -51,8 +46,8 @@ final class MoveVerifyCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
-        Mover mover = moves.mover(moves.settings(), progress);
+        MoveProgress progress = moves.progress();
+        Mover mover = moves.mover(progress);
         Move move = which.find(mover);
         ShardSet wanted = which.of(move, moves.map());
         Map<Integer, List<TableDifference>> differences = mover.verify(move.id(), wanted);
@@ -63,7 +58,7 @@ final class MoveVerifyCommand implements Callable<Integer> {
         facts.put("differences", MoveView.facts(differences));
         facts.put("rows", MoveView.rows(differences));
         facts.put("undecided", ShardSet.of(progress.undecided()).toString());
-        output.print(spec.commandLine().getOut(), facts, () -> text(wanted, differences.size(), progress));
+        output.print(facts, () -> text(wanted, differences.size(), progress));
         if (!differences.isEmpty()) {
             return ExitCodes.VERIFICATION;
         }

@@ -4,7 +4,6 @@
  */
 package org.shardflake.cli.command.move;
 
-import java.time.Duration;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
@@ -29,8 +28,8 @@ public final class ParallelMixin {
             description = "Make at most so many attempts at a cutover a minute, in all moves (default: no limit).")
     private int pausesPerMinute;
 
-    MoveSettings settings(CopyMixin copying, MoveMixin moves, Duration pause) {
-        return copying.settings(moves, pause, pausesPerMinute);
+    MoveSettings.Builder fill(MoveSettings.Builder settings) {
+        return settings.pausesPerMinute(pausesPerMinute);
     }
 
     ParallelMoves moves(Mover mover, String reason, boolean keep, ParallelMoves.Watcher watcher) {

@@ -29,7 +29,6 @@ import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.ParallelMoves;
 import org.shardflake.rebalance.PlanRun;
-import picocli.CommandLine.Model.CommandSpec;
 
 /** Makes moves from beginning to end, several at a time, and records what each of them took. */
 public final class WholeMoves implements ParallelMoves.Watcher {
@@ -47,23 +46,23 @@ public final class WholeMoves implements ParallelMoves.Watcher {
     /** The result for the shards of one source that went to one target. */
     private record Done(Move move, List<Duration> pauses, Duration took) {}
 
+    /** Moves with the usual write pause, which are completed. */
+    public WholeMoves(MoveMixin moves, CopyMixin copying, ParallelMixin parallel) {
+        this(moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
+    }
+
     /**
      * @param pause the longest write pause of a cutover attempt; an attempt that would take longer gives up
      * @param keep whether to leave moves uncompleted, so that they can be reversed
      */
-    public WholeMoves(
-            CommandSpec command,
-            MoveMixin moves,
-            CopyMixin copying,
-            ParallelMixin parallel,
-            Duration pause,
-            boolean keep) {
-        this.err = command.commandLine().getErr();
+    WholeMoves(MoveMixin moves, CopyMixin copying, ParallelMixin parallel, Duration pause, boolean keep) {
         this.moves = moves;
         this.copying = copying;
         this.parallel = parallel;
-        this.settings = parallel.settings(copying, moves, pause);
+        this.settings =
+                moves.settings(usual -> parallel.fill(copying.fill(usual)).pause(pause));
         this.keep = keep;
+        this.err = moves.err();
     }
 
     /** Finishes interrupted moves, and returns how many shards they have. */
@@ -94,7 +93,7 @@ public final class WholeMoves implements ParallelMoves.Watcher {
         progresses.clear();
         try (MovesProgress together = new MovesProgress(err, settings)) {
             all = together;
-            return work.run(parallel.moves(moves.mover(settings, new MoveProgress(err)), copying.reason(), keep, this));
+            return work.run(parallel.moves(moves.mover(settings, moves.progress()), copying.reason(), keep, this));
         } catch (ShardflakeException e) {
             throw e.kind() != Kind.VERIFICATION && areCutOver() ? CutoverView.partly(e) : e;
         }

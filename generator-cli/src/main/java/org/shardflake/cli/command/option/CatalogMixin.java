@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli.command.option;
 
+import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -95,11 +96,7 @@ public class CatalogMixin {
     private void tellOfStandby(ServerUrl parsed) {
         if (!isToldOfStandby) {
             isToldOfStandby = true;
-            command.commandLine()
-                    .getErr()
-                    .printf(
-                            "warning: the catalog at %s is a standby (in recovery): what is shown may be old%n",
-                            parsed.hosts());
+            warn("the catalog at %s is a standby (in recovery): what is shown may be old".formatted(parsed.hosts()));
         }
     }
 
@@ -114,7 +111,12 @@ public class CatalogMixin {
 
     /** Says on stderr what is going on. */
     public final void say(String what) {
-        command.commandLine().getErr().println(what);
+        err().println(what);
+    }
+
+    /** Standard error. */
+    public final PrintWriter err() {
+        return command.commandLine().getErr();
     }
 
     /** The gateways, with credentials from the environment. */
@@ -124,7 +126,7 @@ public class CatalogMixin {
 
     /** Says something on stderr that the result does not depend on. */
     public final void warn(String what) {
-        command.commandLine().getErr().println("warning: " + what);
+        err().println("warning: " + what);
     }
 
     /** The catalog and its origin. */

@@ -38,7 +38,7 @@ public final class DryRunMixin {
             say();
             Map<String, Object> marked = new LinkedHashMap<>(facts);
             marked.put("dryRun", true);
-            output.print(command.commandLine().getOut(), marked, () -> "would " + would);
+            output.print(marked, () -> "would " + would);
         }
         return dryRun;
     }

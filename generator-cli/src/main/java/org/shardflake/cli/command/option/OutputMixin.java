@@ -18,11 +18,16 @@ import org.shardflake.cli.output.TerminalSize;
 import org.shardflake.cli.output.Visible;
 import org.shardflake.cli.output.YamlWriter;
 import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
 /** The choice of output format. */
 public final class OutputMixin {
+
+    @Spec(Spec.Target.MIXEE)
+    private CommandSpec command;
 
     @Option(
             names = {"-o", "--output"},
@@ -46,7 +51,8 @@ public final class OutputMixin {
     }
 
     /** Prints one result: its facts (a map or a list of maps) as JSON or YAML, or else the text for people. */
-    public void print(PrintWriter out, Object facts, Supplier<String> table) {
+    public void print(Object facts, Supplier<String> table) {
+        PrintWriter out = command.commandLine().getOut();
         switch (format) {
             case TABLE -> out.println(Visible.lines(table.get().stripTrailing()));
             case JSON -> out.println(JsonWriter.write(facts));
@@ -59,8 +65,8 @@ public final class OutputMixin {
      *
      * @throws CliException if it contains what is shown in another form, which would be other SQL
      */
-    public void printSql(PrintWriter out, Object facts, Supplier<String> sql) {
-        print(out, facts, () -> {
+    public void printSql(Object facts, Supplier<String> sql) {
+        print(facts, () -> {
             String text = sql.get();
             if (!Visible.lines(text).equals(text)) {
                 throw new CliException(
@@ -77,12 +83,12 @@ public final class OutputMixin {
     }
 
     /** As {@link #print}, again and again: a table on a terminal takes the place of the one before. */
-    public void printAgain(Redraw redraw, PrintWriter out, Object facts, Supplier<String> table) {
+    public void printAgain(Redraw redraw, Object facts, Supplier<String> table) {
         if (format == OutputFormat.TABLE) {
             redraw.show(Visible.lines(table.get()));
         } else {
-            print(out, facts, table);
-            out.flush();
+            print(facts, table);
+            command.commandLine().getOut().flush();
         }
     }
 

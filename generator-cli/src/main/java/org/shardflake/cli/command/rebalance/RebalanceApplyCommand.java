@@ -20,15 +20,12 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.error.FileFailure;
 import org.shardflake.cli.output.Amounts;
-import org.shardflake.move.MoveSettings;
 import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake rebalance apply}: carries out a plan. */
 @Command(
@@ -49,9 +46,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake rebalance apply plan.yaml"})
 final class RebalanceApplyCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(index = "0", paramLabel = "FILE", description = "A plan written by rebalance plan --file.")
     private Path file;
@@ -83,14 +77,13 @@ final class RebalanceApplyCommand implements Callable<Integer> {
                     Map.of("moves", left.size(), "shards", shards));
             return ExitCodes.OK;
         }
-        WholeMoves whole = new WholeMoves(spec, moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
+        WholeMoves whole = new WholeMoves(moves, copying, parallel);
         int moved = whole.run(new PlanRun(plan, moves.catalog()));
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("moves", whole.facts());
         facts.put("moved", moved);
         facts.put("alreadyThere", plan.shardCount() - moved);
         output.print(
-                spec.commandLine().getOut(),
                 facts,
                 () -> whole.isEmpty()
                         ? text(plan.shardCount(), moved)

@@ -15,9 +15,7 @@ import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake rebalance plan}: plans which shards should go where. */
 @Command(
@@ -39,9 +37,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake rebalance plan --drain db1 --file plan.yaml"})
 final class RebalancePlanCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Option(
             names = "--drain",
             paramLabel = "NAME",
@@ -62,10 +57,7 @@ final class RebalancePlanCommand implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         RebalancePlan plan = options.plan(catalog.catalog().load(), catalog, drained);
         options.write(plan);
-        output.print(
-                spec.commandLine().getOut(),
-                RebalancePlanFile.properties(plan),
-                () -> PlanView.text(plan) + options.written());
+        output.print(RebalancePlanFile.properties(plan), () -> PlanView.text(plan) + options.written());
         return ExitCodes.OK;
     }
 }

@@ -19,7 +19,6 @@ import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.move.MoveRequest;
-import org.shardflake.move.MoveSettings;
 import org.shardflake.rebalance.AutoRebalance;
 import org.shardflake.rebalance.AutoSettings;
 import org.shardflake.rebalance.Decision;
@@ -116,7 +115,7 @@ final class RebalanceRunCommand implements Callable<Integer> {
     }
 
     private WholeMoves whole() {
-        return new WholeMoves(spec, moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
+        return new WholeMoves(moves, copying, parallel);
     }
 
     private void run(AutoRebalance engine) throws InterruptedException {
@@ -133,7 +132,7 @@ final class RebalanceRunCommand implements Callable<Integer> {
 
     private void print(Decision decision) {
         PrintWriter out = spec.commandLine().getOut();
-        output.print(out, facts(decision), decision::toString);
+        output.print(facts(decision), decision::toString);
         out.flush();
     }
 

@@ -55,6 +55,6 @@ final class ReferenceAdoptCommand implements Runnable {
         if (output.format() == OutputFormat.TABLE) {
             spec.commandLine().getErr().println(ReferenceView.text(adopted));
         }
-        output.printSql(spec.commandLine().getOut(), ReferenceView.facts(adopted), adopted::changeSet);
+        output.printSql(ReferenceView.facts(adopted), adopted::changeSet);
     }
 }

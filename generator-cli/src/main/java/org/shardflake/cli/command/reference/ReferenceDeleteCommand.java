@@ -11,9 +11,7 @@ import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake reference delete}: deletes a row on all servers. */
 @Command(
@@ -32,9 +30,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake reference delete country IT"})
 final class ReferenceDeleteCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(index = "0", paramLabel = "TABLE", description = "The table, such as country.")
     private String table;
@@ -58,9 +53,6 @@ final class ReferenceDeleteCommand implements Runnable {
         Map<String, Object> facts = new LinkedHashMap<>();
         facts.put("table", table);
         facts.put("key", key);
-        output.print(
-                spec.commandLine().getOut(),
-                facts,
-                () -> "deleted row %s of %s on all servers".formatted(String.join(" ", key), table));
+        output.print(facts, () -> "deleted row %s of %s on all servers".formatted(String.join(" ", key), table));
     }
 }

@@ -16,9 +16,7 @@ import org.shardflake.deploy.RowChecks;
 import org.shardflake.reference.ReferenceTables;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake reference deploy}: deploys a changelog to the reference tables of all servers. */
 @Command(
@@ -40,9 +38,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake reference deploy --changelog db/reference.sql --home db1"})
 final class ReferenceDeployCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Mixin
     private ChangelogMixin changelog;
@@ -68,7 +63,7 @@ final class ReferenceDeployCommand implements Runnable {
         ShardMap map = catalog.catalog().load();
         ReferenceTables.Deployment deployed =
                 catalog.installation().referenceTables(map).deploy(changelog.file(), settings(), map.layout(), home);
-        output.print(spec.commandLine().getOut(), ReferenceView.facts(deployed), () -> ReferenceView.text(deployed));
+        output.print(ReferenceView.facts(deployed), () -> ReferenceView.text(deployed));
     }
 
     private DeploySettings settings() {

@@ -10,9 +10,7 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.command.option.ServerNames;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake reference move}: changes the home. */
 @Command(
@@ -33,9 +31,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake reference move --to db2"})
 final class ReferenceMoveCommand implements Runnable {
 
-    @Spec
-    private CommandSpec spec;
-
     @Option(
             names = "--to",
             paramLabel = "SERVER",
@@ -53,9 +48,6 @@ final class ReferenceMoveCommand implements Runnable {
     @Override
     public void run() {
         catalog.installation().referenceTables(catalog.catalog().load()).move(to);
-        output.print(
-                spec.commandLine().getOut(),
-                Map.of("home", to),
-                () -> "reference tables are written on %s".formatted(to));
+        output.print(Map.of("home", to), () -> "reference tables are written on %s".formatted(to));
     }
 }

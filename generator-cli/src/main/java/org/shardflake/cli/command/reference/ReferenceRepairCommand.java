@@ -9,8 +9,6 @@ import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake reference repair}: makes all servers follow the home again. */
 @Command(
@@ -30,9 +28,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake reference repair"})
 final class ReferenceRepairCommand implements Runnable {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private CatalogMixin catalog;
 
@@ -43,6 +38,6 @@ final class ReferenceRepairCommand implements Runnable {
     public void run() {
         Map<String, Long> changed =
                 catalog.installation().referenceTables(catalog.catalog().load()).repair();
-        output.print(spec.commandLine().getOut(), ReferenceView.facts(changed), () -> ReferenceView.text(changed));
+        output.print(ReferenceView.facts(changed), () -> ReferenceView.text(changed));
     }
 }

@@ -11,8 +11,6 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.reference.ReferenceStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake reference status}: the home, the tables, and how far the other servers are. */
 @Command(
@@ -33,9 +31,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake reference status -o json"})
 final class ReferenceStatusCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private CatalogMixin catalog;
 
@@ -46,7 +41,7 @@ final class ReferenceStatusCommand implements Callable<Integer> {
     public Integer call() {
         ReferenceStatus status =
                 catalog.installation().referenceTables(catalog.catalog().load()).status();
-        output.print(spec.commandLine().getOut(), ReferenceView.facts(status), () -> ReferenceView.text(status));
+        output.print(ReferenceView.facts(status), () -> ReferenceView.text(status));
         return status.isWell() ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 }

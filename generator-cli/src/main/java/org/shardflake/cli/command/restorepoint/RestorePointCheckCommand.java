@@ -12,9 +12,7 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.doctor.Finding;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake restore-point check}. */
 @Command(
@@ -37,9 +35,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake restore-point check before-release-7"})
 final class RestorePointCheckCommand implements Callable<Integer> {
 
-    @Spec
-    private CommandSpec spec;
-
     @Parameters(index = "0", paramLabel = "NAME", description = "The restore point.")
     private String name;
 
@@ -55,7 +50,6 @@ final class RestorePointCheckCommand implements Callable<Integer> {
         List<Finding> findings = points.points().check(name);
         DoctorView view = new DoctorView(findings);
         output.print(
-                spec.commandLine().getOut(),
                 view.facts(),
                 () -> findings.isEmpty()
                         ? "every server and the catalog are at restore point %s: nothing differs".formatted(name)

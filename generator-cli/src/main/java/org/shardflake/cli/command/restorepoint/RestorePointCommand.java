@@ -74,7 +74,7 @@ public final class RestorePointCommand implements Runnable, Subcommands {
         }
         PrintWriter err = spec.commandLine().getErr();
         RestorePoint made = points.points().make(name, patience, warning -> err.println("warning: " + warning));
-        output.print(spec.commandLine().getOut(), RestorePointView.facts(made), () -> RestorePointView.places(made));
+        output.print(RestorePointView.facts(made), () -> RestorePointView.places(made));
     }
 
     @Override

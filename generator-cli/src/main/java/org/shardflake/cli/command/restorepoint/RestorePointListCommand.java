@@ -9,8 +9,6 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.restore.RestorePoint;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake restore-point list}. */
 @Command(
@@ -27,9 +25,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake restore-point list -o json"})
 final class RestorePointListCommand implements Runnable {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private RestorePointMixin points;
 
@@ -40,9 +35,6 @@ final class RestorePointListCommand implements Runnable {
     public void run() {
         points.onlyReads();
         List<RestorePoint> all = points.points().list();
-        output.print(
-                spec.commandLine().getOut(),
-                all.stream().map(RestorePointView::facts).toList(),
-                () -> RestorePointView.table(all));
+        output.print(all.stream().map(RestorePointView::facts).toList(), () -> RestorePointView.table(all));
     }
 }

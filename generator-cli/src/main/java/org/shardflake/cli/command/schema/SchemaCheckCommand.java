@@ -91,7 +91,7 @@ final class SchemaCheckCommand implements Callable<Integer> {
                 checks.record(new RowChecks(true, uidColumn, map.sharding().shardCount()));
             }
             List<ServerReport> reports = run(checks, servers);
-            output.print(spec.commandLine().getOut(), facts(reports), () -> table(reports));
+            output.print(facts(reports), () -> table(reports));
             return exitCode(reports);
         }
     }

@@ -125,7 +125,6 @@ final class SchemaDeployCommand implements Callable<Integer> {
             if (dryRun) {
                 spec.commandLine().getErr().println("dry run: nothing was changed");
                 output.print(
-                        spec.commandLine().getOut(),
                         DeployView.facts(deployer.preview()),
                         () -> DeployView.table("SHARDS TO DEPLOY", deployer.preview()));
                 return ExitCodes.OK;
@@ -133,7 +132,7 @@ final class SchemaDeployCommand implements Callable<Integer> {
             deployer.messages().forEach(spec.commandLine().getErr()::println);
             DeployReport report = deploy(deployer);
             catalog.installation().remember(map);
-            output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.table(report));
+            output.print(DeployView.facts(report), () -> DeployView.table(report));
             return DeployView.exitCode(report);
         }
     }

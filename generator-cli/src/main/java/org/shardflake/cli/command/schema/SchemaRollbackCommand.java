@@ -100,10 +100,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
             DeployPreview preview = deployer.previewRollBack(count, everywhere(map));
             if (dryRun) {
                 spec.commandLine().getErr().println("dry run: nothing was changed");
-                output.print(
-                        spec.commandLine().getOut(),
-                        DeployView.facts(preview),
-                        () -> DeployView.table("SHARDS TO ROLL BACK", preview));
+                output.print(DeployView.facts(preview), () -> DeployView.table("SHARDS TO ROLL BACK", preview));
                 return ExitCodes.OK;
             }
             if (confirmed.isPresent() && !confirmed.get().equals(preview)) {
@@ -113,7 +110,7 @@ final class SchemaRollbackCommand implements Callable<Integer> {
                         "run the same command again");
             }
             DeployReport report = undo(deployer, map, preview);
-            output.print(spec.commandLine().getOut(), DeployView.facts(report), () -> DeployView.undone(report));
+            output.print(DeployView.facts(report), () -> DeployView.undone(report));
             return DeployView.exitCode(report);
         }
     }

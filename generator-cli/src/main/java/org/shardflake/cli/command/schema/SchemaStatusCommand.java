@@ -16,9 +16,7 @@ import org.shardflake.cli.output.TableWriter;
 import org.shardflake.deploy.SchemaStatus;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake schema status}: shows the deployment state of every shard. */
 @Command(
@@ -42,9 +40,6 @@ public final class SchemaStatusCommand implements Callable<Integer> {
     /** Of a map that changes all the time. */
     private static final int MOST_TRIES = 3;
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private TargetsMixin targets;
 
@@ -60,7 +55,7 @@ public final class SchemaStatusCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         SchemaStatus status = read(targets, catalog, drift);
-        output.print(spec.commandLine().getOut(), facts(status), () -> table(status));
+        output.print(facts(status), () -> table(status));
         return status.drifts().isEmpty() ? ExitCodes.OK : ExitCodes.VERIFICATION;
     }
 

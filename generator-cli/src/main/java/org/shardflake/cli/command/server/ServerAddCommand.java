@@ -19,10 +19,8 @@ import org.shardflake.cli.server.ServerAccess;
 import org.shardflake.install.Installation;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake server add}: adds a server. */
 @Command(
@@ -41,9 +39,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake server add db3 postgresql://app@db3/app --label zone=c"})
 final class ServerAddCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(index = "0", paramLabel = "NAME", description = "The server's name, such as db3.")
     private String name;
@@ -97,6 +92,6 @@ final class ServerAddCommand implements Runnable {
             return;
         }
         long version = installation.add(server, reason.reason()).version();
-        ServerChange.print(spec, output, "added", name, version);
+        ServerChange.print(output, "added", name, version);
     }
 }

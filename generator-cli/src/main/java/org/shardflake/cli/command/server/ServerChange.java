@@ -15,7 +15,6 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
-import picocli.CommandLine.Model.CommandSpec;
 
 /** The parts shared by commands that change a server. */
 final class ServerChange {
@@ -66,12 +65,9 @@ final class ServerChange {
     }
 
     /** Reports the completed change. */
-    static void print(CommandSpec command, OutputMixin output, String done, String server, long version) {
+    static void print(OutputMixin output, String done, String server, long version) {
         Map<String, Object> facts = facts(server, done);
         facts.put("version", version);
-        output.print(
-                command.commandLine().getOut(),
-                facts,
-                () -> "%s server %s; the shard map is at version %s".formatted(done, server, version));
+        output.print(facts, () -> "%s server %s; the shard map is at version %s".formatted(done, server, version));
     }
 }

@@ -20,10 +20,8 @@ import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.server.ServerAccess;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake server change}: changes a server's URL and labels. */
 @Command(
@@ -43,9 +41,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake server change db1 postgresql://app@db1b/app --reason failover"})
 final class ServerChangeCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(
             index = "0",
@@ -107,7 +102,7 @@ final class ServerChangeCommand implements Runnable {
             return;
         }
         long version = shardCatalog.changeServer(server, reason.reason()).version();
-        ServerChange.print(spec, output, "changed", name, version);
+        ServerChange.print(output, "changed", name, version);
     }
 
     private Server changed(Server server) {

@@ -20,16 +20,13 @@ import org.shardflake.cli.command.rebalance.PlanFileMixin;
 import org.shardflake.cli.command.rebalance.PlanView;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
-import org.shardflake.move.MoveSettings;
 import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.rebalance.RebalancePlanFile;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake server drain}: moves all shards off a server. */
 @Command(
@@ -51,9 +48,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake server drain db1 --dry-run"})
 final class ServerDrainCommand implements Callable<Integer> {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(
             index = "0",
@@ -88,10 +82,7 @@ final class ServerDrainCommand implements Callable<Integer> {
         RebalancePlan plan = plan();
         if (dryRun || options.hasFile()) {
             options.write(plan);
-            output.print(
-                    spec.commandLine().getOut(),
-                    RebalancePlanFile.properties(plan),
-                    () -> PlanView.text(plan) + options.written());
+            output.print(RebalancePlanFile.properties(plan), () -> PlanView.text(plan) + options.written());
             return ExitCodes.OK;
         }
         if (!plan.moves().isEmpty()) {
@@ -99,7 +90,7 @@ final class ServerDrainCommand implements Callable<Integer> {
                     "move %s to drain %s".formatted(Amounts.shards(plan.shardCount()), name),
                     "see which with --dry-run");
         }
-        WholeMoves whole = new WholeMoves(spec, moves, copying, parallel, MoveSettings.DEFAULT.pause(), false);
+        WholeMoves whole = new WholeMoves(moves, copying, parallel);
         int finished = whole.finish(move -> move.source().equals(name));
         int moved = whole.run(new PlanRun(finished == 0 ? plan : plan(), moves.catalog()));
         print(finished + moved, whole);
@@ -118,10 +109,7 @@ final class ServerDrainCommand implements Callable<Integer> {
         facts.put("moves", whole.facts());
         facts.put("moved", moved);
         facts.put("left", left);
-        output.print(
-                spec.commandLine().getOut(),
-                facts,
-                () -> whole.isEmpty() ? text(moved, left) : whole.text() + "\n" + text(moved, left));
+        output.print(facts, () -> whole.isEmpty() ? text(moved, left) : whole.text() + "\n" + text(moved, left));
     }
 
     private String text(int moved, int left) {

@@ -16,8 +16,6 @@ import org.shardflake.cli.map.ShardMapView;
 import org.shardflake.cli.output.TableWriter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake server list}: lists all servers. */
 @Command(
@@ -34,9 +32,6 @@ import picocli.CommandLine.Spec;
         footer = {"", "Example: shardflake server list -o json"})
 final class ServerListCommand implements Runnable {
 
-    @Spec
-    private CommandSpec spec;
-
     @Mixin
     private CatalogMixin catalog;
 
@@ -47,7 +42,7 @@ final class ServerListCommand implements Runnable {
     public void run() {
         catalog.onlyReads();
         ShardMap map = catalog.catalog().load();
-        output.print(spec.commandLine().getOut(), ShardMapView.servers(map), () -> table(map));
+        output.print(ShardMapView.servers(map), () -> table(map));
     }
 
     private static String table(ShardMap map) {

@@ -17,9 +17,7 @@ import org.shardflake.cli.output.Amounts;
 import org.shardflake.move.Splitter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code shardflake server remove}: removes a server. */
 @Command(
@@ -38,9 +36,6 @@ import picocli.CommandLine.Spec;
         },
         footer = {"", "Example: shardflake server remove db3"})
 final class ServerRemoveCommand implements Runnable {
-
-    @Spec
-    private CommandSpec spec;
 
     @Parameters(
             index = "0",
@@ -78,6 +73,6 @@ final class ServerRemoveCommand implements Runnable {
         }
         catalog.installation().referenceTables(map).remove(name);
         long version = shardCatalog.removeServer(name, reason.reason()).version();
-        ServerChange.print(spec, output, "removed", name, version);
+        ServerChange.print(output, "removed", name, version);
     }
 }

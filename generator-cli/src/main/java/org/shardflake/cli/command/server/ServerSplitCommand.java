@@ -191,7 +191,7 @@ final class ServerSplitCommand implements Callable<Integer> {
 
     /** The copies are those of a standby, so comparing each at its cutover would only delay the others. */
     private MoveSettings settings() {
-        return moves.settings(pause, false);
+        return moves.settings(usual -> usual.pause(pause).verify(false));
     }
 
     private Splitter splitter() {
@@ -214,7 +214,7 @@ final class ServerSplitCommand implements Callable<Integer> {
         }
         List<PreflightCheck> checks = splitter().check(request);
         dryRun.say();
-        output.print(spec.commandLine().getOut(), ChecksView.facts(checks), () -> ChecksView.text(checks));
+        output.print(ChecksView.facts(checks), () -> ChecksView.text(checks));
         return checks.stream().noneMatch(check -> check.outcome() == Outcome.FAILED)
                 ? ExitCodes.OK
                 : ExitCodes.PRECONDITION;
@@ -224,7 +224,7 @@ final class ServerSplitCommand implements Callable<Integer> {
         long start = System.nanoTime();
         Splitter splitter = splitter();
         long id = splitter.promote(request);
-        MoveProgress progress = new MoveProgress(spec.commandLine().getErr());
+        MoveProgress progress = moves.progress();
         Mover mover = moves.mover(settings(), progress);
         Optional<Move> move =
                 mover.moves().stream().filter(some -> some.id() == id).findFirst();
@@ -262,7 +262,6 @@ final class ServerSplitCommand implements Callable<Integer> {
             facts.put("pauseMillis", CutoverView.pauses(progress.pauses()));
         }
         output.print(
-                spec.commandLine().getOut(),
                 facts,
                 () -> "split %s in %s: %s has %s%s%s"
                         .formatted(
@@ -293,7 +292,6 @@ final class ServerSplitCommand implements Callable<Integer> {
         boolean asBefore = left == Splitter.Cancelled.STANDBY_AS_BEFORE;
         facts.put("standbyAsBefore", asBefore);
         output.print(
-                spec.commandLine().getOut(),
                 facts,
                 () -> "gave up the split of %s; %s"
                         .formatted(

@@ -151,10 +151,6 @@ public final class TopCommand implements Callable<Integer> {
         if (!live) {
             view.problems().lines().forEach(catalog::warn);
         }
-        output.printAgain(
-                redraw,
-                spec.commandLine().getOut(),
-                view.facts(),
-                () -> live ? view.text() + view.problems() : view.text());
+        output.printAgain(redraw, view.facts(), () -> live ? view.text() + view.problems() : view.text());
     }
 }
