@@ -26,6 +26,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -38,9 +39,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.cluster.PostgresStandby;
+import org.shardflake.cluster.SavedServers;
 import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
@@ -58,8 +59,8 @@ class FailoverSlotsIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
 
-    @TempDir
-    Path directory;
+    @SuppressWarnings("NullAway.Init") // by save
+    private static SavedServers saved;
 
     private PostgresCluster cluster;
 
@@ -72,14 +73,14 @@ class FailoverSlotsIT {
     @SuppressWarnings("NullAway.Init") // by create
     private NoteShards notes;
 
+    @BeforeAll
+    static void save(@TempDir Path directory) throws IOException {
+        saved = NoteShards.saved(directory, true);
+    }
+
     @BeforeEach
     void start() {
-        cluster = PostgresCluster.builder()
-                .provider(PostgresProvider.EMBEDDED)
-                .servers(3)
-                .setting("wal_retrieve_retry_interval", "100ms")
-                .setting("wal_receiver_status_interval", "1s")
-                .start();
+        cluster = saved.start();
         assumeTrue(cluster.server(0).majorVersion() >= 17, "slots fail over since PostgreSQL 17");
     }
 
@@ -93,7 +94,7 @@ class FailoverSlotsIT {
     }
 
     /** With a standby of one server, which the guide's settings make keep its slots. */
-    private void create(String its, boolean synchronous) throws IOException, SQLException {
+    private void create(String its, boolean synchronous) throws SQLException {
         failing = server(its);
         standby = cluster.standbyOf(failing);
         String conninfo = query(standby, "SELECT current_setting('primary_conninfo')") + " dbname=postgres";
@@ -107,7 +108,7 @@ class FailoverSlotsIT {
             execute(failing, "SELECT pg_reload_conf()");
         }
         notes = new NoteShards(cluster.server(0).uri("postgres"), Map.of("db1", url("db1"), "db2", url("db2")));
-        notes.create(directory);
+        notes.areHere();
         execute(server("db1"), "INSERT INTO shard_0001.note (text) SELECT 'old ' || n FROM generate_series(1, 1000) n");
     }
 

@@ -16,6 +16,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -26,9 +27,9 @@ import org.shardflake.ShardSet;
 import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresCluster;
-import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.cluster.PostgresStandby;
+import org.shardflake.cluster.SavedServers;
 import org.shardflake.move.MoveException;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveStep;
@@ -44,8 +45,8 @@ class MoveFailoverIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
 
-    @TempDir
-    Path directory;
+    @SuppressWarnings("NullAway.Init") // by save
+    private static SavedServers saved;
 
     private PostgresCluster cluster;
     private PostgresServer db1;
@@ -57,14 +58,14 @@ class MoveFailoverIT {
     @SuppressWarnings("NullAway.Init") // by create
     private NoteShards notes;
 
+    @BeforeAll
+    static void save(@TempDir Path directory) throws IOException {
+        saved = NoteShards.saved(directory, false);
+    }
+
     @BeforeEach
     void start() {
-        cluster = PostgresCluster.builder()
-                .provider(PostgresProvider.EMBEDDED)
-                .servers(3)
-                .setting("wal_retrieve_retry_interval", "100ms")
-                .setting("wal_receiver_status_interval", "1s")
-                .start();
+        cluster = saved.start();
         db1 = cluster.server(1);
         db2 = cluster.server(2);
     }
@@ -75,11 +76,11 @@ class MoveFailoverIT {
     }
 
     /** With rows in shard 1, and a standby of the one that will fail. */
-    private void create(PostgresServer failing) throws IOException, SQLException {
+    private void create(PostgresServer failing) throws SQLException {
         standby = cluster.standbyOf(failing);
         notes = new NoteShards(
                 cluster.server(0).uri("postgres"), Map.of("db1", url(db1, failing), "db2", url(db2, failing)));
-        notes.createWithoutIds(directory);
+        notes.areHere();
         execute(db1, "INSERT INTO shard_0001.note SELECT n, 'old' FROM generate_series(1, 1000) n");
     }
 
@@ -129,7 +130,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void anOldPrimaryThatComesBackIsFound() throws IOException, SQLException {
+    void anOldPrimaryThatComesBackIsFound() throws SQLException {
         create(db2);
         PostgresServer old = db2;
         db2 = failOver(db2);
@@ -141,7 +142,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void aTargetThatFailsOverTakesNoShardAndTheMoveIsBegunAgain() throws IOException, SQLException {
+    void aTargetThatFailsOverTakesNoShardAndTheMoveIsBegunAgain() throws SQLException {
         create(db2);
         notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.disconnect();
@@ -161,7 +162,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void aTargetThatFailsOverBeforeItHasCaughtUpIsNotSaidToFollow() throws IOException, SQLException {
+    void aTargetThatFailsOverBeforeItHasCaughtUpIsNotSaidToFollow() throws SQLException {
         create(db2);
         Mover mover = notes.mover(new MoveListener() {
             @Override
@@ -190,7 +191,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void rowsThatOnlyTheSourceStillHasAreNotLostWhenTheTargetFailsOverAfterACutover() throws IOException, SQLException {
+    void rowsThatOnlyTheSourceStillHasAreNotLostWhenTheTargetFailsOverAfterACutover() throws SQLException {
         create(db2);
         notes.succeed("move", "run", "--keep", "--shards=1", "--to=db2");
         standby.awaitReplay();
@@ -223,7 +224,7 @@ class MoveFailoverIT {
 
     /** Its standby had got the rows of before, but not the last ones, nor that the shard is its own. */
     @Test
-    void aShardWhoseTargetHasLostTheCutoverGoesBackToTheSource() throws IOException, SQLException {
+    void aShardWhoseTargetHasLostTheCutoverGoesBackToTheSource() throws SQLException {
         create(db2);
         notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
@@ -250,7 +251,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void aShardWhoseTargetHasLostTheCutoverWhileTheMoveEndsGoesBackToTheSource() throws IOException, SQLException {
+    void aShardWhoseTargetHasLostTheCutoverWhileTheMoveEndsGoesBackToTheSource() throws SQLException {
         create(db2);
         notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
@@ -275,7 +276,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void aShardWhoseTargetHasLostTheWholeMoveGoesBackToTheSource() throws IOException, SQLException {
+    void aShardWhoseTargetHasLostTheWholeMoveGoesBackToTheSource() throws SQLException {
         create(db2);
         standby.awaitReplay();
         standby.disconnect();
@@ -294,7 +295,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void aShardThatIsSealedWhenItsTargetLosesTheCutoverTakesWritesOnTheSource() throws IOException, SQLException {
+    void aShardThatIsSealedWhenItsTargetLosesTheCutoverTakesWritesOnTheSource() throws SQLException {
         create(db2);
         notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
@@ -318,7 +319,7 @@ class MoveFailoverIT {
 
     /** Its copy is from before an earlier move took it away, so it is open, and routers that know the new map write to it. */
     @Test
-    void anOldCopyThatHasTakenWritesSinceTheTargetFailedOverIsKept() throws IOException, SQLException {
+    void anOldCopyThatHasTakenWritesSinceTheTargetFailedOverIsKept() throws SQLException {
         create(db2);
         standby.awaitReplay();
         standby.disconnect();
@@ -335,7 +336,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void rowsThatOnlyTheTargetStillHasAreNotLostWhenTheSourceFailsOver() throws IOException, SQLException {
+    void rowsThatOnlyTheTargetStillHasAreNotLostWhenTheSourceFailsOver() throws SQLException {
         create(db1);
         notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();
@@ -358,7 +359,7 @@ class MoveFailoverIT {
 
     /** It does not know of the cutover, so it takes a write of a router with an old map, and what it has not got since it will never get. */
     @Test
-    void aSourceThatFailsOverToBeforeACutoverIsClosedAgainAndItsCopyIsFoundToDiffer() throws IOException, SQLException {
+    void aSourceThatFailsOverToBeforeACutoverIsClosedAgainAndItsCopyIsFoundToDiffer() throws SQLException {
         failOverToBeforeTheCutover();
         execute(db1, "INSERT INTO shard_0001.note VALUES (1999, 'astray')");
 
@@ -376,7 +377,7 @@ class MoveFailoverIT {
     }
 
     @Test
-    void theCopyOnASourceThatFailedOverToBeforeACutoverMayLackRows() throws IOException, SQLException {
+    void theCopyOnASourceThatFailedOverToBeforeACutoverMayLackRows() throws SQLException {
         failOverToBeforeTheCutover();
 
         Result completed = notes.launch("move", "complete", "1", "--yes");
@@ -388,7 +389,7 @@ class MoveFailoverIT {
         assertThat(rows(db2)).isEqualTo(1010);
     }
 
-    private void failOverToBeforeTheCutover() throws IOException, SQLException {
+    private void failOverToBeforeTheCutover() throws SQLException {
         create(db1);
         notes.succeed("move", "start", "--shards=1", "--to=db2");
         standby.awaitReplay();

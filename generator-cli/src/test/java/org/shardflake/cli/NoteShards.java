@@ -11,6 +11,7 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -18,7 +19,10 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Objects;
 import org.shardflake.cli.Cli.Result;
+import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.cluster.SavedServers;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
@@ -49,9 +53,37 @@ record NoteShards(String catalog, Map<String, String> urls) {
         create(directory, CHANGELOG + IDS);
     }
 
-    /** Creates them, with ids that the test gives. */
-    void createWithoutIds(Path directory) throws IOException {
-        create(directory, CHANGELOG);
+    /**
+     * The notes on three servers that are stopped: the catalog's, db1 and db2. Tests that crash servers begin with copies of them, and
+     * with {@link #areHere}.
+     */
+    static SavedServers saved(Path directory, boolean withIds) throws IOException {
+        PostgresCluster cluster = PostgresCluster.builder()
+                .provider(PostgresProvider.EMBEDDED)
+                .servers(3)
+                .setting("wal_retrieve_retry_interval", "100ms")
+                .setting("wal_receiver_status_interval", "1s")
+                .start();
+        new NoteShards(
+                        cluster.server(0).uri("postgres"),
+                        Map.of(
+                                "db1", cluster.server(1).uri("postgres"),
+                                "db2", cluster.server(2).uri("postgres")))
+                .create(directory, withIds ? CHANGELOG + IDS : CHANGELOG);
+        return SavedServers.of(cluster);
+    }
+
+    /** Tells the catalog, a copy, where the servers are. */
+    void areHere() throws SQLException {
+        try (Connection connection = ServerUrl.parse(catalog).connect("a test");
+                PreparedStatement update =
+                        connection.prepareStatement("UPDATE shardflake_catalog.server SET url = ? WHERE name = ?")) {
+            for (Map.Entry<String, String> server : urls.entrySet()) {
+                update.setString(1, server.getValue());
+                update.setString(2, server.getKey());
+                assertThat(update.executeUpdate()).isOne();
+            }
+        }
     }
 
     private void create(Path directory, String text) throws IOException {

@@ -10,12 +10,9 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -84,13 +81,7 @@ final class DataTemplate {
     }
 
     private void copyTo(Path target) throws IOException {
-        List<Path> paths;
-        try (Stream<Path> walk = Files.walk(data)) {
-            paths = walk.toList();
-        }
-        for (Path path : paths) {
-            Files.copy(path, target.resolve(data.relativize(path)), StandardCopyOption.COPY_ATTRIBUTES);
-        }
+        Directories.copy(data, target);
         ByteBuffer control = read(target.resolve(CONTROL), CONTROL_SIZE);
         long identifier = ThreadLocalRandom.current().nextLong(Long.MAX_VALUE);
         control.putLong(0, identifier);
