@@ -53,7 +53,7 @@ class LookupWorldTest {
     @Test
     @Tag("full")
     void twoRowsNeverHaveOneValueForLong() throws Exception {
-        play(Integer.getInteger("lookup.histories", 120), true);
+        play(Integer.getInteger("lookup.histories", 60), true);
     }
 
     @SuppressWarnings("EnumOrdinal") // any kind will do

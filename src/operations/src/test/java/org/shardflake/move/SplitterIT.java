@@ -182,11 +182,11 @@ class SplitterIT {
         try (ShardRouter router = shards.router().build()) {
             ShardSet all = ShardSet.range(0, SHARDS - 1);
             AccountLoad load =
-                    outages ? AccountLoad.startWithOutages(router, all, 4, 5) : AccountLoad.start(router, all, 8, 2);
+                    outages ? AccountLoad.startWithOutages(router, all, 4, 10) : AccountLoad.start(router, all, 4, 10);
             try {
-                load.awaitMore(500);
+                load.awaitMore(300);
                 work.happen(load);
-                load.awaitMore(500);
+                load.awaitMore(300);
             } finally {
                 load.close();
             }

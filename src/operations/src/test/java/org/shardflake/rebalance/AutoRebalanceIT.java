@@ -32,7 +32,7 @@ class AutoRebalanceIT {
     private static final int SHARDS = 24;
     private static final int SERVERS = 3;
     private static final int WRITERS = 4;
-    private static final int MINUTES = 4;
+    private static final int MINUTES = 2;
     private static final Duration MINUTE = Duration.ofMinutes(1);
     private static final int LONGEST_MINUTES = 10;
 

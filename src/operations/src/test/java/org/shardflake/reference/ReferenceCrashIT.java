@@ -46,8 +46,11 @@ class ReferenceCrashIT {
     private static final int SERVERS = 4;
     private static final int SHARDS = 12;
     private static final int COUNTRIES = 6;
-    private static final int ROUNDS = 18;
-    private static final int LAGS = 500;
+    private static final int ROUNDS = 12;
+    private static final int LAGS = 100;
+
+    /** Of each writer after each row, so that the moves and the deletions have some of the machine. */
+    private static final int PAUSE_MILLIS = 5;
 
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(SERVERS);
@@ -113,6 +116,7 @@ class ReferenceCrashIT {
         while (!stopped) {
             try {
                 confirmed.add(insert(router));
+                TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
             } catch (SQLException | ShardflakeException e) {
                 TimeUnit.MILLISECONDS.sleep(20); // A server is down, or the outcome is not known.
             }
@@ -140,6 +144,7 @@ class ReferenceCrashIT {
                                         "DELETE FROM ${shard.schema}.customer WHERE id IN (SELECT id FROM ${shard.schema}.customer ORDER BY id LIMIT 1); INSERT INTO ${shard.schema}.customer (uid, country) VALUES (%s, '%s')"
                                                 .formatted(uid, country))));
                 referring.increment();
+                TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
             } catch (SQLException | ShardflakeException e) {
                 TimeUnit.MILLISECONDS.sleep(5); // There is no such country now, or a server is down.
             }
