@@ -59,6 +59,9 @@ class FailoverSlotsIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
 
+    /** Of each writer after each row: some are under way at any time, and servers and the move have the rest of the machine. */
+    private static final Duration REST = Duration.ofMillis(5);
+
     @SuppressWarnings("NullAway.Init") // by save
     private static SavedServers saved;
 
@@ -93,13 +96,12 @@ class FailoverSlotsIT {
         return cluster.server(name.equals("db1") ? 1 : 2);
     }
 
-    /** With a standby of one server, which the guide's settings make keep its slots. */
+    /** With a standby of one server, which the guide's settings and {@link #keepSlots} make keep its slots. */
     private void create(String its, boolean synchronous) throws SQLException {
         failing = server(its);
         standby = cluster.standbyOf(failing);
         String conninfo = query(standby, "SELECT current_setting('primary_conninfo')") + " dbname=postgres";
         execute(standby, "ALTER SYSTEM SET primary_conninfo = '%s'".formatted(conninfo));
-        execute(standby, "ALTER SYSTEM SET sync_replication_slots = on");
         execute(standby, "ALTER SYSTEM SET hot_standby_feedback = on");
         execute(standby, "SELECT pg_reload_conf()");
         if (synchronous) {
@@ -122,14 +124,17 @@ class FailoverSlotsIT {
         return server(name) == failing ? standby : server(name);
     }
 
+    private void keepSlots() throws SQLException {
+        execute(standby, "ALTER SYSTEM SET sync_replication_slots = on");
+        execute(standby, "SELECT pg_reload_conf()");
+    }
+
     /**
-     * The standby has every slot of a move as the primary has it. Its worker looks after pauses that grow to 30 s while there is nothing
-     * to keep; a new one begins with 200 ms.
+     * Waits until the standby has every slot of a move as the primary has it. Its worker begins when there are slots: its pauses grow from
+     * 200 ms to 30 s while there is nothing to keep, and one that is ended is started again 10 s after the last start.
      */
     private void awaitSlots() throws SQLException {
-        query(
-                standby,
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE backend_type = 'slotsync worker'");
+        keepSlots();
         String slots = "SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical'";
         await().atMost(SOON)
                 .until(() ->
@@ -190,7 +195,7 @@ class FailoverSlotsIT {
     private void moveSurvives(String its, MoveStep step) throws Exception {
         create(its, true);
         Mover mover = notes.mover(new Failover(step));
-        NoteLoad load = new NoteLoad(notes.catalog());
+        NoteLoad load = new NoteLoad(notes.catalog(), REST);
         try (load) {
             load.awaitMore(50);
             Move move = mover.begin("db1", "db2", ShardSet.of(1), "a test");
@@ -251,6 +256,7 @@ class FailoverSlotsIT {
     @Tag("full")
     void aCommandWaitsForAStandbyThatIsDownAsLongAsItsPatience(String its) throws Exception {
         create(its, true);
+        keepSlots();
         List<String> told = new CopyOnWriteArrayList<>();
         MoveListener listener = tellingOf(told);
         ShardSet shard = ShardSet.of(1);

@@ -55,7 +55,7 @@ import org.shardflake.server.ServerUrl;
 @Execution(ExecutionMode.CONCURRENT)
 class SituationsIT {
 
-    private static final int ALL = 224;
+    private static final int ALL = 148;
 
     /** For looking into one. */
     private static final int FIRST = Integer.getInteger("advice.first", 0);
