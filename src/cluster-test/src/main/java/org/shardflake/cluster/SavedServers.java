@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalInt;
 
 /**
@@ -49,9 +50,11 @@ public final class SavedServers {
     /** Starts copies of all servers, on other ports. */
     public PostgresCluster start() {
         try {
-            Path original = servers.get(0).directory().getParent();
+            Path original = Objects.requireNonNull(servers.get(0).directory().getParent());
             return PostgresCluster.start(
-                    new Copies(Files.createTempDirectory(original.getParent(), "shardflake-cluster-")), servers.size());
+                    new Copies(Files.createTempDirectory(
+                            Objects.requireNonNull(original.getParent()), "shardflake-cluster-")),
+                    servers.size());
         } catch (IOException e) {
             throw new PostgresClusterException("cannot make a temporary directory: " + e, e);
         }
