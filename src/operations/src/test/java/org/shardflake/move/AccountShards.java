@@ -185,7 +185,7 @@ public final class AccountShards {
         return ServerUrl.parse(servers.get(position(server)).uri(user, password) + parameters);
     }
 
-    /** @param more parameters of the driver */
+    /** A server's URL with more parameters of the driver. */
     public ServerUrl url(String server, String more) {
         String uri = servers.get(position(server)).uri(user, password) + parameters;
         return ServerUrl.parse(uri + (uri.contains("?") ? "&" : "?") + more);

@@ -102,8 +102,13 @@ final class ConsoleOperator implements Operator {
         List<String> words = shown.words();
         CommandLine command = root.commands();
         int names = 0;
-        while (names < words.size() && command.getSubcommands().containsKey(words.get(names))) {
-            command = command.getSubcommands().get(words.get(names++));
+        for (String word : words) {
+            CommandLine below = command.getSubcommands().get(word);
+            if (below == null) {
+                break;
+            }
+            command = below;
+            names++;
         }
         return new Parsed(String.join(" ", words.subList(0, names)), command.getCommandSpec(), words);
     }
