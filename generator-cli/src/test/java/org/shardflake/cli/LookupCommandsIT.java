@@ -69,7 +69,7 @@ class LookupCommandsIT {
                 """));
         assertThat(installation.launch("lookup", "create", "account.mail")).isEqualTo(new Result(2, "", """
                 error: table account has no column mail
-                hint: name it with --column: one of id, uid, email
+                hint: name one of id, uid, email
                 """));
         assertThat(installation.launch("lookup", "create", "mail").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(installation.launch("lookup", "backfill", "account.email"))
