@@ -59,7 +59,7 @@ class FailoverSlotsIT {
 
     private static final Duration SOON = Duration.ofMinutes(2);
 
-    /** Of each writer after each row: some are under way at any time, and servers and the move have the rest of the machine. */
+    /** How long a writer rests after each row: short enough that some write is always under way, and it leaves CPU time to the servers. */
     private static final Duration REST = Duration.ofMillis(5);
 
     @SuppressWarnings("NullAway.Init") // by save

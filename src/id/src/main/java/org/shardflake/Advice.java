@@ -30,8 +30,9 @@ public final class Advice implements CharSequence, Serializable {
      * Advice that names commands.
      *
      * @param words as for {@link String#format}
-     * @param values of which commands, and the commands of other advice, are kept as values
+     * @param values what the words are formatted with; commands among them, and those of other advice, can be read back
      */
+    @SuppressWarnings("AnnotateFormatMethod") // which would need another library
     public static Advice of(String words, Object... values) {
         List<CliCommand> commands = Arrays.stream(values)
                 .flatMap(value -> value instanceof CliCommand command

@@ -170,7 +170,7 @@ public final class CliCommand implements Serializable {
         return Objects.hash(form, values);
     }
 
-    /** As a terminal takes it, beginning with {@code shardflake}. */
+    /** The whole command to type into a terminal, {@code shardflake} included. */
     @Override
     public String toString() {
         return "shardflake " + String.join(" ", words(true));

@@ -16,8 +16,7 @@ import java.util.OptionalInt;
 /**
  * The stopped embedded servers of a cluster, whose data other clusters begin with.
  *
- * <p>Tests that crash and promote servers each need a cluster of their own. A copy takes a tenth of the time that it takes to install
- * Shardflake again. A copied server has the system identifier of its original, so the copies of one server do not belong in one
+ * <p>Tests that crash and promote servers each need a cluster of their own, and copying one is cheaper than installing Shardflake again. A copied server has the system identifier of its original, so the copies of one server do not belong in one
  * installation. The saved data lives as long as the JVM. Thread-safe.
  */
 public final class SavedServers {

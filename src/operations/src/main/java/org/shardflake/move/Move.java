@@ -86,7 +86,7 @@ public record Move(
                 : Advice.of("%s, which leaves those on %s there, and begin again for shards %s", end, target, left);
     }
 
-    /** The command that goes on with it, if no other does. */
+    /** The command that continues the move, for when no running one does. */
     public CliCommand nextCommand() {
         return switch (phase) {
             case PREPARING, COPYING, CATCHING_UP -> CliCommand.MOVE_START.with(shardSet(), target);

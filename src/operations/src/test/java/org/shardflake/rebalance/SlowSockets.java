@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.net.SocketFactory;
 
-/** Connections on which each statement takes a while longer, so that a server looks slow to whoever uses them, and to no other. */
+/** Connections that delay each statement, so that a server looks slow to the code under test and to no one else. */
 public final class SlowSockets extends SocketFactory {
 
     private static final Map<String, Integer> MILLIS = new ConcurrentHashMap<>();
@@ -26,7 +26,7 @@ public final class SlowSockets extends SocketFactory {
         this.server = server;
     }
 
-    /** Of the URL of a server. */
+    /** URL parameters that make the driver use these sockets. */
     static String parameters(String server) {
         return "socketFactory=%s&socketFactoryArg=%s".formatted(SlowSockets.class.getName(), server);
     }

@@ -49,7 +49,7 @@ class ReferenceCrashIT {
     private static final int ROUNDS = 12;
     private static final int LAGS = 100;
 
-    /** Of each writer after each row, so that the moves and the deletions have some of the machine. */
+    /** How long a writer rests after each row, which leaves CPU time to the moves and the deletions. */
     private static final int PAUSE_MILLIS = 5;
 
     @RegisterExtension

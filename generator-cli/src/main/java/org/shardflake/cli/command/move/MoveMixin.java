@@ -51,7 +51,7 @@ public class MoveMixin extends CatalogMixin {
         return mover(this, settings, listener);
     }
 
-    /** Of any command that has a catalog. */
+    /** A mover for a command that has a catalog but no options of moves. */
     public static Mover mover(CatalogMixin catalog, MoveSettings settings, MoveListener listener) {
         ShardMap map = catalog.catalog().load();
         return new Mover(
