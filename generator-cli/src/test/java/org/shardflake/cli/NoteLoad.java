@@ -24,9 +24,9 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import org.shardflake.router.CommitOutcomeUnknownException;
 import org.shardflake.router.RetryPolicy;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
 
 /** Threads that write notes to shard 1 through a router until closed, and what was acknowledged. */
 final class NoteLoad implements AutoCloseable {

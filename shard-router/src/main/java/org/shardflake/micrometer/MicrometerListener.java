@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.router.RouterListener;
-import org.shardflake.router.RouterState;
+import org.shardflake.router.health.RouterState;
 
 /**
  * Meters a router: its transactions and retries, its map, and its pools.

@@ -14,8 +14,8 @@ import java.util.Set;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.shardflake.Server;
-import org.shardflake.router.PoolStatus;
-import org.shardflake.router.RouterState;
+import org.shardflake.router.health.PoolStatus;
+import org.shardflake.router.health.RouterState;
 
 /** The gauges of one router's map, and of its pools as servers come and go. Not thread-safe. */
 final class RouterGauges {

@@ -6,6 +6,11 @@ package org.shardflake.router;
 
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.CrossShardException;
+import org.shardflake.router.exception.ShardSqlException;
+import org.shardflake.router.internal.pool.Access;
+import org.shardflake.router.internal.pool.Routes;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.SearchPathConnection;
 
@@ -40,7 +45,11 @@ final class AttemptConnection extends SearchPathConnection {
         // Without a transaction, too, Spring keeps a connection for the thread.
         ShardAttempt current = executor.currentAttempt();
         if (current != null && current.shard() != attempt.shard()) {
-            throw new CrossShardException(attempt, current);
+            throw new CrossShardException(
+                    "%s is in shard %s, but this connection is of shard %s, for %s; begin a transaction for each shard, or leave this one's work first"
+                            .formatted(current.key(), current.shard(), attempt.shard(), attempt.key()),
+                    attempt.shard(),
+                    current.shard());
         }
         if (tx == null && !lent.isReadOnly()) {
             attempt.usedForWriting();

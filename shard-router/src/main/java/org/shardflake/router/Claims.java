@@ -24,6 +24,8 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.router.exception.ShardSqlException;
+import org.shardflake.router.internal.pool.Access;
 
 /**
  * The statements on the claims of one lookup. Each commits by itself and can be repeated, except {@link #record} and {@link #forget},

@@ -22,6 +22,7 @@ import org.shardflake.router.internal.jdbc.Executions;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
 import org.shardflake.router.internal.jdbc.ReportingPreparedStatement;
 import org.shardflake.router.internal.jdbc.ReportingStatement;
+import org.shardflake.router.internal.session.SqlFailure;
 
 /**
  * A connection for code that repeats its work itself: a refusal by a fence comes as JDBC's exception for what may succeed when it is

@@ -17,6 +17,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Sharding;
+import org.shardflake.router.exception.ScatterException;
 import org.shardflake.router.internal.session.CancellableConnection;
 import org.shardflake.router.internal.session.LeasedConnection;
 

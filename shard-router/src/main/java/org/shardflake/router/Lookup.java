@@ -23,6 +23,9 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.router.exception.CrossShardException;
+import org.shardflake.router.exception.InterruptedWorkException;
+import org.shardflake.router.exception.ShardSqlException;
 import org.shardflake.router.internal.map.Lookups;
 import org.shardflake.server.SqlText;
 

@@ -16,7 +16,15 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.InterruptedWorkException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.exception.ShardSqlException;
+import org.shardflake.router.internal.pool.Access;
+import org.shardflake.router.internal.pool.PoolClosedException;
+import org.shardflake.router.internal.pool.ServerPool;
 import org.shardflake.router.internal.session.LeasedConnection;
+import org.shardflake.router.internal.session.SqlFailure;
 
 /**
  * Reads and writes reference tables, which every server has alike in schema {@code reference}. Thread-safe; {@link

@@ -13,7 +13,11 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.router.RouterListener.RetryReason;
+import org.shardflake.router.exception.InterruptedWorkException;
+import org.shardflake.router.exception.ShardFencedException;
 import org.shardflake.router.internal.map.MapSource;
+import org.shardflake.router.internal.pool.PoolClosedException;
+import org.shardflake.router.internal.session.SqlFailure;
 
 /** The tries of one piece of work: decides whether there is another, and waits before it. For one thread. */
 final class Retry {

@@ -8,6 +8,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
+import org.shardflake.router.health.RouterState;
 
 /**
  * Receives the events of a router, for metrics and logs.

@@ -18,6 +18,11 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.exception.AuthenticationFailedException;
+import org.shardflake.router.exception.InterruptedWorkException;
+import org.shardflake.router.exception.ScatterException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.internal.pool.Access;
 import org.shardflake.router.internal.session.RunningReads;
 
 /** One read over many shards: workers that take shards from a queue, and the stream that hands out their results. */

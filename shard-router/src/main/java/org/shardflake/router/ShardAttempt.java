@@ -9,6 +9,7 @@ import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
 import org.shardflake.router.internal.session.SearchPathConnection;
 
 /**

@@ -17,10 +17,18 @@ import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.ShardSqlException;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
 import org.shardflake.router.internal.map.MapSource;
+import org.shardflake.router.internal.pool.Access;
+import org.shardflake.router.internal.pool.PoolClosedException;
+import org.shardflake.router.internal.pool.RoutedPools;
+import org.shardflake.router.internal.pool.Routes;
+import org.shardflake.router.internal.pool.ServerPool;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.NotCommittableException;
+import org.shardflake.router.internal.session.SqlFailure;
 
 /**
  * Runs work on shards: lends connections, begins, commits and rolls back transactions, and repeats work whose shard has moved or whose

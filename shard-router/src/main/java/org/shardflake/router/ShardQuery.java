@@ -16,6 +16,8 @@ import java.util.regex.Pattern;
 import org.apiguardian.api.API;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
+import org.shardflake.router.exception.ScatterException;
+import org.shardflake.router.internal.pool.Access;
 
 /**
  * A SELECT that {@link ShardRouter#fetch} and {@link ShardRouter#newest} run in many shards.

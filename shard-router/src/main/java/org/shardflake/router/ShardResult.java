@@ -4,6 +4,8 @@
  */
 package org.shardflake.router;
 
+import org.shardflake.router.exception.ScatterException;
+
 /**
  * The outcome of a read on one of many shards.
  *

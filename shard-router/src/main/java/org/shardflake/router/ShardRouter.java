@@ -24,8 +24,24 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeId;
 import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
+import org.shardflake.router.exception.AuthenticationFailedException;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.CrossShardException;
+import org.shardflake.router.exception.InterruptedWorkException;
+import org.shardflake.router.exception.PoolExhaustedException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.exception.ShardFencedException;
+import org.shardflake.router.exception.ShardSqlException;
+import org.shardflake.router.health.MapHealth;
+import org.shardflake.router.health.PoolStatus;
+import org.shardflake.router.health.RouterHealth;
+import org.shardflake.router.health.RouterState;
 import org.shardflake.router.internal.map.Lookups;
 import org.shardflake.router.internal.map.MapSource;
+import org.shardflake.router.internal.pool.Access;
+import org.shardflake.router.internal.pool.PoolSettings;
+import org.shardflake.router.internal.pool.RoutedPools;
+import org.shardflake.router.internal.pool.ServerPool;
 
 /**
  * Runs work on the server that has its shard.

@@ -19,9 +19,11 @@ import org.postgresql.PGProperty;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.ShardMapFile;
+import org.shardflake.router.exception.ShardFencedException;
 import org.shardflake.router.internal.map.CatalogMapSource;
 import org.shardflake.router.internal.map.Login;
 import org.shardflake.router.internal.map.StaticMapSource;
+import org.shardflake.router.internal.pool.PoolSettings;
 import org.shardflake.server.ServerUrl;
 
 /** Builds a {@link ShardRouter}. Only a catalog, a file or a map is required. Not thread-safe. */

@@ -11,7 +11,9 @@ import org.shardflake.ShardKey;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.Sharding;
+import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.router.internal.jdbc.TransactionConnection;
+import org.shardflake.router.internal.pool.Access;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.NotCommittableException;
 
@@ -94,7 +96,11 @@ public final class ShardTransaction {
 
     void requireShard(int other, Object asked) {
         if (other != shard) {
-            throw new CrossShardException(shard, other, asked, attempted);
+            throw new CrossShardException(
+                    "%s is in shard %s, but this transaction is of shard %s%s; a transaction belongs to one shard, so end it first"
+                            .formatted(asked, other, shard, attempted == null ? "" : ", for " + attempted),
+                    shard,
+                    other);
         }
     }
 

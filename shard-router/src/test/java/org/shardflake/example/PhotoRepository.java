@@ -28,7 +28,7 @@ interface PhotoRepository {
      * Keeps that a user likes a photo, in the shard of that user, where the photo must be too; to like it twice changes
      * nothing.
      *
-     * @throws org.shardflake.router.CrossShardException if the photo is in another shard
+     * @throws org.shardflake.router.exception.CrossShardException if the photo is in another shard
      */
     void like(long uid, long photoId);
 }

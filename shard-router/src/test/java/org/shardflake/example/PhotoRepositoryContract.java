@@ -12,8 +12,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardKey;
-import org.shardflake.router.CrossShardException;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.exception.CrossShardException;
 
 /** What every {@link PhotoRepository} does, on 8 empty shards over two servers. */
 interface PhotoRepositoryContract {

@@ -34,8 +34,8 @@ import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.example.PhotoTables;
 import org.shardflake.example.generated.tables.records.PhotoRecord;
-import org.shardflake.router.CrossShardException;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.sql.FunctionLibrary;
 
 class JooqRouterTest {

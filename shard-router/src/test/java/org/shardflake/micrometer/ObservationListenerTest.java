@@ -24,13 +24,13 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.Server;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
-import org.shardflake.router.CrossShardException;
 import org.shardflake.router.PhotoShards;
 import org.shardflake.router.Photos;
 import org.shardflake.router.RouterListener;
 import org.shardflake.router.RunningWork;
 import org.shardflake.router.ShardAttempt;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.sql.FunctionLibrary;
 
 /** Shards 0 and 2 are on db1, 1 and 3 on db2. */

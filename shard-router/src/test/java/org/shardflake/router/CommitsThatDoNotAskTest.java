@@ -24,6 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.exception.ShardFencedException;
 import org.shardflake.sql.FunctionLibrary;
 
 /** Writes that only read, so fast one after the other that most need not ask whether their shard is open. */

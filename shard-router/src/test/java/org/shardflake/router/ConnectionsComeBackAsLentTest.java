@@ -281,8 +281,7 @@ class ConnectionsComeBackAsLentTest {
         config.setUsername(postgres.database(0).user());
         config.setPassword(postgres.database(0).password());
         try (HikariDataSource hikari = new HikariDataSource(config)) {
-            SessionPool pool = new SessionPool(
-                    "db1", hikari, new PGSimpleDataSource(), new FenceWatch(SqlFailure::isFence, () -> {}), true);
+            SessionPool pool = new SessionPool("db1", hikari, new PGSimpleDataSource(), new FenceWatch(() -> {}), true);
             try (LeasedConnection connection = pool.lend(7)) {
                 connection.setAutoCommit(false);
                 try (Statement statement = connection.createStatement()) {

@@ -29,6 +29,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.Sharding;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.exception.PoolExhaustedException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.exception.ShardSqlException;
 import org.shardflake.sql.FunctionLibrary;
 
 /** A server that does not answer: stopped, with its connections open. */

@@ -49,6 +49,7 @@ import org.shardflake.ShardOutOfRangeException;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.exception.ScatterException;
 import org.shardflake.sql.FunctionLibrary;
 
 class ManyShardsTest {

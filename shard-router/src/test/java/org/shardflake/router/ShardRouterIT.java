@@ -46,6 +46,10 @@ import org.shardflake.catalog.CatalogUnavailableException;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.exception.ShardFencedException;
+import org.shardflake.router.exception.ShardSqlException;
 import org.shardflake.sql.FunctionLibrary;
 
 /** Some shards on three servers, with the catalog on a fourth. */

@@ -37,6 +37,13 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardflakeId;
 import org.shardflake.Sharding;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.CrossShardException;
+import org.shardflake.router.exception.PoolExhaustedException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.exception.ShardFencedException;
+import org.shardflake.router.exception.ShardSqlException;
+import org.shardflake.router.health.RouterHealth;
 import org.shardflake.sql.FunctionLibrary;
 
 class ShardRouterTest {

@@ -26,6 +26,7 @@ import org.shardflake.ShardKey;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
+import org.shardflake.router.exception.ShardFencedException;
 import org.shardflake.sql.FunctionLibrary;
 
 /** Work given as a write that writes nothing: it must not be done on a server that the shard has left. */

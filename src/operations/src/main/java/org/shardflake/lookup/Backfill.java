@@ -17,12 +17,12 @@ import org.shardflake.ShardKey;
 import org.shardflake.Sharding;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.router.CrossShardException;
 import org.shardflake.router.Lookup;
 import org.shardflake.router.LookupBusyException;
 import org.shardflake.router.LookupTakenException;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
+import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.server.SqlText;
 
 /**

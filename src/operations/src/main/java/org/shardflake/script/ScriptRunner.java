@@ -28,10 +28,10 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.router.CommitOutcomeUnknownException;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.router.ShardTransaction;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
 
 /**
  * Runs statements in many shards, in each in a transaction that also notes that it was done there. So a run that was interrupted is gone on with

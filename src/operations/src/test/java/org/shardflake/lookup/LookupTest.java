@@ -39,11 +39,11 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.router.CrossShardException;
 import org.shardflake.router.Lookup;
 import org.shardflake.router.LookupEntry;
 import org.shardflake.router.LookupTakenException;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.exception.CrossShardException;
 import org.shardflake.server.ServerUrl;
 
 /** What the router does with lookups when nothing is killed. Each test has values of its own. */

@@ -6,8 +6,8 @@ package org.shardflake.spring;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.shardflake.router.RouterHealth;
-import org.shardflake.router.ServerHealth;
+import org.shardflake.router.health.RouterHealth;
+import org.shardflake.router.health.ServerHealth;
 
 /** What Actuator shows. */
 final class HealthDetails {

@@ -30,7 +30,7 @@ import java.lang.annotation.Target;
  * transaction.
  *
  * <p>Inside a transaction of the same shard the method is part of it, and is not run again by itself; inside a
- * transaction of another shard it is refused with {@link org.shardflake.router.CrossShardException}.
+ * transaction of another shard it is refused with {@link org.shardflake.router.exception.CrossShardException}.
  *
  * <p>On a type it is the default for all its public methods.
  */

@@ -4,8 +4,8 @@
  */
 package org.shardflake.spring;
 
-import org.shardflake.router.RouterHealth;
 import org.shardflake.router.ShardRouter;
+import org.shardflake.router.health.RouterHealth;
 import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 

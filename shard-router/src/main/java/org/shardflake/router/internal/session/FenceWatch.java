@@ -7,22 +7,20 @@ package org.shardflake.router.internal.session;
 import com.zaxxer.hikari.SQLExceptionOverride;
 import java.net.SocketException;
 import java.sql.SQLException;
-import java.util.function.Predicate;
 
 /** Notices statements refused because their shard is fenced, also on connections without retries. */
 public final class FenceWatch implements SQLExceptionOverride {
 
-    private final Predicate<SQLException> isFence;
     private final Runnable onFence;
 
-    public FenceWatch(Predicate<SQLException> isFence, Runnable onFence) {
-        this.isFence = isFence;
+    /** @param onFence called when a statement was refused because its shard is fenced */
+    public FenceWatch(Runnable onFence) {
         this.onFence = onFence;
     }
 
     @java.lang.Override // SQLExceptionOverride has an Override of its own.
     public Override adjudicate(SQLException e) {
-        if (isFence.test(e)) {
+        if (SqlFailure.isFence(e)) {
             onFence.run();
         }
         // A connection that we closed ourselves, for example to cancel its work, has left the pool already.

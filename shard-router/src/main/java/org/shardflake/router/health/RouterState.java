@@ -2,12 +2,12 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.health;
 
 import java.util.List;
 import org.shardflake.ShardMap;
 
-/** The state of a router, as each {@link RouterListener} can read it: its map and its pools. Thread-safe. */
+/** The state of a router, as each listener can read it: its map and its pools. Thread-safe. */
 public interface RouterState {
 
     /** The map that the router currently uses. */

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.pool;
 
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -14,7 +14,7 @@ import org.shardflake.Server;
 import org.shardflake.ShardMap;
 
 /** One version of the map with the pools that go with it. Immutable, and swapped as a whole. */
-final class Routes {
+public final class Routes {
 
     private final ShardMap map;
     private final Map<String, ServerPool> poolByServer;
@@ -55,15 +55,15 @@ final class Routes {
         return List.copyOf(gone.values());
     }
 
-    ShardMap map() {
+    public ShardMap map() {
         return map;
     }
 
-    ServerPool pool(int shard) {
+    public ServerPool pool(int shard) {
         return poolByShard[shard];
     }
 
-    List<ServerPool> pools() {
+    public List<ServerPool> pools() {
         return List.copyOf(poolByServer.values());
     }
 }

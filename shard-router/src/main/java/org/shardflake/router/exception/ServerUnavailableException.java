@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
@@ -15,7 +15,7 @@ public final class ServerUnavailableException extends ShardflakeException {
 
     private final String server;
 
-    ServerUnavailableException(String server, String url, Throwable cause) {
+    public ServerUnavailableException(String server, String url, Throwable cause) {
         super("cannot connect to server %s at %s: %s".formatted(server, url, cause.getMessage()), cause);
         this.server = server;
     }

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import java.sql.SQLException;
@@ -24,7 +24,7 @@ public final class CommitOutcomeUnknownException extends ShardflakeException {
     private final String server;
 
     /** @param shard {@link LeasedConnection#MANY_SHARDS} for reference tables */
-    CommitOutcomeUnknownException(int shard, String server, SQLException cause) {
+    public CommitOutcomeUnknownException(int shard, String server, SQLException cause) {
         super(
                 ("the connection to server %s broke while committing %s: %s. Read back whether the writes are"
                                 + " there before repeating them")

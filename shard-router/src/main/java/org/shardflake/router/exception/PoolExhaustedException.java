@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import java.time.Duration;
@@ -17,7 +17,7 @@ public final class PoolExhaustedException extends ShardflakeException {
     private final String server;
     private final int size;
 
-    PoolExhaustedException(String server, int size, int waiting, Duration waited, Throwable cause) {
+    public PoolExhaustedException(String server, int size, int waiting, Duration waited, Throwable cause) {
         super(
                 ("all %s connections to server %s were in use for %s ms, with %s threads waiting; make transactions"
                                 + " shorter, or the pool larger with ShardRouterBuilder.poolSize")

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import java.time.Duration;
@@ -25,7 +25,7 @@ public final class ShardFencedException extends ShardflakeException {
     private final String server;
     private final long epoch;
 
-    ShardFencedException(
+    public ShardFencedException(
             String how, ShardPlacement placement, long mapVersion, int tries, Duration waited, Throwable cause) {
         super(
                 ("shard %s %s server %s, where map version %s has it (epoch %s); tried %s times in %s ms."

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.pool;
 
 import com.zaxxer.hikari.HikariConfig;
 import java.time.Duration;
@@ -11,7 +11,7 @@ import org.shardflake.Server;
 import org.shardflake.router.internal.map.Login;
 
 /** The settings that all pools of a router share. */
-record PoolSettings(
+public record PoolSettings(
         int size,
         Duration connectionTimeout,
         Duration statementTimeout,

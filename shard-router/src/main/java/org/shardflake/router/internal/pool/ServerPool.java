@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.pool;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
@@ -24,11 +24,18 @@ import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.Server;
 import org.shardflake.ShardflakeException;
 import org.shardflake.Sharding;
+import org.shardflake.router.exception.AuthenticationFailedException;
+import org.shardflake.router.exception.InterruptedWorkException;
+import org.shardflake.router.exception.PoolExhaustedException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.exception.ShardSqlException;
+import org.shardflake.router.health.PoolStatus;
 import org.shardflake.router.internal.session.FenceWatch;
 import org.shardflake.router.internal.session.FirstLogin;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.RouterLog;
 import org.shardflake.router.internal.session.SessionPool;
+import org.shardflake.router.internal.session.SqlFailure;
 import org.shardflake.server.ServerUrl;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -37,7 +44,7 @@ import org.slf4j.LoggerFactory;
  * The connections to one server: a pool for its primary and, where its URL names several hosts, one for its replicas,
  * made on first use or by {@link #open}. Thread-safe.
  */
-final class ServerPool {
+public final class ServerPool {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
     private static final long DRAIN_CHECK_MILLIS = 20;
@@ -63,7 +70,7 @@ final class ServerPool {
         this.onFence = onFence;
     }
 
-    Server server() {
+    public Server server() {
         return server;
     }
 
@@ -86,7 +93,7 @@ final class ServerPool {
      *
      * @throws PoolClosedException if the server has left the map
      */
-    LeasedConnection connection(Access access, int shard) {
+    public LeasedConnection connection(Access access, int shard) {
         return lend(pool(access, true), shard);
     }
 
@@ -94,7 +101,7 @@ final class ServerPool {
      * A connection to the primary for one statement, in auto-commit mode, for a thread that may have one from {@link #connection}. These
      * are lent so shortly that nobody waits for them in a circle.
      */
-    LeasedConnection sideConnection(int shard) {
+    public LeasedConnection sideConnection(int shard) {
         SessionPool pool = sidePool;
         return lend(pool != null ? pool : makeAside(), shard);
     }
@@ -131,7 +138,7 @@ final class ServerPool {
             SessionPool made = sidePool;
             if (made == null) {
                 PGSimpleDataSource source = source(false);
-                FenceWatch watch = new FenceWatch(SqlFailure::isFence, onFence);
+                FenceWatch watch = new FenceWatch(onFence);
                 HikariConfig config = config(false, source, watch);
                 config.setPoolName(config.getPoolName() + " aside");
                 config.setMaximumPoolSize(Math.max(2, config.getMaximumPoolSize() / 2));
@@ -172,7 +179,7 @@ final class ServerPool {
     }
 
     private SessionPool make(boolean forReplicas, PGSimpleDataSource source, boolean isForUse) {
-        FenceWatch watch = new FenceWatch(SqlFailure::isFence, onFence);
+        FenceWatch watch = new FenceWatch(onFence);
         HikariConfig config = config(forReplicas, source, watch);
         boolean isConnected = false;
         if (config.getDataSource() == source && config.getUsername() == null) {
@@ -315,7 +322,7 @@ final class ServerPool {
      *
      * @param isInside whether the thread may have a connection from {@link #connection}
      */
-    OptionalInt lacks(List<Integer> shards, boolean isInside) {
+    public OptionalInt lacks(List<Integer> shards, boolean isInside) {
         try (Connection connection = isInside
                         ? sideConnection(LeasedConnection.MANY_SHARDS)
                         : connection(Access.READ, LeasedConnection.MANY_SHARDS);
@@ -335,7 +342,7 @@ final class ServerPool {
     }
 
     /** The state of the primary's pool; zeros if it has not been used yet. */
-    PoolStatus status() {
+    public PoolStatus status() {
         SessionPool pool = primary;
         HikariPoolMXBean state = pool == null ? null : pool.hikari().getHikariPoolMXBean();
         return state == null

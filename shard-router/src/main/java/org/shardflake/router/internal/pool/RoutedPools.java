@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.pool;
 
 import java.time.Duration;
 import java.util.Set;
@@ -17,7 +17,7 @@ import org.shardflake.router.internal.map.MapSource;
 /**
  * The routes in use with the pools behind them: follows changes of the map, counts the work that runs, and closes after it. Thread-safe.
  */
-final class RoutedPools implements AutoCloseable {
+public final class RoutedPools implements AutoCloseable {
 
     private static final long LOOK_FOR_WORK_MILLIS = 10;
 
@@ -34,7 +34,7 @@ final class RoutedPools implements AutoCloseable {
     /** Set once its connections were closed under work that did not finish in time. */
     private volatile boolean cut;
 
-    RoutedPools(MapSource maps, PoolSettings settings, Duration drainTimeout, Duration closeTimeout) {
+    public RoutedPools(MapSource maps, PoolSettings settings, Duration drainTimeout, Duration closeTimeout) {
         this.maps = maps;
         this.settings = settings;
         this.drainTimeout = drainTimeout;
@@ -46,12 +46,12 @@ final class RoutedPools implements AutoCloseable {
         return new ServerPool(server, settings, maps::hint);
     }
 
-    Routes routes() {
+    public Routes routes() {
         return routes;
     }
 
     /** Admits work, which {@link #stop} waits for until {@link #leave}. */
-    void enter() {
+    public void enter() {
         running.increment();
         if (closed) {
             running.decrement();
@@ -59,7 +59,7 @@ final class RoutedPools implements AutoCloseable {
         }
     }
 
-    void leave() {
+    public void leave() {
         running.decrement();
     }
 
@@ -68,7 +68,7 @@ final class RoutedPools implements AutoCloseable {
     }
 
     /** Routes by a new map, and drops servers that it lacks once their work is done; false if the router is closed. */
-    boolean mapChanged(ShardMap map) {
+    public boolean mapChanged(ShardMap map) {
         changingRoutes.lock();
         try {
             if (closed) {
@@ -85,7 +85,7 @@ final class RoutedPools implements AutoCloseable {
     }
 
     /** Opens pools before their first use. */
-    void open() {
+    public void open() {
         routes.pools().forEach(ServerPool::open);
     }
 
@@ -102,14 +102,14 @@ final class RoutedPools implements AutoCloseable {
     }
 
     /** Throws if the connections were closed under work that did not finish in time. */
-    void checkCut() {
+    public void checkCut() {
         if (cut) {
             throw closedException();
         }
     }
 
     /** Takes no more work, and waits for the work that runs, for some time. */
-    void stop() {
+    public void stop() {
         changingRoutes.lock();
         try {
             closed = true;

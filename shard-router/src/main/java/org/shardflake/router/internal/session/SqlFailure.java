@@ -2,17 +2,22 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.session;
 
 import java.sql.SQLException;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.postgresql.util.PSQLException;
-import org.shardflake.router.internal.session.NotCommittableException;
+import org.shardflake.router.exception.AuthenticationFailedException;
+import org.shardflake.router.exception.CommitOutcomeUnknownException;
+import org.shardflake.router.exception.InterruptedWorkException;
+import org.shardflake.router.exception.PoolExhaustedException;
+import org.shardflake.router.exception.ServerUnavailableException;
+import org.shardflake.router.exception.ShardFencedException;
 
 /** The meaning of a failure for the shard, however deeply the {@code SQLException} is wrapped. */
-enum SqlFailure {
+public enum SqlFailure {
     /** The server refuses writes to the shard: SF001. */
     FENCED,
     /** Reference tables are written on another server, or nowhere for a moment: SF012. */
@@ -33,7 +38,7 @@ enum SqlFailure {
     /** The states of a shutdown, and of a session ended by an administrator. */
     private static final Set<String> SHUTDOWN_STATES = Set.of("57P01", "57P02");
 
-    static SqlFailure of(Throwable failure) {
+    public static SqlFailure of(Throwable failure) {
         if (anyCause(failure, CommitOutcomeUnknownException.class::isInstance)
                 || anyCause(failure, ShardFencedException.class::isInstance)) { // of another shard, inside this work
             return OTHER;
@@ -54,12 +59,12 @@ enum SqlFailure {
     }
 
     /** Whether a server refused a write to a shard. */
-    static boolean isFence(Throwable failure) {
+    public static boolean isFence(Throwable failure) {
         return of(failure) == FENCED;
     }
 
     /** Whether a server refused a login: PostgreSQL's class 28, or the driver's own error for a missing password. */
-    static boolean isLoginRefused(Throwable failure) {
+    public static boolean isLoginRefused(Throwable failure) {
         return anyState(failure, state -> state.startsWith("28") || state.equals("08004"));
     }
 
@@ -78,7 +83,7 @@ enum SqlFailure {
      * Whether the server answered with an error instead of going away. With FATAL, for example from
      * pg_terminate_backend, it also answers but then closes the connection, and a commit may or may not be on disk.
      */
-    static boolean isAnswer(SQLException failure) {
+    public static boolean isAnswer(SQLException failure) {
         String state = Objects.requireNonNullElse(failure.getSQLState(), "");
         return failure instanceof PSQLException answer
                 && answer.getServerErrorMessage() != null

@@ -2,16 +2,16 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.internal.pool;
 
 /** The purpose of a transaction, which decides where it may run. */
-enum Access {
+public enum Access {
     WRITE,
     READ,
     /** A read that may be served by a replica, a little behind. */
     REPLICA_READ;
 
-    boolean readOnly() {
+    public boolean readOnly() {
         return this != WRITE;
     }
 }

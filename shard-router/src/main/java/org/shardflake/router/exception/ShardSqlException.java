@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import java.sql.SQLException;
@@ -23,7 +23,7 @@ public final class ShardSqlException extends ShardflakeException {
     private final String server;
     private final String sqlState;
 
-    ShardSqlException(String what, String server, SQLException cause) {
+    public ShardSqlException(String what, String server, SQLException cause) {
         super("could not %s on server %s: %s".formatted(what, server, cause.getMessage()), cause);
         this.server = server;
         this.sqlState = Objects.requireNonNullElse(cause.getSQLState(), "");

@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
@@ -18,7 +18,7 @@ public final class AuthenticationFailedException extends ShardflakeException {
 
     private final String server;
 
-    AuthenticationFailedException(String server, String user, Throwable cause) {
+    public AuthenticationFailedException(String server, String user, Throwable cause) {
         super(
                 ("server %s does not let user %s log in: %s. Look at ShardRouterBuilder.credentials, at the server's URL, and at"
                                 + " ~/.pgpass")

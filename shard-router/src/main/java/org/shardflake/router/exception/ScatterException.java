@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import java.time.Duration;
@@ -22,22 +22,22 @@ public final class ScatterException extends ShardflakeException {
         this.server = server;
     }
 
-    static ScatterException ofShard(int shard, String server, Throwable cause) {
+    public static ScatterException ofShard(int shard, String server, Throwable cause) {
         return new ScatterException(
                 "shard %s on server %s failed: %s".formatted(shard, server, cause.getMessage()), server, cause);
     }
 
-    static ScatterException ofServer(String server, Throwable cause) {
+    public static ScatterException ofServer(String server, Throwable cause) {
         return new ScatterException(
                 "the read on server %s failed: %s".formatted(server, cause.getMessage()), server, cause);
     }
 
     /** A statement over some shards failed after rows of it had been handed over. */
-    static ScatterException cutShort(Throwable cause) {
+    public static ScatterException cutShort(Throwable cause) {
         return new ScatterException("it was cut short after some of its rows: " + cause.getMessage(), "", cause);
     }
 
-    static ScatterException late(String what, String server, Duration deadline) {
+    public static ScatterException late(String what, String server, Duration deadline) {
         return new ScatterException(
                 "%s on server %s had no result within the deadline of %s ms; what ran there was cancelled"
                         .formatted(what, server, deadline.toMillis()),

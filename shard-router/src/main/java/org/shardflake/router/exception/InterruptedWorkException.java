@@ -2,7 +2,7 @@
  * Copyright The Shardflake Authors
  * SPDX-License-Identifier: Apache-2.0
  */
-package org.shardflake.router;
+package org.shardflake.router.exception;
 
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
@@ -13,7 +13,7 @@ public final class InterruptedWorkException extends ShardflakeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    InterruptedWorkException(String waitingFor, Throwable cause) {
+    public InterruptedWorkException(String waitingFor, Throwable cause) {
         super("interrupted while waiting for %s; nothing was committed".formatted(waitingFor), cause);
         Thread.currentThread().interrupt();
     }
