@@ -131,14 +131,16 @@ class FailoverSlotsIT {
 
     /**
      * Waits until the standby has every slot of a move as the primary has it. Its worker begins when there are slots: its pauses grow from
-     * 200 ms to 30 s while there is nothing to keep, and one that is ended is started again 10 s after the last start.
+     * 200 ms to 30 s while there is nothing to keep, and one that is ended is started again 10 s after the last start. It keeps a slot
+     * when that has got past two snapshots of running transactions, which a primary that is asked for none logs every 15 s.
      */
     private void awaitSlots() throws SQLException {
         keepSlots();
         String slots = "SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'logical'";
-        await().atMost(SOON)
-                .until(() ->
-                        query(standby, slots + " AND synced AND NOT temporary").equals(query(failing, slots)));
+        await().atMost(SOON).until(() -> {
+            execute(failing, "SELECT pg_log_standby_snapshot()");
+            return query(standby, slots + " AND synced AND NOT temporary").equals(query(failing, slots));
+        });
     }
 
     /** Whoever follows a server has told it that it has everything. */
