@@ -105,9 +105,7 @@ public final class ServerChecks {
 
     /** Each is asked for by itself. */
     private void checkPrivileges() throws SQLException {
-        List<Grant> missing = Grants.ofMyself(connection, Grants.Work.MOVES, elsewhere).stream()
-                .filter(grant -> !grant.present())
-                .toList();
+        List<Grant> missing = Grants.missing(connection, Grants.Work.MOVES, elsewhere);
         String role = Sql.text(connection, "SELECT current_user");
         checks.add(
                 missing.isEmpty()
