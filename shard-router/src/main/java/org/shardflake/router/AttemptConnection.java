@@ -33,6 +33,7 @@ final class AttemptConnection extends SearchPathConnection {
         super(loan.connection(), loan.connection());
         this.routes = loan.routes();
         this.lent = loan.connection();
+        lent.keepTransaction();
         this.attempt = attempt;
         this.executor = executor;
     }
@@ -76,7 +77,12 @@ final class AttemptConnection extends SearchPathConnection {
             attempt.usedForWriting();
         }
         return new ShardTransaction(
-                routes.map(), attempt.shard(), readOnly ? Access.READ : Access.WRITE, lent, attempt.key());
+                routes.map(),
+                attempt.shard(),
+                readOnly ? Access.READ : Access.WRITE,
+                lent,
+                attempt.takenBack(),
+                attempt.key());
     }
 
     @Override

@@ -22,6 +22,7 @@ import org.shardflake.router.internal.jdbc.Executions;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
 import org.shardflake.router.internal.jdbc.ReportingPreparedStatement;
 import org.shardflake.router.internal.jdbc.ReportingStatement;
+import org.shardflake.router.internal.session.NotCommittableException;
 import org.shardflake.router.internal.session.SqlFailure;
 
 /**
@@ -31,6 +32,7 @@ import org.shardflake.router.internal.session.SqlFailure;
 final class DirectConnection extends ForwardingConnection implements Executions {
 
     private final Ended listener;
+    private final Runnable onEffect;
     private boolean autoCommit = true;
     private boolean readOnly;
     /** Whether a statement was executed in the transaction. */
@@ -44,9 +46,24 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         void ended(boolean readOnly, boolean committed, Duration duration);
     }
 
-    DirectConnection(ForwardingConnection connection, Ended listener) {
+    /** @param onEffect called before a statement that commits by itself, and after a commit; not if the connection is read-only */
+    DirectConnection(ForwardingConnection connection, Ended listener, Runnable onEffect) {
         super(connection);
         this.listener = listener;
+        this.onEffect = onEffect;
+    }
+
+    private void noteEffect() {
+        if (!readOnly) {
+            onEffect.run();
+        }
+    }
+
+    /** Notes a commit that has failed, unless nothing can have been committed. */
+    private void noteFailure(SQLException e) {
+        if (isUsed && !(e instanceof NotCommittableException) && !SqlFailure.isAnswer(e)) {
+            noteEffect();
+        }
     }
 
     private void ended(boolean committed) {
@@ -62,6 +79,7 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         boolean committed = false;
         if (autoCommit) {
             start = System.nanoTime();
+            noteEffect();
         } else {
             isUsed = true;
         }
@@ -99,7 +117,11 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         try {
             super.commit();
             committed = true;
+            if (isUsed) {
+                noteEffect();
+            }
         } catch (SQLException e) {
+            noteFailure(e);
             throw repeatable(e);
         } finally {
             if (!autoCommit) {
@@ -138,7 +160,13 @@ final class DirectConnection extends ForwardingConnection implements Executions 
         try {
             super.setAutoCommit(autoCommit);
             committed = true;
+            if (commits) {
+                noteEffect();
+            }
         } catch (SQLException e) {
+            if (commits) {
+                noteFailure(e);
+            }
             throw repeatable(e);
         } finally {
             if (commits) {
@@ -149,6 +177,17 @@ final class DirectConnection extends ForwardingConnection implements Executions 
             this.autoCommit = autoCommit;
             start = System.nanoTime();
         }
+    }
+
+    /** What the driver's own interfaces do is not seen. */
+    @Override
+    public <T> T unwrap(Class<T> type) throws SQLException {
+        if (autoCommit) {
+            noteEffect();
+        } else {
+            isUsed = true;
+        }
+        return super.unwrap(type);
     }
 
     @Override

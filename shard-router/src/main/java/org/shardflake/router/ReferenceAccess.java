@@ -20,6 +20,7 @@ import org.shardflake.router.exception.CommitOutcomeUnknownException;
 import org.shardflake.router.exception.InterruptedWorkException;
 import org.shardflake.router.exception.ServerUnavailableException;
 import org.shardflake.router.exception.ShardSqlException;
+import org.shardflake.router.internal.jdbc.TransactionConnection;
 import org.shardflake.router.internal.pool.Access;
 import org.shardflake.router.internal.pool.PoolClosedException;
 import org.shardflake.router.internal.pool.ServerPool;
@@ -67,7 +68,12 @@ public final class ReferenceAccess {
             long start = System.nanoTime();
             for (int tried = 1; ; tried++) {
                 try {
-                    return inTransaction(homePool(), Access.WRITE, work);
+                    T result = inTransaction(homePool(), Access.WRITE, work);
+                    executor.tookEffect();
+                    return result;
+                } catch (CommitOutcomeUnknownException e) {
+                    executor.tookEffect(); // perhaps
+                    throw e;
                 } catch (Exception e) {
                     boolean isLate =
                             System.nanoTime() - start > retryPolicy.deadline().toNanos();
@@ -169,7 +175,7 @@ public final class ReferenceAccess {
 
     private boolean isRepeatable(Exception failure) {
         return switch (SqlFailure.of(failure)) {
-            case ELSEWHERE, LOST -> true;
+            case ELSEWHERE, LOST, OUTDATED -> true;
             case SERIALIZATION -> retryPolicy.serializationFailures();
             case FENCED, MISSING, OTHER -> failure instanceof PoolClosedException;
         };
@@ -263,7 +269,7 @@ public final class ReferenceAccess {
     private static <T extends @Nullable Object, X extends Exception> T run(
             Connection connection, ReferenceWork<T, X> work) throws X {
         try {
-            return work.run(connection);
+            return work.run(new TransactionConnection(connection));
         } catch (Throwable failure) {
             ShardExecutor.rollback(connection, failure);
             throw failure;

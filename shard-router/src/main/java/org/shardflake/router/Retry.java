@@ -65,6 +65,7 @@ final class Retry {
                 againElsewhere(failure, tried, version, "is not on");
                 yield true;
             }
+            case OUTDATED -> mayTry();
             case LOST -> {
                 if (!mayTry()) {
                     yield false;
@@ -111,6 +112,9 @@ final class Retry {
                 OptionalInt shard = gone.get();
                 shard.ifPresent(one -> againElsewhere(failure, map.placement(one), map.version(), "is not on"));
                 return shard.isPresent();
+            }
+            case OUTDATED -> {
+                return mayTry();
             }
             case LOST -> {
                 if (!mayTry()) {

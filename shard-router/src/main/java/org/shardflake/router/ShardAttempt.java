@@ -6,6 +6,7 @@ package org.shardflake.router;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.ShardflakeException;
@@ -24,25 +25,28 @@ public final class ShardAttempt {
     private final ShardKey key;
     private final int shard;
     private final @Nullable ShardTransaction around;
+    private final TakenBack takenBack;
     private boolean mayWrite;
     private boolean tookEffect;
     private @Nullable CommitOutcomeUnknownException unknown;
 
-    private ShardAttempt(ShardExecutor executor, ShardKey key, int shard, @Nullable ShardTransaction around) {
+    private ShardAttempt(
+            ShardExecutor executor, ShardKey key, int shard, @Nullable ShardTransaction around, TakenBack takenBack) {
         this.executor = executor;
         this.key = key;
         this.shard = shard;
         this.around = around;
+        this.takenBack = takenBack;
     }
 
     /** Work with connections of its own. */
-    static ShardAttempt of(ShardKey key, int shard, ShardExecutor executor) {
-        return new ShardAttempt(executor, key, shard, null);
+    static ShardAttempt of(ShardKey key, int shard, ShardExecutor executor, TakenBack takenBack) {
+        return new ShardAttempt(executor, key, shard, null, takenBack);
     }
 
     /** Work inside a transaction that the router ends. */
     static ShardAttempt inside(ShardTransaction tx, ShardExecutor executor) {
-        return new ShardAttempt(executor, ShardKey.shard(tx.shard()), tx.shard(), tx);
+        return new ShardAttempt(executor, ShardKey.shard(tx.shard()), tx.shard(), tx, tx.takenBack());
     }
 
     /** The key that the work was given with. */
@@ -72,8 +76,12 @@ public final class ShardAttempt {
     public Connection connection() throws SQLException {
         if (around != null) {
             return new DirectConnection(
-                    new SearchPathConnection(around.connection(), around.lent()), (readOnly, committed, duration) -> {
+                    new SearchPathConnection(around.connection(), around.lent()),
+                    (readOnly, committed, duration) -> {
                         // The router tells of its transactions itself.
+                    },
+                    () -> {
+                        // They are effects only when the router commits.
                     });
         }
         try {
@@ -110,6 +118,20 @@ public final class ShardAttempt {
     /** Ends what {@link #suspend} began. */
     public void resume(@Nullable Object suspended) {
         executor.open().enter((ShardTransaction) suspended);
+    }
+
+    /**
+     * What this run has changed in objects of the caller, which is undone before the next run; nothing is undone if there is
+     * none. Inside a transaction of the router, the run is that of the work given to {@code write} or {@code read}.
+     *
+     * @param first makes it when it is asked for first
+     */
+    public <T extends TakeBack> T beforeNextRun(Class<T> type, Supplier<T> first) {
+        return takenBack.get(type, first);
+    }
+
+    TakenBack takenBack() {
+        return takenBack;
     }
 
     /** Notes a transaction that is not read-only, or a statement in auto-commit mode. */

@@ -109,11 +109,16 @@ final class ShardExecutor {
         return new Attempts<>() {
             @Override
             T next(Routes route) throws X {
-                T result = inTransaction(route, shard, access, work);
-                if (around != null && !access.readOnly()) {
-                    around.tookEffect();
+                try {
+                    T result = inTransaction(route, shard, access, work, takenBack);
+                    if (!access.readOnly()) {
+                        tookEffect(around);
+                    }
+                    return result;
+                } catch (CommitOutcomeUnknownException e) {
+                    tookEffect(around); // perhaps
+                    throw e;
                 }
-                return result;
             }
 
             @Override
@@ -123,11 +128,23 @@ final class ShardExecutor {
         };
     }
 
+    private static void tookEffect(@Nullable ShardAttempt attempt) {
+        if (attempt != null) {
+            attempt.tookEffect();
+        }
+    }
+
+    /** Notes that the attempt that the calling thread is in, if any, has written for good or may have done so, and cannot be run again. */
+    void tookEffect() {
+        tookEffect(running.get(Thread.currentThread()));
+    }
+
     /** The tries of one piece of work. */
     private abstract static class Attempts<T extends @Nullable Object, X extends Exception> {
 
         private int count;
         private @Nullable Routes last;
+        final TakenBack takenBack = new TakenBack();
 
         abstract T next(Routes route) throws X;
 
@@ -159,6 +176,19 @@ final class ShardExecutor {
     }
 
     private <T extends @Nullable Object, X extends Exception> T untilDone(int shard, Attempts<T, X> attempts) throws X {
+        try {
+            return untilFinished(shard, attempts);
+        } catch (Throwable e) {
+            ShardAttempt around = running.get(Thread.currentThread());
+            if (around != null) {
+                around.takenBack().add(attempts.takenBack); // The work around it may yet be run again.
+            }
+            throw e;
+        }
+    }
+
+    private <T extends @Nullable Object, X extends Exception> T untilFinished(int shard, Attempts<T, X> attempts)
+            throws X {
         Retry retry = null;
         while (true) {
             Routes tried = routes();
@@ -183,6 +213,7 @@ final class ShardExecutor {
                                         .isPresent())) {
                     throw e;
                 }
+                attempts.takenBack.takeBack();
             }
         }
     }
@@ -201,11 +232,11 @@ final class ShardExecutor {
         enter();
         try {
             return observed(shard, new Attempts<T, X>() {
-                private ShardAttempt last = ShardAttempt.of(key, shard, ShardExecutor.this);
+                private ShardAttempt last = ShardAttempt.of(key, shard, ShardExecutor.this, takenBack);
 
                 @Override
                 T next(Routes route) throws X {
-                    last = ShardAttempt.of(key, shard, ShardExecutor.this);
+                    last = ShardAttempt.of(key, shard, ShardExecutor.this, takenBack);
                     return run(last, work);
                 }
 
@@ -267,12 +298,12 @@ final class ShardExecutor {
     }
 
     private <T extends @Nullable Object, X extends Exception> T inTransaction(
-            Routes route, int shard, Access access, ShardWork<T, X> work) throws X {
+            Routes route, int shard, Access access, ShardWork<T, X> work, TakenBack takenBack) throws X {
         ServerPool pool = route.pool(shard);
         long start = System.nanoTime();
         boolean committed = false;
         LeasedConnection connection = pool.connection(access, shard);
-        ShardTransaction tx = new ShardTransaction(route.map(), shard, access, connection);
+        ShardTransaction tx = new ShardTransaction(route.map(), shard, access, connection, takenBack);
         try {
             begin(connection, access, pool);
             T result = run(tx, work, connection);
@@ -287,12 +318,13 @@ final class ShardExecutor {
         }
     }
 
-    static void begin(Connection connection, Access access, ServerPool pool) {
+    static void begin(LeasedConnection connection, Access access, ServerPool pool) {
         try {
             if (access.readOnly()) {
                 connection.setReadOnly(true);
             }
             connection.setAutoCommit(false);
+            connection.keepTransaction();
         } catch (SQLException e) {
             throw new ShardSqlException("begin a transaction", pool.server().name(), e);
         }
@@ -383,7 +415,8 @@ final class ShardExecutor {
         Server server = loan.routes().pool(loan.connection().shard()).server();
         return new DirectConnection(
                 connection,
-                (readOnly, committed, duration) -> listener.transactionEnded(server, readOnly, committed, duration));
+                (readOnly, committed, duration) -> listener.transactionEnded(server, readOnly, committed, duration),
+                this::tookEffect);
     }
 
     /** A statement that commits by itself, and may be repeated when it is unknown whether it was done. */

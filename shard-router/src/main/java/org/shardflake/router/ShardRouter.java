@@ -234,7 +234,8 @@ public final class ShardRouter implements RouterState, AutoCloseable {
      *
      * <p>For integrations of frameworks; applications use {@link #write}. If the work fails since the shard is moving or
      * has moved, or since a connection was lost before the commit, it is run again like that of {@code write}, unless
-     * something it did has taken effect: a commit, or a statement in auto-commit mode.
+     * something it did has taken effect, or may have: a commit, also on another shard or of reference tables, or a statement in
+     * auto-commit mode. SQL that ends a transaction, such as COMMIT, is refused.
      *
      * <p>Inside a transaction of the same shard the work is run once, as part of it.
      *

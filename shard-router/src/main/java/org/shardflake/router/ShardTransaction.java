@@ -34,20 +34,32 @@ public final class ShardTransaction {
     private final Connection connection;
     private final @Nullable ShardKey attempted;
     private final LookupChanges lookups = new LookupChanges();
+    private final TakenBack takenBack;
     private boolean failed;
 
-    /** A transaction that the router ends. */
-    ShardTransaction(ShardMap map, int shard, Access access, LeasedConnection lent) {
-        this(map, shard, access, lent, null);
+    /**
+     * A transaction that the router ends.
+     *
+     * @param takenBack what is undone before the next run of its work
+     */
+    ShardTransaction(ShardMap map, int shard, Access access, LeasedConnection lent, TakenBack takenBack) {
+        this(map, shard, access, lent, takenBack, null);
     }
 
     /** A transaction that a framework ends, in an {@link ShardAttempt attempt} for this key. */
-    ShardTransaction(ShardMap map, int shard, Access access, LeasedConnection lent, @Nullable ShardKey attempted) {
+    ShardTransaction(
+            ShardMap map,
+            int shard,
+            Access access,
+            LeasedConnection lent,
+            TakenBack takenBack,
+            @Nullable ShardKey attempted) {
         this.map = map;
         this.shard = shard;
         this.access = access;
         this.lent = lent;
         this.connection = new TransactionConnection(lent);
+        this.takenBack = takenBack;
         this.attempted = attempted;
     }
 
@@ -112,6 +124,11 @@ public final class ShardTransaction {
     /** What this transaction has claimed and released. */
     LookupChanges lookups() {
         return lookups;
+    }
+
+    /** What is undone before the next run of the work in this transaction. */
+    TakenBack takenBack() {
+        return takenBack;
     }
 
     LeasedConnection lent() {

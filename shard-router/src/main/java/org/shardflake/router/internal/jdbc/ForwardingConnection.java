@@ -138,7 +138,7 @@ public abstract class ForwardingConnection implements Connection {
 
     @Override
     public DatabaseMetaData getMetaData() throws SQLException {
-        return connection.getMetaData();
+        return ConnectionMetaData.of(connection.getMetaData(), this, null);
     }
 
     @Override

@@ -57,6 +57,8 @@ public final class LeasedConnection extends ForwardingConnection {
     private boolean usesPath;
     /** Whether a transaction may have given up its locks, or written without meeting fences. Statements prepared earlier still may. */
     private boolean asksAlways;
+    /** Whether SQL must not end the transaction, since the router does. */
+    private boolean keepsTransaction;
     /** Whether this transaction has written, and so holds a lock that a fence of the shard waits for. */
     private boolean holdsLock;
 
@@ -202,8 +204,29 @@ public final class LeasedConnection extends ForwardingConnection {
         asksAlways = true;
     }
 
+    /**
+     * Refuses SQL such as COMMIT from now on, unless in auto-commit mode: what it has committed would be done twice when the work is run
+     * again.
+     */
+    public void keepTransaction() {
+        keepsTransaction = true;
+    }
+
+    private void requireTransactionKept(String sql) throws SQLException {
+        String end = facts(sql).end();
+        if (end != null && !pooled.getAutoCommit()) {
+            throw new SQLException(
+                    end
+                            + " as SQL is not for work given to the router, which ends the transaction itself when the work does: leave it out",
+                    "25001");
+        }
+    }
+
     /** Notes what the text of a statement may change in the session before it runs, and returns it. */
-    String watched(String sql) {
+    String watched(String sql) throws SQLException {
+        if (keepsTransaction) {
+            requireTransactionKept(sql);
+        }
         if (!hasTraces || !usesPath) {
             switch (facts(sql).effect()) {
                 case NONE -> {}

@@ -6,11 +6,13 @@ package org.shardflake.router.internal.session;
 
 import java.sql.CallableStatement;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.regex.Pattern;
+import org.shardflake.router.internal.jdbc.ConnectionMetaData;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
 import org.shardflake.router.internal.sqltext.TableNames;
 
@@ -74,6 +76,16 @@ public class SearchPathConnection extends ForwardingConnection {
         }
         beforeUse();
         return mark + sql;
+    }
+
+    @Override
+    public String getSchema() {
+        return lent.schema();
+    }
+
+    @Override
+    public DatabaseMetaData getMetaData() throws SQLException {
+        return ConnectionMetaData.of(super.getMetaData(), this, lent.schema());
     }
 
     @Override

@@ -24,6 +24,8 @@ public enum SqlFailure {
     ELSEWHERE,
     /** The shard's schema or table is missing, for example after a move whose old copy is gone. */
     MISSING,
+    /** A statement was planned before its table was changed, and would return other columns now. The driver has dropped such plans. */
+    OUTDATED,
     /** The transaction lost to another. */
     SERIALIZATION,
     /** The connection was lost before a commit began, so nothing was written. */
@@ -49,6 +51,9 @@ public enum SqlFailure {
         if (anyState(failure, "SF012"::equals)) {
             return ELSEWHERE;
         }
+        if (anyCause(failure, SqlFailure::isOutdated)) {
+            return OUTDATED;
+        }
         if (anyState(failure, SERIALIZATION_STATES::contains)) {
             return SERIALIZATION;
         }
@@ -66,6 +71,22 @@ public enum SqlFailure {
     /** Whether a server refused a login: PostgreSQL's class 28, or the driver's own error for a missing password. */
     public static boolean isLoginRefused(Throwable failure) {
         return anyState(failure, state -> state.startsWith("28") || state.equals("08004"));
+    }
+
+    /** Told by the server's function, since its messages are translated. */
+    private static boolean isOutdated(Throwable failure) {
+        if (failure instanceof SQLException sql) {
+            for (SQLException next = sql; next != null; next = next.getNextException()) {
+                if (next instanceof PSQLException answer
+                        && "0A000".equals(answer.getSQLState())
+                        && answer.getServerErrorMessage() != null
+                        && "RevalidateCachedQuery"
+                                .equals(answer.getServerErrorMessage().getRoutine())) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     private static boolean isLost(Throwable failure) {

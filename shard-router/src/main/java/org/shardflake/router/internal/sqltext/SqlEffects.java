@@ -37,8 +37,12 @@ public final class SqlEffects {
      * What a text tells.
      *
      * @param written the table that it writes to, if it is one everyday INSERT, UPDATE or DELETE
+     * @param end the statement in it that ends the transaction, such as {@code COMMIT}
      */
-    public record Facts(Effect effect, @Nullable WrittenTable written) {}
+    public record Facts(
+            Effect effect,
+            @Nullable WrittenTable written,
+            @Nullable String end) {}
 
     /** What a text may change. */
     public enum Effect {
@@ -112,12 +116,12 @@ public final class SqlEffects {
         }
         Facts facts = KNOWN.get(sql.replace(schema, ANY_SHARD), SqlEffects::read);
         WrittenTable written = facts.written();
-        return written == null ? facts : new Facts(facts.effect(), written.in(ANY_SHARD, schema));
+        return written == null ? facts : new Facts(facts.effect(), written.in(ANY_SHARD, schema), facts.end());
     }
 
     private static Facts read(String sql) {
         List<Token> tokens = SqlTokens.all(sql);
-        return new Facts(new SqlEffects().effect(tokens), WrittenTable.of(tokens));
+        return new Facts(new SqlEffects().effect(tokens), WrittenTable.of(tokens), TransactionEnd.in(tokens));
     }
 
     /** Whether a word in lower case is one that a parenthesis may follow without leaving traces. */

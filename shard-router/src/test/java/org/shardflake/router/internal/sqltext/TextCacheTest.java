@@ -54,7 +54,7 @@ class TextCacheTest {
     void aTextOfAShardKeepsItsNames() {
         for (String schema : List.of("shard_0007", "shard_1999")) {
             assertThat(SqlEffects.facts("INSERT INTO " + schema + ".t_" + schema + " VALUES (1)", schema))
-                    .isEqualTo(new SqlEffects.Facts(Effect.NONE, new WrittenTable(schema, "t_" + schema)));
+                    .isEqualTo(new SqlEffects.Facts(Effect.NONE, new WrittenTable(schema, "t_" + schema), null));
             assertThat(SqlEffects.facts("INSERT INTO shard_nnnn.t VALUES (1)", schema)
                             .written())
                     .isEqualTo(new WrittenTable("shard_nnnn", "t"));

@@ -1,0 +1,45 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** The changes of one run that are undone before the next one, the latest first. For one thread. */
+final class TakenBack {
+
+    private final Map<Class<?>, TakeBack> ofThisRun = new LinkedHashMap<>(0);
+    /** Those of work inside this work, which has failed. */
+    private final List<TakenBack> ofWorkInside = new ArrayList<>(0);
+
+    /** That of this type, made if there is none. */
+    <T extends TakeBack> T get(Class<T> type, Supplier<T> first) {
+        return type.cast(ofThisRun.computeIfAbsent(type, key -> first.get()));
+    }
+
+    /** Also undoes what work inside this work has changed. */
+    void add(TakenBack inside) {
+        if (!inside.isEmpty()) {
+            ofWorkInside.add(inside);
+        }
+    }
+
+    private boolean isEmpty() {
+        return ofThisRun.isEmpty() && ofWorkInside.isEmpty();
+    }
+
+    /** Undoes all of it, and forgets it. */
+    void takeBack() {
+        for (int i = ofWorkInside.size() - 1; i >= 0; i--) {
+            ofWorkInside.get(i).takeBack();
+        }
+        ofThisRun.values().forEach(TakeBack::takeBack);
+        ofWorkInside.clear();
+        ofThisRun.clear();
+    }
+}
