@@ -30,7 +30,7 @@ import org.shardflake.move.AccountShards;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 import org.shardflake.sql.FunctionLibrary;
 
 /** What doctor and reconcile find and mend: each test breaks what it names. All shards are on db1, and db2 is empty. */

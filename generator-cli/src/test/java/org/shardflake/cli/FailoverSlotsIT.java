@@ -42,11 +42,11 @@ import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.cluster.PostgresStandby;
 import org.shardflake.cluster.SavedServers;
-import org.shardflake.move.CopiesDifferException;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;
+import org.shardflake.move.exception.CopiesDifferException;
 import org.shardflake.server.ServerUrl;
 
 /**

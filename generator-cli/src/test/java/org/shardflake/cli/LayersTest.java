@@ -51,15 +51,19 @@ class LayersTest {
         "org.shardflake.deploy..",
         "org.shardflake.doctor..",
         "org.shardflake.gateway..",
+        "org.shardflake.grants..",
         "org.shardflake.install..",
         "org.shardflake.jdbc..",
         "org.shardflake.load..",
         "org.shardflake.lookup..",
         "org.shardflake.move..",
+        "org.shardflake.preflight..",
         "org.shardflake.rebalance..",
         "org.shardflake.reference..",
+        "org.shardflake.replication..",
         "org.shardflake.restore..",
         "org.shardflake.script..",
+        "org.shardflake.split..",
         "org.shardflake.watch.."
     };
     private static final String[] COMMAND_LINE = {"org.shardflake.cli.."};
@@ -128,15 +132,24 @@ class LayersTest {
         assertThat(ClassCycles.largest(MAIN.that(resideInAnyPackage(ROUTER)))).hasSizeLessThanOrEqualTo(LARGEST_CYCLE);
     }
 
-    /** They are public only for the router's other packages. */
+    /** They are public only for the packages around them. */
     @Test
-    void onlyTheRouterKnowsItsInternalPackages() {
+    void onlyRouterAndMovesKnowTheirInternalPackages() {
+        knowOnly("org.shardflake.router.internal..", "org.shardflake.router..");
+        knowOnly(
+                "org.shardflake.move.internal..",
+                "org.shardflake.move..",
+                "org.shardflake.preflight..",
+                "org.shardflake.split..");
+    }
+
+    private static void knowOnly(String internal, String... users) {
         noClasses()
                 .that()
-                .resideOutsideOfPackage("org.shardflake.router..")
+                .resideOutsideOfPackages(users)
                 .should()
                 .dependOnClassesThat()
-                .resideInAPackage("org.shardflake.router.internal..")
+                .resideInAPackage(internal)
                 .check(MAIN);
     }
 

@@ -30,10 +30,10 @@ import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.cluster.PostgresStandby;
 import org.shardflake.cluster.SavedServers;
-import org.shardflake.move.MoveException;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;
+import org.shardflake.move.exception.MoveException;
 
 /**
  * A server of a move fails over to a standby that was behind: its slots are gone, and rows of the last moment that the other

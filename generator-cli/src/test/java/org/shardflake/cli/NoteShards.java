@@ -24,9 +24,9 @@ import org.shardflake.cluster.PostgresProvider;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.cluster.SavedServers;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.server.ServerUrl;
 
 /**

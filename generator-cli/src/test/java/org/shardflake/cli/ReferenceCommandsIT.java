@@ -20,7 +20,7 @@ import org.shardflake.cli.Cli.Result;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 
 /** The commands of the guide's page on reference tables, in its order. */
 class ReferenceCommandsIT {

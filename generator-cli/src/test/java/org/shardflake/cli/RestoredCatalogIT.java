@@ -39,10 +39,10 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.server.ServerUrl;
 
 /**

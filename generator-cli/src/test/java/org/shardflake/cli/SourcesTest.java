@@ -4,6 +4,8 @@
  */
 package org.shardflake.cli;
 
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -48,6 +50,8 @@ class SourcesTest {
 
     private static final Pattern LITERAL = Pattern.compile("\"(\\\\.|[^\"\\\\\\n])*\"");
 
+    private static final long FILES_OF_A_PACKAGE = 50;
+
     private static final Map<Path, String> SOURCES = new TreeMap<>();
 
     @BeforeAll
@@ -91,6 +95,16 @@ class SourcesTest {
         });
 
         assertThat(found).isEmpty();
+    }
+
+    /** A package of more holds several things that could have names. */
+    @Test
+    void noPackageHasMoreFilesThanOneCanKnow() {
+        Map<Path, Long> files = SOURCES.keySet().stream().collect(groupingBy(Path::getParent, counting()));
+
+        assertThat(files)
+                .allSatisfy((folder, count) ->
+                        assertThat(count).describedAs("files in %s", folder).isLessThanOrEqualTo(FILES_OF_A_PACKAGE));
     }
 
     /** Or somebody's name ends a quote one day, and the rest of it is run. */

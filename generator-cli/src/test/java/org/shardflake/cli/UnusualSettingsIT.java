@@ -41,7 +41,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.cluster.UnusualSettings;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 import org.shardflake.router.Lookup;
 import org.shardflake.router.ShardQuery;
 import org.shardflake.router.ShardRouter;

@@ -28,9 +28,9 @@ import org.shardflake.Sharding;
 import org.shardflake.cli.output.Progress;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
 

@@ -35,11 +35,11 @@ import org.shardflake.move.MovePhase;
 import org.shardflake.move.Mover;
 import org.shardflake.move.RestoredCatalog;
 import org.shardflake.move.RestoredCatalog.Counted;
-import org.shardflake.move.Splitter;
-import org.shardflake.move.WorkerSettings;
+import org.shardflake.replication.WorkerSettings;
 import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
+import org.shardflake.split.Splitter;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.InstallationIdentity;
 

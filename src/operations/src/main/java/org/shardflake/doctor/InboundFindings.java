@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
-import org.shardflake.move.InboundSubscriptions;
+import org.shardflake.replication.InboundSubscriptions;
 
 /** Finds the user's own subscriptions that write to shards: a move refuses them, and a copy that is not the shard must get no rows. */
 final class InboundFindings {

@@ -27,16 +27,16 @@ import org.shardflake.doctor.ServerFacts.StreamTrouble;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveException;
 import org.shardflake.move.MovePhase;
 import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.Mover;
-import org.shardflake.move.Replication;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.Split;
 import org.shardflake.move.SplitPhase;
 import org.shardflake.move.StreamStatus;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.replication.Replication;
 
 /** Finds moves that nobody works on, and remains of ended moves on servers. */
 final class MoveFindings {

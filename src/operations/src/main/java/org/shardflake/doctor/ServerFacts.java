@@ -15,9 +15,9 @@ import java.util.TreeMap;
 import java.util.UUID;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.PreflightCheck;
-import org.shardflake.move.PreflightCheck.Outcome;
-import org.shardflake.move.ServerChecks;
+import org.shardflake.preflight.PreflightCheck;
+import org.shardflake.preflight.PreflightCheck.Outcome;
+import org.shardflake.preflight.ServerChecks;
 import org.shardflake.sql.FunctionLibrary;
 import org.shardflake.sql.InstallationIdentity;
 

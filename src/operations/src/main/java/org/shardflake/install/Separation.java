@@ -25,7 +25,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.InstallationIdentity;
 

@@ -18,9 +18,14 @@ import org.shardflake.Sharding;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.internal.session.Seal;
 
 /** Removes everything of a move from the servers, except for the shards where the catalog has them. Can be repeated at any time. */
-final class CleanUp {
+public final class CleanUp {
 
     private static final String LOCK = """
             DO $$ DECLARE v_table regclass; BEGIN
@@ -72,7 +77,7 @@ final class CleanUp {
     }
 
     /** Removes what a move has on its source, and asks nobody else. */
-    static void ofSource(MoveServerSession source, String tag) throws SQLException {
+    public static void ofSource(MoveServerSession source, String tag) throws SQLException {
         Stream.reverse(tag, source, source).dropSubscription();
         Stream forward = Stream.forward(tag, source, source);
         forward.dropSlot();
@@ -152,7 +157,7 @@ final class CleanUp {
 
     /** What has to hold before a copy goes. */
     @FunctionalInterface
-    interface Condition {
+    public interface Condition {
         void require() throws SQLException;
     }
 
@@ -163,7 +168,7 @@ final class CleanUp {
      * @param voice gets the sessions that hold its tables, once they have for a second
      * @return what is left and why, if sessions held its tables for all this time
      */
-    static Optional<String> dropClosed(
+    public static Optional<String> dropClosed(
             MoveServerSession side, int shard, Duration patience, Consumer<String> voice, Condition condition)
             throws SQLException {
         Poll.Reason reason = () -> "the copy of shard %s on %s is left, since sessions there hold its tables: %s"

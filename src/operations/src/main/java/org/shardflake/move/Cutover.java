@@ -18,8 +18,18 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.compare.EqualCopies;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.exception.StreamLostException;
+import org.shardflake.move.internal.session.LockWatch;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.internal.session.OpenShard;
+import org.shardflake.move.internal.session.ReferenceVersion;
+import org.shardflake.move.internal.session.Sleep;
+import org.shardflake.replication.InboundSubscriptions;
 
 /**
  * Cuts shards over from the server that has them to the other server of their move. For one thread.

@@ -19,6 +19,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.compare.EqualCopies;
+import org.shardflake.compare.SnapshotPair;
+import org.shardflake.compare.TableDifference;
+import org.shardflake.move.exception.MoveException;
 
 /** Compares shards as of their cutover, one after the other, while the next ones are cut over. */
 final class CutoverComparer implements AutoCloseable {
@@ -92,7 +96,7 @@ final class CutoverComparer implements AutoCloseable {
     private SnapshotPair sessions(MoveSession session) throws SQLException {
         SnapshotPair used = idle.poll();
         if (used == null) {
-            return SnapshotPair.open(session.source(), session.target());
+            return SnapshotPair.open(session.source()::connect, session.target()::connect);
         }
         try {
             used.reset();

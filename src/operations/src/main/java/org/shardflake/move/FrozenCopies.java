@@ -10,7 +10,12 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
+import org.shardflake.compare.EqualCopies;
+import org.shardflake.compare.SnapshotPair;
+import org.shardflake.compare.TableDifference;
+import org.shardflake.jdbc.InParallel;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.internal.session.MoveServerSession;
 
 /**
  * Both copies of a shard as of its cutover: frozen on the server it left, and not yet open on the other. The sessions keep seeing

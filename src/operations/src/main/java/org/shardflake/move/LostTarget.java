@@ -14,6 +14,10 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.internal.session.OpenShard;
+import org.shardflake.move.server.MoveServer;
 
 /** Ends a move whose target is gone for good. The source's slot would keep its log until the disk is full. */
 final class LostTarget {
@@ -120,7 +124,9 @@ final class LostTarget {
             // Before it is opened: no attempt may give it to the target from now on.
             lease.disarm(shard.shard(), ShardPhase.CUTTING_OVER);
         }
-        Sql.execute(source.control(), source.checkClaim() + OpenShard.whereItIsSql(shard, null, null, ""));
+        Sql.execute(
+                source.control(),
+                source.checkClaim() + OpenShard.whereItIsSql(shard.shard(), shard.epoch(), null, null, ""));
         if (inCutover) {
             lease.disarm(shard.shard(), ShardPhase.COPIED);
         }

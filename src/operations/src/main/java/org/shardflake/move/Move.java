@@ -9,6 +9,7 @@ import java.util.List;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
+import org.shardflake.move.exception.MoveRefusedException;
 
 /**
  * An unfinished move of shards from one server to another, as recorded in the catalog.

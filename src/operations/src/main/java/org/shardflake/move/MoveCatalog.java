@@ -20,6 +20,7 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.server.ServerUrl;
 
 /** The moves recorded in the catalog. Thread-safe; connects for each call. */

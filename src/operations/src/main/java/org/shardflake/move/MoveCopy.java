@@ -21,6 +21,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.shardflake.ShardSet;
 import org.shardflake.grants.OwnersCode;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.internal.copy.DeferredIndexes;
+import org.shardflake.move.internal.copy.PartedCopy;
+import org.shardflake.move.internal.copy.ShardCopy;
+import org.shardflake.move.internal.copy.SplitTable;
+import org.shardflake.move.internal.copy.TableCopy;
+import org.shardflake.move.internal.session.ExportedSnapshot;
+import org.shardflake.move.internal.session.MoveServerSession;
 
 /** Copies all shards of a move as of one moment, several at a time, the largest first, and of those that are very large, several parts. */
 final class MoveCopy {

@@ -14,6 +14,8 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.sql.AdvisoryLock;
 
 /**

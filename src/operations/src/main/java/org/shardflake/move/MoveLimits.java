@@ -12,6 +12,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.internal.session.Sleep;
 
 /** What moves of one process may take together: bytes, write pauses, and one at a time where several would be in each other's way. Thread-safe. */
 final class MoveLimits {
@@ -37,7 +39,7 @@ final class MoveLimits {
      * @param bytesPerSecond to copy, 0 for no limit
      * @param pausesPerMinute attempts at a cutover, 0 for no limit
      */
-    MoveLimits(long bytesPerSecond, int pausesPerMinute) {
+    public MoveLimits(long bytesPerSecond, int pausesPerMinute) {
         this.bytesPerSecond = bytesPerSecond;
         this.pausesPerMinute = pausesPerMinute;
     }

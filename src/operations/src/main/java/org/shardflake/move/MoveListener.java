@@ -6,6 +6,8 @@ package org.shardflake.move;
 
 import java.time.Duration;
 import java.util.List;
+import org.shardflake.compare.TableDifference;
+import org.shardflake.preflight.PreflightCheck;
 
 /** Receives the progress of a move. Called by the working threads; an exception it throws stops them. */
 public interface MoveListener {

@@ -17,6 +17,13 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.exception.StreamLostException;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.internal.session.OpenShard;
+import org.shardflake.move.internal.session.Seal;
+import org.shardflake.replication.StreamTrouble;
 
 /**
  * Brings the servers in line with the catalog after any interruption: the server that has a shard takes its writes, the other does
@@ -195,7 +202,11 @@ final class MoveRecovery {
                 here.control(),
                 here.checkClaim()
                         + OpenShard.whereItIsSql(
-                                shard, positions.get(0)[0], positions.get(0)[1], carrying.addSql(toAdd)));
+                                shard.shard(),
+                                shard.epoch(),
+                                positions.get(0)[0],
+                                positions.get(0)[1],
+                                carrying.addSql(toAdd)));
     }
 
     /** To end sooner would open nothing, so it ends only when waiting is of no use any more. */

@@ -10,6 +10,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.internal.session.LockWatch;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.internal.session.SameServer;
+import org.shardflake.move.server.MoveServer;
 
 /** A move in progress: the lease, both servers and both streams. For one thread. */
 final class MoveSession implements AutoCloseable {

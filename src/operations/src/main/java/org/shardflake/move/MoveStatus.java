@@ -15,6 +15,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.internal.session.Seal;
+import org.shardflake.move.server.MoveServer;
 
 /**
  * A move and the state of its replication.

@@ -23,8 +23,23 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.compare.DifferenceSearch.Difference;
+import org.shardflake.compare.EqualCopies;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.exception.StreamLostException;
+import org.shardflake.move.internal.session.LockWatch;
+import org.shardflake.move.internal.session.RetryDeadline;
+import org.shardflake.move.internal.session.Seal;
+import org.shardflake.move.internal.session.ServerCapacity;
+import org.shardflake.move.internal.session.Sleep;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.preflight.Preflight;
+import org.shardflake.preflight.PreflightCheck;
+import org.shardflake.preflight.PreflightReport;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
 
@@ -101,12 +116,12 @@ public final class Mover {
     }
 
     /** Another one, for a move at the same time; the limits of the settings are for both together. */
-    Mover beside(MoveListener another) {
+    public Mover beside(MoveListener another) {
         return new Mover(catalog, servers, settings, limits, another, follower);
     }
 
     /** How many more moves a server has room for. */
-    ServerCapacity room(String server) {
+    public ServerCapacity room(String server) {
         MoveServer its = servers.apply(server);
         return Sql.translating(() -> Sql.with(
                 its.connect(Preflight.APPLICATION),
@@ -148,8 +163,8 @@ public final class Mover {
         String mark = LockWatch.mark(StreamStatus.APPLICATION);
         return Sql.translating(() -> LockWatch.during(
                 () -> List.of(
-                        servers.apply(move.source()).watched(mark),
-                        servers.apply(move.target()).watched(mark)),
+                        LockWatch.Place.of(servers.apply(move.source()), mark),
+                        LockWatch.Place.of(servers.apply(move.target()), mark)),
                 settings.patience(),
                 listener::waits,
                 () -> MoveStatus.read(move, servers, mark)));
@@ -173,7 +188,7 @@ public final class Mover {
     private PreflightReport preflight(MoveServer source, MoveServer target, ShardSet shards) {
         String mark = LockWatch.mark(Preflight.APPLICATION);
         return Sql.translating(() -> LockWatch.during(
-                () -> List.of(source.watched(mark), target.watched(mark)),
+                () -> List.of(LockWatch.Place.of(source, mark), LockWatch.Place.of(target, mark)),
                 settings.patience(),
                 listener::waits,
                 () -> preflight(source, target, shards, mark)));
@@ -253,7 +268,7 @@ public final class Mover {
     }
 
     /** Records a move without any check of the servers. */
-    Move create(String source, String target, ShardSet shards, String reason) {
+    public Move create(String source, String target, ShardSet shards, String reason) {
         Move move = inCatalog(connection -> MoveCatalog.begin(connection, source, target, shards, reason));
         listener.reached(MoveStep.RECORDED);
         return move;
@@ -949,8 +964,8 @@ public final class Mover {
     private List<LockWatch.Place> places(long id) throws SQLException {
         Move move = catalog.find(id);
         return List.of(
-                servers.apply(move.source()).watched(move.tag()),
-                servers.apply(move.target()).watched(move.tag()),
+                LockWatch.Place.of(servers.apply(move.source()), move.tag()),
+                LockWatch.Place.of(servers.apply(move.target()), move.tag()),
                 new LockWatch.Place("the catalog", catalog.url(), move.tag(), true));
     }
 

@@ -14,7 +14,12 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.Rows;
+import org.shardflake.compare.SnapshotPair;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.internal.copy.DeferredIndexes;
+import org.shardflake.move.internal.session.MoveServerSession;
 
 /**
  * Protects copies that may be newer than the shards themselves: after a restore of the shards' server, or a failover to a standby
@@ -113,7 +118,7 @@ final class NewerCopyGuard {
         Map<Integer, List<String>> originals = owner.tables(shards);
         Map<Integer, List<TableDifference>> found = new TreeMap<>();
         TableDifference.Names names = new TableDifference.Names();
-        try (SnapshotPair sessions = SnapshotPair.open(owner, other)) {
+        try (SnapshotPair sessions = SnapshotPair.open(owner::connect, other::connect)) {
             for (int shard : shards.stream().toArray()) {
                 List<String> copied = copies.getOrDefault(shard, List.of());
                 if (isEmpty(other, copied)) {

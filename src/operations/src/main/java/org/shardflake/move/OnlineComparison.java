@@ -17,8 +17,11 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.compare.DifferenceSearch.Difference;
+import org.shardflake.compare.EqualCopies;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Version;
+import org.shardflake.compare.SnapshotPair;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Sql;
 
 /**
@@ -47,7 +50,7 @@ final class OnlineComparison implements AutoCloseable {
         this.listener = listener;
         this.stream = stream;
         this.patience = patience;
-        this.sessions = SnapshotPair.open(stream.publisher(), stream.subscriber());
+        this.sessions = SnapshotPair.open(stream.publisher()::connect, stream.subscriber()::connect);
     }
 
     /**
@@ -120,7 +123,7 @@ final class OnlineComparison implements AutoCloseable {
 
     private List<Difference> confirm(Rows rows, List<Difference> suspects) throws SQLException {
         if (again == null) {
-            again = SnapshotPair.open(stream.publisher(), stream.subscriber());
+            again = SnapshotPair.open(stream.publisher()::connect, stream.subscriber()::connect);
         }
         Connection leader = again.first();
         Connection follower = again.second();

@@ -16,6 +16,8 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.preflight.PreflightCheck;
 import org.shardflake.server.ServerUrl;
 
 /**
@@ -163,7 +165,7 @@ public final class OpenAdoptions {
     }
 
     /** The failed check of a move, if there is an adoption. */
-    static Optional<PreflightCheck> inTheWay(Connection connection) throws SQLException {
+    public static Optional<PreflightCheck> inTheWay(Connection connection) throws SQLException {
         return list(connection).stream()
                 .findFirst()
                 .map(adoption -> new PreflightCheck(

@@ -20,6 +20,15 @@ import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.internal.copy.DeferredIndexes;
+import org.shardflake.move.internal.copy.PartedCopy;
+import org.shardflake.move.internal.session.ExportedSnapshot;
+import org.shardflake.move.internal.session.MaterializedViews;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.internal.session.ReferenceVersion;
+import org.shardflake.move.internal.session.SameLibrary;
 import org.shardflake.sql.FunctionLibrary;
 
 /**
@@ -29,14 +38,6 @@ import org.shardflake.sql.FunctionLibrary;
 final class Preparation {
 
     private static final Duration CAUGHT_UP = Duration.ofMillis(500);
-
-    /** The history of the function library, with its checksums. */
-    private static final String HISTORY =
-            "SELECT concat_ws(' ', string_agg(concat_ws(' ', id, md5sum), ' ' ORDER BY id)) FROM shardflake.databasechangelog";
-
-    /** The epoch recorded permanently, and the one in use. */
-    private static final String EPOCHS =
-            "SELECT concat_ws(' ', (SELECT epoch_ms FROM shardflake.layout), shardflake.epoch_ms())";
 
     private final MoveSession session;
     private final MoveSettings settings;
@@ -113,7 +114,7 @@ final class Preparation {
     private void deployLibrary() throws SQLException {
         Connection from = session.source().control();
         Connection to = session.target().control();
-        if (!haveOneLibrary(from, to)) {
+        if (!SameLibrary.isOn(from, to)) {
             deployLibrary(from, to);
         }
     }
@@ -133,20 +134,6 @@ final class Preparation {
         try (Sql.Ending ending = () -> Sql.execute(to, "RESET ROLE")) {
             FunctionLibrary.deploy(to, Sql.number(from, "SELECT shardflake.epoch_ms()"));
         }
-    }
-
-    /** Whether the function library is the same on both servers. */
-    static boolean haveOneLibrary(Connection from, Connection to) throws SQLException {
-        // In this order: what was interrupted has a history before it has an epoch.
-        return hasHistory(from) && hasHistory(to) && areEqual(HISTORY, from, to) && areEqual(EPOCHS, from, to);
-    }
-
-    private static boolean areEqual(String sql, Connection from, Connection to) throws SQLException {
-        return Sql.text(from, sql).equals(Sql.text(to, sql));
-    }
-
-    private static boolean hasHistory(Connection connection) throws SQLException {
-        return Sql.isTrue(connection, "SELECT to_regclass('shardflake.databasechangelog') IS NOT NULL");
     }
 
     /** The library may have been missing when the move was taken over. */

@@ -17,9 +17,13 @@ import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import org.shardflake.ShardSet;
 import org.shardflake.compare.DifferenceSearch.Difference;
+import org.shardflake.compare.EqualCopies;
 import org.shardflake.compare.Rows;
 import org.shardflake.compare.Rows.Version;
+import org.shardflake.compare.SnapshotPair;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.internal.session.Seal;
 
 /**
  * Compares the source's copies with the shards on the target before the copies are removed, while the target takes writes.
@@ -48,11 +52,11 @@ final class RemovalComparison implements AutoCloseable {
         this.settings = settings;
         this.listener = listener;
         this.copies = copies;
-        this.target = SnapshotPair.open(session.target(), session.target());
+        this.target = SnapshotPair.open(session.target()::connect, session.target()::connect);
         this.before = target.first();
         this.after = target.second();
         try {
-            this.copy = SnapshotPair.open(session.source());
+            this.copy = SnapshotPair.open(session.source()::connect);
         } catch (SQLException e) {
             target.close();
             throw e;

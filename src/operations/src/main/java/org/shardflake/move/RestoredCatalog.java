@@ -16,6 +16,7 @@ import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.AdvisoryLock;
 

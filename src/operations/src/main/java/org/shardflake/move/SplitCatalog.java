@@ -16,11 +16,13 @@ import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardSet;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.AdvisoryLock;
 
 /** The splits recorded in the catalog. Thread-safe; connects for each call. */
-final class SplitCatalog {
+public final class SplitCatalog {
 
     private static final String SPLITS = """
             SELECT move, tag, source, target, target_url, shards, phase, standby_slot, position, next_xid, standby_started::text
@@ -44,7 +46,7 @@ final class SplitCatalog {
     private final String application;
 
     /** @param application what its sessions are called, so that another can watch them */
-    SplitCatalog(ServerUrl url, String application) {
+    public SplitCatalog(ServerUrl url, String application) {
         this.url = url.named("the catalog");
         this.application = application;
     }
@@ -57,7 +59,7 @@ final class SplitCatalog {
         return Sql.isTrue(connection, "SELECT to_regclass('shardflake_catalog.split') IS NOT NULL");
     }
 
-    List<Split> list() throws SQLException {
+    public List<Split> list() throws SQLException {
         return Sql.with(connect(), SplitCatalog::listed);
     }
 
@@ -115,7 +117,7 @@ final class SplitCatalog {
      *
      * @throws MoveRefusedException if a move or another split concerns the server
      */
-    Split create(SplitRequest request) throws SQLException {
+    public Split create(SplitRequest request) throws SQLException {
         return Sql.with(connect(), connection -> {
             if (!isKept(connection)) {
                 throw new MoveRefusedException(
@@ -141,7 +143,7 @@ final class SplitCatalog {
         });
     }
 
-    void refuseOthers(String source, String target) throws SQLException {
+    public void refuseOthers(String source, String target) throws SQLException {
         Sql.with(connect(), connection -> {
             refuseOthers(connection, source, target);
             return true;
@@ -173,7 +175,7 @@ final class SplitCatalog {
     }
 
     /** @throws MoveRefusedException if it is done, or was given up */
-    Split find(long id) throws SQLException {
+    public Split find(long id) throws SQLException {
         return Sql.with(connect(), connection -> find(connection, id));
     }
 
@@ -190,7 +192,7 @@ final class SplitCatalog {
      * @param voice gets who works on it, once that has been awaited for a second
      * @throws MoveRefusedException if somebody is working on it
      */
-    Lease takeUp(long id, Consumer<String> voice) throws SQLException {
+    public Lease takeUp(long id, Consumer<String> voice) throws SQLException {
         Connection connection = connect();
         try {
             Optional<String> holder = new AdvisoryLock("shardflake.split", Math.toIntExact(id))
@@ -214,7 +216,7 @@ final class SplitCatalog {
     }
 
     /** The right to work on a split while its connection to the catalog lives. For one thread. */
-    static final class Lease implements AutoCloseable {
+    public static final class Lease implements AutoCloseable {
 
         private final Connection connection;
         private final long id;
@@ -226,27 +228,27 @@ final class SplitCatalog {
             this.claim = claim;
         }
 
-        Connection connection() {
+        public Connection connection() {
             return connection;
         }
 
-        long claim() {
+        public long claim() {
             return claim;
         }
 
-        Split split() throws SQLException {
+        public Split split() throws SQLException {
             return find(connection, id);
         }
 
-        boolean hasMove() throws SQLException {
+        public boolean hasMove() throws SQLException {
             return Sql.isTrue(connection, "SELECT EXISTS (SELECT FROM shardflake_catalog.move WHERE id = ?)", id);
         }
 
-        void standbySlot(String slot) throws SQLException {
+        public void standbySlot(String slot) throws SQLException {
             change("standby_slot = " + Sql.quote(slot));
         }
 
-        void promoting(SplitPosition position) throws SQLException {
+        public void promoting(SplitPosition position) throws SQLException {
             change("phase = 'promoting', position = %s, next_xid = %s, standby_started = %s"
                     .formatted(position.lsn(), position.nextXid(), Sql.quote(position.started())));
         }
@@ -268,7 +270,7 @@ final class SplitCatalog {
         }
 
         /** Records the move, which goes on counting claims where the split stops. */
-        void recordMove() throws SQLException {
+        public void recordMove() throws SQLException {
             Split split = split();
             Sql.inTransaction(connection, () -> {
                 Sql.call(connection, "SELECT 1 FROM shardflake_catalog.installation FOR UPDATE");
@@ -283,7 +285,7 @@ final class SplitCatalog {
         }
 
         /** Removes the split from the catalog. */
-        void end() throws SQLException {
+        public void end() throws SQLException {
             if (Sql.update(connection, "DELETE FROM shardflake_catalog.split WHERE move = ? AND claim = ?", id, claim)
                     != 1) {
                 throw superseded();

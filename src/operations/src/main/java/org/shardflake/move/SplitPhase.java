@@ -9,6 +9,7 @@ import static org.apiguardian.api.API.Status.EXPERIMENTAL;
 import java.util.Arrays;
 import java.util.Locale;
 import org.apiguardian.api.API;
+import org.shardflake.move.exception.MoveException;
 
 /** How far the split of a server is. */
 @API(status = EXPERIMENTAL)

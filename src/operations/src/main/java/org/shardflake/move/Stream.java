@@ -15,6 +15,11 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.internal.session.Sleep;
+import org.shardflake.replication.Replication;
+import org.shardflake.replication.StreamTrouble;
 
 /**
  * One direction of a move's replication: a publication and a slot on one server, a subscription on the other, all with one name.
@@ -23,7 +28,7 @@ import org.shardflake.jdbc.Sql;
  * both, so nothing goes round in circles; that works on every version, without {@code origin = none}. A subscription knows the tables
  * of all shards from the beginning. For one thread.
  */
-final class Stream {
+public final class Stream {
 
     private static final Duration LOOK = Duration.ofSeconds(1);
 
@@ -40,7 +45,7 @@ final class Stream {
     }
 
     /** From the source to the target. */
-    static Stream forward(String tag, MoveServerSession source, MoveServerSession target) {
+    public static Stream forward(String tag, MoveServerSession source, MoveServerSession target) {
         return new Stream(tag, "forward", source, target);
     }
 
@@ -49,7 +54,7 @@ final class Stream {
         return new Stream(tag, "reverse", target, source);
     }
 
-    String name() {
+    public String name() {
         return name;
     }
 
@@ -62,7 +67,7 @@ final class Stream {
     }
 
     /** Creates the publication, or sets its tables to these. */
-    void publish(Collection<String> tables) throws SQLException {
+    public void publish(Collection<String> tables) throws SQLException {
         boolean exists =
                 Sql.isTrue(publisher.control(), "SELECT EXISTS (SELECT FROM pg_publication WHERE pubname = ?)", name);
         String verb = exists ? "ALTER PUBLICATION %s SET TABLE" : "CREATE PUBLICATION %s FOR TABLE";
@@ -93,7 +98,7 @@ final class Stream {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    boolean hasSlot() throws SQLException {
+    public boolean hasSlot() throws SQLException {
         return Replication.hasSlot(publisher.control(), name);
     }
 
@@ -111,7 +116,7 @@ final class Stream {
     }
 
     /** Whether the publisher has failed over to a standby that has kept the slot. */
-    boolean hasFailedOver() throws SQLException {
+    public boolean hasFailedOver() throws SQLException {
         return Replication.hasFailedOver(publisher.control(), name);
     }
 
@@ -264,7 +269,7 @@ final class Stream {
     }
 
     /** Advances the mark, and returns it. */
-    long mark() throws SQLException {
+    public long mark() throws SQLException {
         return Sql.number(publisher.control(), "SELECT shardflake.mark(?)", key);
     }
 
@@ -278,7 +283,7 @@ final class Stream {
     }
 
     /** The subscriber's mark. */
-    long seen() throws SQLException {
+    public long seen() throws SQLException {
         return seen(subscriber.control());
     }
 
@@ -372,7 +377,7 @@ final class Stream {
     }
 
     /** Ends the sender that may still use it. */
-    void dropSlot() throws SQLException {
+    public void dropSlot() throws SQLException {
         Replication.dropSlot(publisher.control(), name);
     }
 }

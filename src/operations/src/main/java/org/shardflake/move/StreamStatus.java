@@ -10,6 +10,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.replication.StreamTrouble;
 import org.shardflake.server.SessionFailedException;
 
 /**

@@ -7,6 +7,10 @@ package org.shardflake.move;
 import java.sql.SQLException;
 import java.time.Duration;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.StreamLostException;
+import org.shardflake.move.internal.session.RetryDeadline;
+import org.shardflake.replication.StreamTrouble;
 
 /** Watches a stream during a wait, reports its problems, and ends the wait if they persist. For one thread. */
 final class StreamWatch {

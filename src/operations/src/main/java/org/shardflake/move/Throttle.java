@@ -14,9 +14,11 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.internal.copy.CopyThrottle;
 
 /** Limits the copy rate, and waits for lagging standbys of the target. Thread-safe. */
-final class Throttle {
+final class Throttle implements CopyThrottle {
 
     private static final long NANOS_BETWEEN_LOOKS = 1_000_000_000L;
 
@@ -49,7 +51,7 @@ final class Throttle {
      * @param patience how long to wait for standbys at once
      * @param target a connection that nobody else uses
      */
-    Throttle(MoveLimits limits, Duration maxLag, Duration patience, Connection target, MoveListener listener) {
+    public Throttle(MoveLimits limits, Duration maxLag, Duration patience, Connection target, MoveListener listener) {
         this.patience = patience;
         this.listener = listener;
         this.target = target;
@@ -58,7 +60,8 @@ final class Throttle {
     }
 
     /** Waits as long as these bytes may take, and for standbys. */
-    void copied(long bytes) throws SQLException {
+    @Override
+    public void copied(long bytes) throws SQLException {
         awaitStandbys();
         limits.awaitBytes(bytes);
     }

@@ -17,7 +17,7 @@ public enum Verified {
     /** Different. */
     DIFFERENT;
 
-    static Verified of(String text) {
+    public static Verified of(String text) {
         return text.isEmpty() ? NOT_COMPARED : valueOf(text.replace(' ', '_').toUpperCase(Locale.ROOT));
     }
 

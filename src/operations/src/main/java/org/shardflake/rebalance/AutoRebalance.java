@@ -25,7 +25,7 @@ import org.shardflake.ShardflakeException;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.load.CommitLatency;
-import org.shardflake.move.MoveRequest;
+import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.rebalance.Decision.Choice;
 import org.shardflake.server.ServerUrl;
 

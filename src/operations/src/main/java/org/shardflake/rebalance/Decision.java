@@ -11,7 +11,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.Locale;
 import java.util.Optional;
 import org.apiguardian.api.API;
-import org.shardflake.move.MoveRequest;
+import org.shardflake.move.parallel.MoveRequest;
 
 /**
  * One decision of an {@link AutoRebalance}.

@@ -12,8 +12,8 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.catalog.ShardCatalog;
 import org.shardflake.move.MovePhase;
-import org.shardflake.move.MoveRequest;
-import org.shardflake.move.ParallelMoves;
+import org.shardflake.move.parallel.MoveRequest;
+import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.rebalance.RebalancePlan.Move;
 
 /**

@@ -18,7 +18,7 @@ import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveRequest;
+import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.watch.InstallationSnapshot;
 import org.shardflake.watch.PlacementState;

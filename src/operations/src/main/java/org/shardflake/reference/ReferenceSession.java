@@ -20,7 +20,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.deploy.ReferenceChangelog;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 import org.shardflake.server.ServerUrl;
 
 /** One command's work on reference tables, with the catalog locked and connections to all servers. For one thread. */

@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 
 /**
  * The replication of reference tables from their home to one server: a slot and a subscription, and the publication that all servers

@@ -24,7 +24,7 @@ import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.ReferenceChangelog;
 import org.shardflake.jdbc.Sql;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.sql.CatalogSchema;
 import org.shardflake.sql.FunctionLibrary;

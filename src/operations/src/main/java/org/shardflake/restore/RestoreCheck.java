@@ -24,9 +24,9 @@ import org.shardflake.doctor.Severity;
 import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.restore.RestorePoint.Place;
 import org.shardflake.server.ServerUrl;
 

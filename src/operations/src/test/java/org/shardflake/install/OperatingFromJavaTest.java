@@ -35,7 +35,7 @@ import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.move.ParallelMoves;
+import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalanceBy;
 import org.shardflake.rebalance.RebalancePlan;

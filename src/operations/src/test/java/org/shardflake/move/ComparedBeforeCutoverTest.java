@@ -20,6 +20,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.exception.MoveException;
 
 /** A copy that differs is not opened, and does not overwrite what it was made from. */
 class ComparedBeforeCutoverTest {

@@ -18,6 +18,8 @@ import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.install.Installation;
+import org.shardflake.move.parallel.MoveRequest;
+import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.router.ShardRouter;
 
 /** A server drained onto five others, under load. */

@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
+import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.rebalance.PlanRun;
 import org.shardflake.rebalance.RebalanceBy;
 import org.shardflake.rebalance.RebalancePlan;

@@ -31,6 +31,10 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
 import org.shardflake.jdbc.ServerRefusalException;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.replication.Replication;
 
 /** What was written to the copy that is to go, past its fence, is not lost with it. */
 class MoveEndTest {

@@ -7,6 +7,7 @@ package org.shardflake.move;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.shardflake.ShardSet;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.server.ServerUrl;
 
 /**

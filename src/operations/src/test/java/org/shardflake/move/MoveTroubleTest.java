@@ -25,8 +25,15 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.preflight.PreflightReport;
+import org.shardflake.replication.Replication;
 import org.shardflake.server.ServerUrl;
 
 /** What an operator is told when a move waits, fails or has lost something. */

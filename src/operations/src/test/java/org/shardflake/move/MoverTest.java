@@ -34,7 +34,11 @@ import org.postgresql.PGConnection;
 import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.replication.Replication;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.sql.FunctionLibrary;
 

@@ -23,9 +23,15 @@ import org.shardflake.adopt.AdoptListener;
 import org.shardflake.adopt.AdoptSettings;
 import org.shardflake.adopt.Adopter;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.compare.SnapshotPair;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.internal.copy.TableCopy;
+import org.shardflake.move.internal.session.MoveServerSession;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.preflight.Preflight;
+import org.shardflake.preflight.PreflightCheck;
 
 /**
  * A superuser moves a shard whose owner has put functions of his own wherever rows are written. Each notes whose rights it has, and tries
@@ -346,8 +352,8 @@ class OwnersCodeTest {
                     }))
                     .hasMessageContaining("shard_0001.ledger is no longer a table");
         }
-        try (Connection comparing =
-                SnapshotPair.open(MoveServerSession.toRead(new MoveServer("db2", shards.url("db2")), "test"))) {
+        try (Connection comparing = SnapshotPair.open(
+                MoveServerSession.toRead(new MoveServer("db2", shards.url("db2")), "test")::connect)) {
             assertThatThrownBy(() -> Sql.list(comparing, "SELECT e FROM shard_0001.entry e", row -> row.getString(1)))
                     .hasMessageContaining("restricted");
         }

@@ -27,6 +27,10 @@ import org.shardflake.ShardSet;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.PostgresServer;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.parallel.MoveRequest;
+import org.shardflake.move.parallel.ParallelMoves;
+import org.shardflake.move.parallel.SomeMovesFailedException;
 import org.shardflake.rebalance.RebalancePlan;
 import org.shardflake.router.ShardRouter;
 

@@ -35,6 +35,10 @@ import org.shardflake.deploy.ShardSchemaCopy;
 import org.shardflake.grants.Grant;
 import org.shardflake.grants.Grants;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.preflight.Preflight;
+import org.shardflake.preflight.PreflightCheck;
+import org.shardflake.preflight.PreflightReport;
 import org.shardflake.server.ServerUrl;
 
 /** Shards that belong to a role that is no superuser, moved by a superuser and by a role with no more than the grants for moves. */

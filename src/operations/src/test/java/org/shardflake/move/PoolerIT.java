@@ -42,6 +42,7 @@ import org.shardflake.cluster.TestDatabase;
 import org.shardflake.deploy.DeploySettings;
 import org.shardflake.deploy.DeployTarget;
 import org.shardflake.deploy.SchemaDeployer;
+import org.shardflake.move.internal.session.Sleep;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;

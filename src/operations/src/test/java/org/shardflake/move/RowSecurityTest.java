@@ -31,6 +31,9 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.lookup.BackfillSettings;
 import org.shardflake.lookup.LookupPlan;
 import org.shardflake.lookup.LookupTables;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.preflight.Preflight;
+import org.shardflake.preflight.PreflightCheck;
 
 /** A move by a role from which row-level security hides rows, though not from their owner. */
 class RowSecurityTest {

@@ -41,8 +41,16 @@ import org.shardflake.cluster.TestDatabase;
 import org.shardflake.doctor.Doctor;
 import org.shardflake.doctor.Finding;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.CopiesDifferException;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.move.exception.MoveRefusedException;
+import org.shardflake.move.server.MoveServer;
+import org.shardflake.replication.Replication;
 import org.shardflake.router.ShardRouter;
 import org.shardflake.server.ServerUrl;
+import org.shardflake.split.SplitListener;
+import org.shardflake.split.SplitStep;
+import org.shardflake.split.Splitter;
 
 /** A server is split by its standby, under load, with deaths on the way. */
 class SplitterIT {

@@ -26,6 +26,7 @@ import org.shardflake.cluster.ManagedRole;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.cluster.TestDatabase;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.replication.Replication;
 
 class StreamTest {
 

@@ -23,6 +23,9 @@ import org.shardflake.ShardSet;
 import org.shardflake.cluster.PostgresCluster;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.exception.MoveException;
+import org.shardflake.replication.Replication;
+import org.shardflake.replication.StreamTrouble;
 import org.shardflake.server.ServerUrl;
 
 /** A subscription that fails is said to, long before patience runs out: that is 10 minutes here. */

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.jdbc.Sql;
+import org.shardflake.move.internal.session.Sleep;
 import org.shardflake.server.ServerUrl;
 
 class ThrottleTest {

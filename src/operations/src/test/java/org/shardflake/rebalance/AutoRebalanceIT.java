@@ -22,7 +22,7 @@ import org.shardflake.cluster.PostgresExtension;
 import org.shardflake.move.AccountShards;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
-import org.shardflake.move.ParallelMoves;
+import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.rebalance.Decision.Choice;
 
 /** A loop that is left running, while every minute other shards become the busy ones. */

@@ -32,10 +32,10 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.AccountShards;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveRequest;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.move.ParallelMoves;
+import org.shardflake.move.parallel.MoveRequest;
+import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.rebalance.Decision.Choice;
 
 /** Rounds on two servers: 4 shards on db1, written all the time, and none on db2. */

@@ -25,7 +25,7 @@ import org.shardflake.load.ShardSizes;
 import org.shardflake.move.AccountShards;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
-import org.shardflake.move.ParallelMoves;
+import org.shardflake.move.parallel.ParallelMoves;
 
 /** Plans by rate for shards that applications write as Zipf has it, while other shards become the busy ones. */
 @Tag("full")

@@ -27,7 +27,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.move.Replication;
+import org.shardflake.replication.Replication;
 import org.shardflake.server.ServerUrl;
 
 /** An installation of 12 shards, whose rows refer to reference table country. Servers are db1, db2 and so on. */

@@ -53,6 +53,7 @@ class ModulesTest {
             engines = files.filter(file -> file.endsWith("package-info.java"))
                     .map(file -> "org.shardflake."
                             + packages.relativize(file.getParent()).toString().replace('/', '.'))
+                    .filter(name -> !name.contains(".internal."))
                     .toList();
         }
 

@@ -8,8 +8,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.shardflake.cli.output.TableWriter;
-import org.shardflake.move.PreflightCheck;
-import org.shardflake.move.PreflightCheck.Outcome;
+import org.shardflake.preflight.PreflightCheck;
+import org.shardflake.preflight.PreflightCheck.Outcome;
 
 /** Shows the checks before a move or a split as facts and as a table. */
 public final class ChecksView {

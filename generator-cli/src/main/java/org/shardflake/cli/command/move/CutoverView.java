@@ -16,8 +16,8 @@ import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveException;
 import org.shardflake.move.Mover;
+import org.shardflake.move.exception.MoveException;
 
 /** The report at the end of a run of cutovers. */
 public final class CutoverView {

@@ -25,7 +25,7 @@ import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
-import org.shardflake.move.PreflightReport;
+import org.shardflake.preflight.PreflightReport;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 

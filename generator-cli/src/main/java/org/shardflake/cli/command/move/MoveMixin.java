@@ -12,9 +12,9 @@ import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.gateway.GatewayFollower;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
+import org.shardflake.move.server.MoveServer;
 import picocli.CommandLine.Option;
 
 /** The settings of moves, and the choice of one. */

@@ -13,15 +13,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.output.Progress;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.move.Move;
-import org.shardflake.move.MoveEstimate;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveRequest;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.MoveStep;
-import org.shardflake.move.PreflightCheck;
-import org.shardflake.move.TableDifference;
+import org.shardflake.move.parallel.MoveEstimate;
+import org.shardflake.move.parallel.MoveRequest;
+import org.shardflake.preflight.PreflightCheck;
 
 /** Reports the progress of a move on stderr, and collects what its result needs. */
 public final class MoveProgress implements MoveListener {

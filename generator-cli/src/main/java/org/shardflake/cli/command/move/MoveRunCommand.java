@@ -10,7 +10,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.move.MoveRequest;
+import org.shardflake.move.parallel.MoveRequest;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;

@@ -12,9 +12,9 @@ import org.shardflake.ShardSet;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
 import org.shardflake.cli.output.Amounts;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.move.Move;
 import org.shardflake.move.Mover;
-import org.shardflake.move.TableDifference;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 

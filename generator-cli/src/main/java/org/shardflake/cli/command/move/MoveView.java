@@ -13,12 +13,12 @@ import java.util.Locale;
 import java.util.Map;
 import org.shardflake.cli.output.Amounts;
 import org.shardflake.cli.output.TableWriter;
+import org.shardflake.compare.TableDifference;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
 import org.shardflake.move.ShardPhase;
 import org.shardflake.move.StreamStatus;
-import org.shardflake.move.TableDifference;
 import org.shardflake.move.Verified;
 
 /** Shows moves as facts and as tables. */

@@ -12,10 +12,10 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.shardflake.cli.output.Amounts;
-import org.shardflake.move.MoveEstimate;
-import org.shardflake.move.MoveEstimate.State;
-import org.shardflake.move.MoveRequest;
 import org.shardflake.move.MoveSettings;
+import org.shardflake.move.parallel.MoveEstimate;
+import org.shardflake.move.parallel.MoveEstimate.State;
+import org.shardflake.move.parallel.MoveRequest;
 
 /** Reports the progress of several moves on stderr, in one line for all of them every five seconds; of one move it says nothing. */
 final class MovesProgress implements AutoCloseable {

@@ -7,7 +7,7 @@ package org.shardflake.cli.command.move;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
-import org.shardflake.move.ParallelMoves;
+import org.shardflake.move.parallel.ParallelMoves;
 import picocli.CommandLine.Option;
 
 /** What several moves at once may take together. */

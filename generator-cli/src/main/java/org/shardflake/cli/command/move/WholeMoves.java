@@ -23,11 +23,11 @@ import org.shardflake.cli.output.TableWriter;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MovePhase;
-import org.shardflake.move.MoveRequest;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveShard;
 import org.shardflake.move.MoveStatus;
-import org.shardflake.move.ParallelMoves;
+import org.shardflake.move.parallel.MoveRequest;
+import org.shardflake.move.parallel.ParallelMoves;
 import org.shardflake.rebalance.PlanRun;
 
 /** Makes moves from beginning to end, several at a time, and records what each of them took. */

@@ -18,7 +18,7 @@ import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.DurationConverter;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
-import org.shardflake.move.MoveRequest;
+import org.shardflake.move.parallel.MoveRequest;
 import org.shardflake.rebalance.AutoRebalance;
 import org.shardflake.rebalance.AutoSettings;
 import org.shardflake.rebalance.Decision;

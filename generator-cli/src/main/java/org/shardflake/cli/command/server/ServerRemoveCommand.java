@@ -14,7 +14,7 @@ import org.shardflake.cli.command.option.ReasonMixin;
 import org.shardflake.cli.command.option.ServerNames;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.output.Amounts;
-import org.shardflake.move.Splitter;
+import org.shardflake.split.Splitter;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Parameters;

@@ -11,7 +11,7 @@ import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;

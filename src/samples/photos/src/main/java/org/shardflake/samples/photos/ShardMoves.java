@@ -10,7 +10,7 @@ import org.shardflake.ShardPlacement;
 import org.shardflake.ShardSet;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import org.shardflake.router.ShardRouter;

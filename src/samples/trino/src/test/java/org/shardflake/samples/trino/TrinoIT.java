@@ -50,7 +50,7 @@ import org.shardflake.install.Installation;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.MoveServer;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
 import org.shardflake.router.ShardQuery;

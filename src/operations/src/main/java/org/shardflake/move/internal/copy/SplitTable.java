@@ -1,0 +1,161 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move.internal.copy;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.shardflake.compare.Rows;
+import org.shardflake.compare.Rows.Digest;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * A table in parts by ranges of its primary key.
+ *
+ * @param key its first column, if the table has several parts
+ * @param bounds the least keys of all parts but the first, increasing
+ */
+public record SplitTable(TableCopy.Table table, String key, List<Long> bounds) {
+
+    /** Only of integers, which every server orders alike. */
+    private static final String KEY = """
+            SELECT quote_ident(a.attname)
+              FROM pg_index x JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = x.indkey[0]
+             WHERE x.indrelid = ?::regclass AND x.indisprimary AND a.atttypid IN ('bigint'::regtype, 'integer'::regtype, 'smallint'::regtype)
+            """;
+
+    private static final String PAGES = "SELECT pg_relation_size(?::regclass) / current_setting('block_size')::integer";
+
+    /** A table of fewer parts is copied whole: that is faster by itself, and soon begun again. */
+    private static final int FEWEST_PARTS = 10;
+
+    /** So many keys, from the beginning of a table to its end, tell in which order it has its rows. */
+    private static final int SAMPLES = 256;
+
+    /** In the order of the key, so many of them at most may lie far before the one before, which half of random ones do. */
+    private static final double FAR_BACK = 0.25;
+
+    /** What is far, relative to the table. */
+    private static final double FAR = 0.05;
+
+    /** Or so far from their place in that order, relative to the table, which random ones are by a third. */
+    private static final double OUT_OF_PLACE = 0.2;
+
+    /**
+     * Splits a table, if it is so large that this is worth what it costs, and has its rows about in the order of the key, as with ids: a range of keys would
+     * otherwise be read from everywhere.
+     *
+     * <p>Bounds are keys found at pages of fixed numbers, so a table has nearly the same ones later, also when it has grown.
+     *
+     * @param source sees the rows
+     * @param partSize about the most bytes of a part, with TOAST
+     */
+    static SplitTable of(Connection source, TableCopy.Table table, long partSize) throws SQLException {
+        Optional<String> key = isLarge(table.size(), partSize)
+                ? Sql.list(source, KEY, row -> row.getString(1), table.name()).stream()
+                        .findFirst()
+                : Optional.empty();
+        return new SplitTable(
+                table, key.orElse(""), key.isPresent() ? bounds(source, table, key.get(), partSize) : List.of());
+    }
+
+    /** Whether so many bytes may be a table, or have one, that is split. */
+    public static boolean isLarge(long bytes, long partSize) {
+        return bytes / FEWEST_PARTS > partSize;
+    }
+
+    private static List<Long> bounds(Connection source, TableCopy.Table table, String key, long partSize)
+            throws SQLException {
+        long pages = Sql.number(source, PAGES, table.name());
+        if (!isInOrder(keys(source, table, key, pages, Math.max(1, pages / SAMPLES)))) {
+            return List.of();
+        }
+        // A power of two, since what TOAST takes of a part changes.
+        long step = Long.highestOneBit(Math.max(1, Math.round((double) pages * partSize / table.size())));
+        return keys(source, table, key, pages, step).stream()
+                .distinct()
+                .sorted()
+                .toList();
+    }
+
+    /**
+     * Whether a range of keys is in a few places of the table. A copy in parts over several connections leaves rows of as many parts side
+     * by side: few such parts have few places to go back to, and of many ones each is not far from its place.
+     *
+     * @param keys in the order of the table
+     */
+    static boolean isInOrder(List<Long> keys) {
+        List<Integer> places = IntStream.range(0, keys.size())
+                .boxed()
+                .sorted(Comparator.comparing(keys::get))
+                .toList();
+        int farBack = 0;
+        long outOfPlace = 0;
+        for (int i = 0; i < places.size(); i++) {
+            farBack += i > 0 && places.get(i - 1) - places.get(i) > Math.max(1, FAR * keys.size()) ? 1 : 0;
+            outOfPlace += Math.abs(places.get(i) - i);
+        }
+        return farBack <= FAR_BACK * keys.size() || outOfPlace <= OUT_OF_PLACE * keys.size() * keys.size();
+    }
+
+    /** A key of each page that is so far from the one before; none of a page without rows. */
+    private static List<Long> keys(Connection source, TableCopy.Table table, String key, long pages, long step)
+            throws SQLException {
+        List<Long> keys = new ArrayList<>();
+        for (long page = step; page < pages; page += step) {
+            String sql = "SELECT %s FROM ONLY %s WHERE ctid >= '(%s,0)' AND ctid < '(%s,0)' LIMIT 1"
+                    .formatted(key, table.name(), page, page + 1);
+            keys.addAll(Sql.list(source, sql, row -> row.getLong(1)));
+        }
+        return keys;
+    }
+
+    int parts() {
+        return bounds.size() + 1;
+    }
+
+    /** SQL that tells the rows of a part, the first of which is 0. */
+    String condition(int part) {
+        List<String> limits = new ArrayList<>();
+        if (part > 0) {
+            limits.add("%s >= %s".formatted(key, bounds.get(part - 1)));
+        }
+        if (part < bounds.size()) {
+            limits.add("%s < %s".formatted(key, bounds.get(part)));
+        }
+        return limits.isEmpty() ? "true" : String.join(" AND ", limits);
+    }
+
+    /** SQL for the number of a row's part. */
+    private String partOfRow() {
+        return bounds.isEmpty()
+                ? "0"
+                : "width_bucket(%s::bigint, '{%s}'::bigint[])"
+                        .formatted(key, bounds.stream().map(String::valueOf).collect(Collectors.joining(",")));
+    }
+
+    /** SQL that tells the rows of some parts. */
+    String condition(List<Integer> some) {
+        return "%s IN (%s)"
+                .formatted(partOfRow(), some.stream().map(String::valueOf).collect(Collectors.joining(", ")));
+    }
+
+    /** Covers the rows of each part that has any. */
+    Map<Integer, Digest> digests(Connection connection, Rows rows) throws SQLException {
+        Map<Integer, Digest> digests = new HashMap<>();
+        String sql = rows.digestsBy(partOfRow(), "ONLY " + table.name()) + " GROUP BY 1";
+        Sql.execute(connection, "SET enable_sort = off"); // PostgreSQL expects as many parts as keys.
+        Sql.list(connection, sql, row -> digests.put(row.getInt(1), new Digest(row.getLong(2), row.getString(3))));
+        Sql.execute(connection, "RESET enable_sort");
+        return digests;
+    }
+}

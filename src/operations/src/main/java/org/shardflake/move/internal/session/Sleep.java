@@ -1,0 +1,36 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.move.internal.session;
+
+import java.util.concurrent.locks.LockSupport;
+import org.shardflake.move.exception.MoveException;
+
+/** A wait that ends the work if the thread is interrupted. */
+public final class Sleep {
+
+    private Sleep() {}
+
+    public static void millis(long millis) {
+        try {
+            Thread.sleep(millis);
+        } catch (InterruptedException e) {
+            throw interrupted();
+        }
+    }
+
+    /** For waits under a millisecond, during which an interruption can wait too. */
+    public static void micros(long micros) {
+        LockSupport.parkNanos(micros * 1000);
+        if (Thread.interrupted()) {
+            throw interrupted();
+        }
+    }
+
+    private static MoveException interrupted() {
+        Thread.currentThread().interrupt();
+        return new MoveException(
+                "interrupted; the move is as the catalog says, and the same command goes on from there");
+    }
+}

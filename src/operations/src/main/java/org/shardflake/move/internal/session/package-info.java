@@ -1,0 +1,9 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+/** A move's sessions on its two servers, which can be stopped, and what is asked and done in them. Internal: not for applications. */
+@NullMarked
+package org.shardflake.move.internal.session;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,41 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.split;
+
+import static org.apiguardian.api.API.Status.EXPERIMENTAL;
+
+import java.util.Locale;
+import org.apiguardian.api.API;
+
+/**
+ * The points at which the split of a server can be interrupted before its move begins, each right after it has happened: for tests that
+ * end the tool or a server there.
+ */
+@API(status = EXPERIMENTAL)
+public enum SplitStep {
+    /** The split is in the catalog. */
+    RECORDED,
+    /** The source has the publication and the slot. */
+    SLOT_CREATED,
+    /** The standby has replayed more than where the slot begins. */
+    REPLAYED,
+    /** The standby gets nothing more from its primary. */
+    CUT_OFF,
+    /** The catalog has the position at which the standby stands still. */
+    POSITIONED,
+    /** The standby is a primary. */
+    PROMOTED,
+    /** It refuses writes to all shards. */
+    CLOSED,
+    /** The catalog has it as a server, and the move of its shards. */
+    MOVE_RECORDED,
+    /** A copy of a shard that stayed on the source was removed. */
+    COPY_DROPPED;
+
+    @Override
+    public String toString() {
+        return name().replace('_', ' ').toLowerCase(Locale.ROOT);
+    }
+}
