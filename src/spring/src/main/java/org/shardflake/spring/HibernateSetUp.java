@@ -108,8 +108,9 @@ final class HibernateSetUp implements BeanPostProcessor {
     public Object postProcessAfterInitialization(Object bean, String name) {
         if (bean instanceof LocalContainerEntityManagerFactoryBean factory && isOurs(factory.getDataSource())) {
             EntityManagerFactory made = factory.getNativeEntityManagerFactory();
-            MappingMetamodelImplementor entities =
-                    made.unwrap(SessionFactoryImplementor.class).getMappingMetamodel();
+            SessionFactoryImplementor sessions = made.unwrap(SessionFactoryImplementor.class);
+            SavedEntities.listenTo(sessions, router);
+            MappingMetamodelImplementor entities = sessions.getMappingMetamodel();
             entities.forEachEntityDescriptor(this::checkIds);
             entities.forEachEntityDescriptor(entity -> warnOfLargeObjects(entity.getEntityName(), entity));
             entities.forEachCollectionDescriptor(collection -> warnOfLargeObjects(

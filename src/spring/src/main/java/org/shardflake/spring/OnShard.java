@@ -26,7 +26,8 @@ import java.lang.annotation.Target;
  * without a schema are the shard's. The transactions in it are of that one shard. If the shard moves meanwhile, or a
  * connection is lost before the commit, the transaction is rolled back and the whole method run again on the right
  * server, as the router's retry policy says. So the method must have no effects outside the transaction that a second
- * run would repeat. It is not run again once a transaction in it was committed, or a statement was executed outside a
+ * run would repeat. Before that run, entities that the caller made and JPA saved are new again; what the method itself changed in its
+ * arguments stays changed. It is not run again once a transaction in it was committed, or a statement was executed outside a
  * transaction.
  *
  * <p>Inside a transaction of the same shard the method is part of it, and is not run again by itself; inside a

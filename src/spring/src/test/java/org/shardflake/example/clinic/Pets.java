@@ -1,0 +1,9 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.example.clinic;
+
+import org.springframework.data.jpa.repository.JpaRepository;
+
+public interface Pets extends JpaRepository<Pet, Long> {}
