@@ -23,6 +23,9 @@ public final class FenceWatch implements SQLExceptionOverride {
         if (SqlFailure.isFence(e)) {
             onFence.run();
         }
+        if (SqlFailure.isOutdated(e)) {
+            return Override.DO_NOT_EVICT; // HikariCP evicts after all of class 0A, but the driver has dropped the plan.
+        }
         // A connection that we closed ourselves, for example to cancel its work, has left the pool already.
         return "08003".equals(e.getSQLState()) || (e.getCause() instanceof SocketException closed && isByUs(closed))
                 ? Override.DO_NOT_EVICT

@@ -74,7 +74,7 @@ public enum SqlFailure {
     }
 
     /** Told by the server's function, since its messages are translated. */
-    private static boolean isOutdated(Throwable failure) {
+    static boolean isOutdated(Throwable failure) {
         if (failure instanceof SQLException sql) {
             for (SQLException next = sql; next != null; next = next.getNextException()) {
                 if (next instanceof PSQLException answer
