@@ -16,6 +16,8 @@ import org.shardflake.router.ShardRouter;
 import org.springframework.aop.Pointcut;
 import org.springframework.aop.support.AbstractPointcutAdvisor;
 import org.springframework.aop.support.StaticMethodMatcherPointcut;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.context.expression.BeanFactoryResolver;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
@@ -28,11 +30,12 @@ final class OnShardAdvisor extends AbstractPointcutAdvisor {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    private final transient Pointcut pointcut = new Annotated();
+    private final transient Pointcut pointcut;
     private final transient Advice advice;
 
-    OnShardAdvisor(Supplier<ShardRouter> router) {
-        this.advice = new OnShardInterceptor(router);
+    OnShardAdvisor(Supplier<ShardRouter> router, BeanFactory beans) {
+        this.advice = new OnShardInterceptor(router, new BeanFactoryResolver(beans));
+        this.pointcut = new Annotated(new OnShardCheck(beans::containsBean));
         // That of @Transactional is LOWEST_PRECEDENCE.
         setOrder(Ordered.LOWEST_PRECEDENCE - 1000);
     }
@@ -50,8 +53,11 @@ final class OnShardAdvisor extends AbstractPointcutAdvisor {
     private static final class Annotated extends StaticMethodMatcherPointcut {
 
         private final Map<Class<?>, Boolean> known = new ConcurrentReferenceHashMap<>();
+        private final Map<Class<?>, Boolean> checked = new ConcurrentReferenceHashMap<>();
+        private final OnShardCheck check;
 
-        Annotated() {
+        Annotated(OnShardCheck check) {
+            this.check = check;
             setClassFilter(this::mayMatch);
         }
 
@@ -82,7 +88,11 @@ final class OnShardAdvisor extends AbstractPointcutAdvisor {
 
         @Override
         public boolean matches(Method method, Class<?> targetClass) {
-            return OnShardKeys.find(method, targetClass) != null;
+            boolean matches = OnShardKeys.find(method, targetClass) != null;
+            if (matches && checked.putIfAbsent(targetClass, true) == null) {
+                check.check(targetClass);
+            }
+            return matches;
         }
     }
 }

@@ -13,15 +13,17 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
 import org.shardflake.router.ShardRouter;
 import org.springframework.aop.ProxyMethodInvocation;
+import org.springframework.expression.BeanResolver;
 
 /** Runs a method on the shard of its {@link OnShard}, again if need be. Thread-safe. */
 final class OnShardInterceptor implements MethodInterceptor {
 
     private final Supplier<ShardRouter> router;
-    private final OnShardKeys keys = new OnShardKeys();
+    private final OnShardKeys keys;
 
-    OnShardInterceptor(Supplier<ShardRouter> router) {
+    OnShardInterceptor(Supplier<ShardRouter> router, BeanResolver beans) {
         this.router = router;
+        this.keys = new OnShardKeys(beans);
     }
 
     @Override

@@ -15,6 +15,7 @@ import org.shardflake.micrometer.MicrometerListener;
 import org.shardflake.micrometer.ObservationListener;
 import org.shardflake.router.RouterListener;
 import org.shardflake.router.ShardRouter;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -114,8 +115,8 @@ final class ShardflakeAutoConfiguration {
 
     @Bean
     @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-    static OnShardAdvisor onShardAdvisor(ObjectProvider<ShardRouter> router) {
-        return new OnShardAdvisor(router::getObject);
+    static OnShardAdvisor onShardAdvisor(ObjectProvider<ShardRouter> router, BeanFactory beans) {
+        return new OnShardAdvisor(router::getObject, beans);
     }
 
     @Configuration(proxyBeanMethods = false)

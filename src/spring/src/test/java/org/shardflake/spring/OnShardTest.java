@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -101,6 +102,28 @@ class OnShardTest {
         @Bean
         PhotoService photos() {
             return new PhotoService();
+        }
+
+        @Bean
+        Keys keys() {
+            return new Keys();
+        }
+
+        @Bean
+        Mapper mapper() {
+            return (Mapper) Proxy.newProxyInstance(
+                    Mapper.class.getClassLoader(),
+                    new Class<?>[] {Mapper.class},
+                    (proxy, method, arguments) -> method.getDeclaringClass() == Object.class
+                            ? method.invoke(Mapper.class, arguments)
+                            : Objects.requireNonNull(router.currentAttempt()).shard());
+        }
+    }
+
+    /** Finds the key of a name. */
+    static class Keys {
+        public ShardKey of(String name) {
+            return ShardKey.uid(name.equals("three") ? 3 : 4);
         }
     }
 
@@ -235,8 +258,13 @@ class OnShardTest {
             return Objects.requireNonNull(router.currentAttempt()).shard();
         }
 
-        @OnShard("#nothing")
-        public void misnamed(long uid) {}
+        @OnShard("#key")
+        public void withoutKey(@Nullable Object key) {}
+
+        @OnShard("@keys.of(#name)")
+        public int shardByBean(String name) {
+            return Objects.requireNonNull(router.currentAttempt()).shard();
+        }
     }
 
     @Test
@@ -263,6 +291,24 @@ class OnShardTest {
         assertThat(photos.shardOf(ShardflakeId.of(id))).isEqualTo(6);
         assertThat(photos.shardOfId(ShardflakeId.of(id))).isEqualTo(6);
         assertThat(photos.shardOfId(String.valueOf(id))).isEqualTo(6);
+        assertThat(photos.shardByBean("three")).isEqualTo(3);
+    }
+
+    /** As a mapper or client of HTTP is: an interface whose calls another proxy carries out. */
+    interface Mapper {
+        @OnShard("#uid")
+        int shard(long uid);
+
+        @OnShard("@keys.of(#name)")
+        int shardByBean(String name);
+    }
+
+    @Test
+    void parametersOfAnInterfaceBehindAnotherProxyHaveTheirNames() {
+        Mapper mapper = application.getBean(Mapper.class);
+
+        assertThat(mapper.shard(3)).isEqualTo(3);
+        assertThat(mapper.shardByBean("four")).isEqualTo(4);
     }
 
     @Test
@@ -272,7 +318,7 @@ class OnShardTest {
                 .hasMessageContaining("PhotoService.shardOf")
                 .hasMessageContaining("1.5, a java.lang.Double, allowed: a number, String");
         assertThatThrownBy(() -> photos.shardOfId("abc")).hasMessageContaining("abc");
-        assertThatThrownBy(() -> photos.misnamed(2)).hasMessageContaining("\"#nothing\" is null");
+        assertThatThrownBy(() -> photos.withoutKey(null)).hasMessageContaining("\"#key\" is null");
     }
 
     @Test

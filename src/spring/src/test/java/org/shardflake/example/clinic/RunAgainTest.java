@@ -165,6 +165,15 @@ class RunAgainTest {
     }
 
     @Test
+    void aRepositoryHasShardsOfItsOwn() {
+        Cards cards = application.getBean(Cards.class);
+        cards.save(new Card("1234"));
+
+        assertThat(cards.countOf(2)).isEqualTo(1);
+        assertThat(cards.countOf(3)).isZero();
+    }
+
+    @Test
     void aNewChildOfADetachedParentIsSavedAgain() throws SQLException {
         Owner owner = clinic.register(new Owner(2, "Betty"), () -> {});
         owner = new ShardTemplateOf(application).detached(owner.id());
