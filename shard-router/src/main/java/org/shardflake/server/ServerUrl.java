@@ -59,6 +59,8 @@ public final class ServerUrl {
     private final @Nullable String pinnedPath;
     /** What operators call the server, such as its name in the shard map; null if unknown. */
     private final @Nullable String name;
+    /** Keeps sessions for the next who connects; null if each has a session of its own. */
+    private final @Nullable KeptSessions kept;
     /** Whether sessions were found to be our own, or those of a pooler that shares them; null as long as nobody knows. */
     private volatile @Nullable Boolean isShared;
     /** Whether something between us and the server refuses settings with the login, as PgBouncer does. */
@@ -71,9 +73,11 @@ public final class ServerUrl {
             Map<String, String> environment,
             @Nullable Runnable onStandby,
             @Nullable String pinnedPath,
-            @Nullable String name) {
+            @Nullable String name,
+            @Nullable KeptSessions kept) {
         this.url = url;
         this.name = name;
+        this.kept = kept;
         this.environment = Map.copyOf(environment);
         this.onStandby = onStandby;
         this.pinnedPath = pinnedPath;
@@ -96,7 +100,7 @@ public final class ServerUrl {
      */
     public static ServerUrl parse(String url, Map<String, String> environment) {
         DRIVER_LOG.setLevel(Level.OFF);
-        return new ServerUrl(url, environment, null, null, null);
+        return new ServerUrl(url, environment, null, null, null, null);
     }
 
     /**
@@ -105,7 +109,7 @@ public final class ServerUrl {
      * @param told runs whenever it did, since the data read may be old
      */
     public ServerUrl toRead(Runnable told) {
-        return new ServerUrl(url, environment, told, pinnedPath, name);
+        return new ServerUrl(url, environment, told, pinnedPath, name, null);
     }
 
     /**
@@ -114,7 +118,12 @@ public final class ServerUrl {
      * @param name what operators call the server, such as its name in the shard map
      */
     public ServerUrl named(String name) {
-        return new ServerUrl(url, environment, onStandby, pinnedPath, name);
+        return new ServerUrl(url, environment, onStandby, pinnedPath, name, kept);
+    }
+
+    /** This URL with sessions that are kept for the next who connects. */
+    public ServerUrl keeping(KeptSessions sessions) {
+        return new ServerUrl(url, environment, onStandby, pinnedPath, name, sessions);
     }
 
     /** The name, if it has one, and the hosts. */
@@ -171,7 +180,27 @@ public final class ServerUrl {
      * @throws PoolerException if there is a pooler that changes sessions, and this is not {@link #toRead}
      */
     public Connection connect(String applicationName) throws SQLException {
-        return connect(applicationName, configured -> {});
+        if (kept == null) {
+            return connect(applicationName, configured -> {});
+        }
+        Connection lent = kept.lend(
+                onStandby == null ? url : "to read " + url,
+                session -> renew(session, applicationName),
+                () -> connect(applicationName, configured -> {}));
+        SessionFailedException.opened(lent, label());
+        return lent;
+    }
+
+    /** Makes a session that has no settings but its login's what a new one is. */
+    private void renew(Connection session, String applicationName) throws SQLException {
+        int process = session.unwrap(PGConnection.class).getBackendPID();
+        if (pin(session, SessionSettings.PATH, process) != process) {
+            throw new SQLException("the session is a pooler's, who may give it to others", "08003");
+        }
+        requirePrimary(session, onStandby);
+        session.setClientInfo("ApplicationName", applicationName);
+        session.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
+        tellOrigin(session);
     }
 
     /**
@@ -204,12 +233,7 @@ public final class ServerUrl {
         Connection connection = open(named, path);
         try {
             pin(connection, () -> open(named, path), path, takesShared);
-            if (isStandby(connection)) {
-                if (onStandby == null) {
-                    throw new StandbyException(hosts());
-                }
-                onStandby.run();
-            }
+            requirePrimary(connection, onStandby);
             // The limit for the login would now apply to statements.
             connection.setNetworkTimeout(Runnable::run, source.getSocketTimeout() * 1000);
             tellOrigin(connection);
@@ -218,6 +242,15 @@ public final class ServerUrl {
         } catch (SQLException | RuntimeException e) {
             connection.close();
             throw e;
+        }
+    }
+
+    private void requirePrimary(Connection connection, @Nullable Runnable onStandby) throws SQLException {
+        if (isStandby(connection)) {
+            if (onStandby == null) {
+                throw new StandbyException(hosts());
+            }
+            onStandby.run();
         }
     }
 
@@ -271,7 +304,7 @@ public final class ServerUrl {
      * @param searchPath the schemas in which it finds names, as written in SQL
      */
     public ServerUrl pinned(String searchPath) {
-        return new ServerUrl(url, environment, onStandby, searchPath, name);
+        return new ServerUrl(url, environment, onStandby, searchPath, name, kept);
     }
 
     /**

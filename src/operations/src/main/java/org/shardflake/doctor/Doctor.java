@@ -36,6 +36,7 @@ import org.shardflake.move.Mover;
 import org.shardflake.move.RestoredCatalog;
 import org.shardflake.move.RestoredCatalog.Counted;
 import org.shardflake.replication.WorkerSettings;
+import org.shardflake.server.KeptSessions;
 import org.shardflake.server.PoolerException;
 import org.shardflake.server.ServerUrl;
 import org.shardflake.server.StandbyException;
@@ -51,6 +52,7 @@ public final class Doctor {
     /** PostgreSQL's errors for a relation that is gone, by name or OID; a session dropping it may also hold the lock. */
     private static final Set<String> DROPPED_MEANWHILE = Set.of("42P01", "XX000", "40P01", "55P03");
 
+    private final KeptSessions sessions = new KeptSessions();
     private final ShardCatalog catalog;
     private final ServerUrl catalogUrl;
     private final Mover mover;
@@ -80,16 +82,18 @@ public final class Doctor {
             Set<String> forgotten) {
         this.applicationUrls = applicationUrls;
         this.forgotten = forgotten;
-        this.catalog = ShardCatalog.at(catalog);
-        this.catalogUrl = catalog;
+        this.catalogUrl = catalog.keeping(sessions);
+        this.catalog = ShardCatalog.at(catalogUrl);
         this.mover = mover;
-        this.urls = urls;
-        this.access = new DoctorConnections(catalog, urls);
+        Map<String, ServerUrl> kept = new LinkedHashMap<>();
+        urls.forEach((server, url) -> kept.put(server, url.keeping(sessions)));
+        this.urls = kept;
+        this.access = new DoctorConnections(catalogUrl, kept);
     }
 
     /** Everything that can be found. Takes seconds per server; servers are queried in parallel. */
     public List<Finding> examine() throws InterruptedException {
-        return Sql.translating(() -> {
+        return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
             ObservedState knowledge = ask(findings);
             addOwnership(knowledge, findings);
@@ -106,6 +110,13 @@ public final class Doctor {
             addCatalogVersion(findings);
             return findings;
         });
+    }
+
+    /** With one session for each server and the catalog, where not several are needed at a time. */
+    private <T> T inKeptSessions(Sql.Task<T, InterruptedException> work) throws InterruptedException {
+        try (KeptSessions.Keeping keeping = sessions.keep()) {
+            return Sql.translating(work);
+        }
     }
 
     private void addWorkerSettings(ObservedState knowledge, List<Finding> findings) {
@@ -130,7 +141,7 @@ public final class Doctor {
 
     /** Rows of other shards. Reads all tables without a check known to hold, so it takes time. */
     public List<Finding> examineRows() throws InterruptedException {
-        return Sql.translating(() -> {
+        return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
             findings.addAll(TableFindings.ofRows(ask(findings), access));
             return findings;
@@ -139,7 +150,7 @@ public final class Doctor {
 
     /** Only what a failover, a restore or a killed command leaves behind: which server has and takes which shard, and moves. */
     public List<Finding> examineOwnership() throws InterruptedException {
-        return Sql.translating(() -> {
+        return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
             addOwnership(ask(findings), findings);
             return findings;
@@ -159,7 +170,7 @@ public final class Doctor {
      * @throws DoctorException if a person must decide; says what each server has
      */
     public Proposal propose() throws InterruptedException {
-        return Sql.translating(() -> {
+        return inKeptSessions(() -> {
             List<Finding> findings = new ArrayList<>();
             ObservedState knowledge = ask(findings);
             ShardRows rows = new ShardRows(access);
@@ -231,7 +242,7 @@ public final class Doctor {
      * @throws DoctorException if only a person can decide who has the newest rows of some shard
      */
     public List<String> catchUp(boolean dryRun) throws InterruptedException {
-        return Sql.translating(() -> {
+        return inKeptSessions(() -> {
             ObservedState knowledge = ask(new ArrayList<>());
             ShardVerdicts verdicts = ShardVerdicts.of(knowledge, new ShardRows(access));
             Set<Integer> doubts = verdicts.all(Doubtful.class).keySet();
