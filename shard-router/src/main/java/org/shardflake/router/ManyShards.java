@@ -255,6 +255,7 @@ final class ManyShards implements AutoCloseable {
             Map<ServerPool, Future<R>> running = new LinkedHashMap<>();
             shardsByPool.forEach((pool, some) -> running.put(pool, threads.submit(() -> {
                 try (LeasedConnection connection = pool.connection(query.access(), LeasedConnection.MANY_SHARDS)) {
+                    connection.reads(query.template(), some);
                     return read.run(new CancellableConnection(connection, reads), pool, some);
                 }
             })));

@@ -39,7 +39,7 @@ public final class ShardRouterBuilder {
     private Duration connectionTimeout = Duration.ofSeconds(5);
     private Duration statementTimeout = Duration.ofSeconds(60);
     private Duration closeTimeout = Duration.ofSeconds(30);
-    private int cachedStatements = 1000;
+    private int cachedStatements = 4000;
     private Login login = new Login(null, null);
     private BiConsumer<Server, HikariConfig> poolCustomizer = (server, config) -> {};
     private final List<RouterListener> listeners = new ArrayList<>();
@@ -154,10 +154,10 @@ public final class ShardRouterBuilder {
     }
 
     /**
-     * Sets how many prepared statements the driver keeps per connection; 1000 by default.
+     * Sets how many prepared statements the driver keeps per connection; 4000 by default.
      *
-     * <p>Each statement counts once for every shard of the server that uses it. The server also keeps those used five
-     * times, some 10 to 100 kB each.
+     * <p>Each statement counts once for every shard that uses it on this connection. The server also keeps those used
+     * twice, some 10 to 100 kB each.
      */
     public ShardRouterBuilder cachedStatements(int statements) {
         this.cachedStatements = positive("cached statements", statements);

@@ -7,7 +7,6 @@ package org.shardflake.router;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariConfig;
-import com.zaxxer.hikari.HikariDataSource;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -27,6 +26,7 @@ import org.postgresql.PGConnection;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.ShardKey;
 import org.shardflake.cluster.PostgresExtension;
+import org.shardflake.router.internal.connection.ShardConnections;
 import org.shardflake.router.internal.session.FenceWatch;
 import org.shardflake.router.internal.session.LeasedConnection;
 import org.shardflake.router.internal.session.SessionPool;
@@ -280,8 +280,9 @@ class ConnectionsComeBackAsLentTest {
         config.setJdbcUrl(postgres.database(0).jdbcUrl());
         config.setUsername(postgres.database(0).user());
         config.setPassword(postgres.database(0).password());
-        try (HikariDataSource hikari = new HikariDataSource(config)) {
-            SessionPool pool = new SessionPool("db1", hikari, new PGSimpleDataSource(), new FenceWatch(() -> {}), true);
+        try (ShardConnections connections = new ShardConnections(config, false)) {
+            SessionPool pool =
+                    new SessionPool("db1", connections, new PGSimpleDataSource(), new FenceWatch(() -> {}), true);
             try (LeasedConnection connection = pool.lend(7)) {
                 connection.setAutoCommit(false);
                 try (Statement statement = connection.createStatement()) {

@@ -5,19 +5,18 @@
 package org.shardflake.router.internal.pool;
 
 import com.zaxxer.hikari.HikariConfig;
-import com.zaxxer.hikari.HikariDataSource;
-import com.zaxxer.hikari.HikariPoolMXBean;
 import com.zaxxer.hikari.pool.HikariPool;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGProperty;
 import org.postgresql.ds.PGSimpleDataSource;
@@ -30,6 +29,7 @@ import org.shardflake.router.exception.PoolExhaustedException;
 import org.shardflake.router.exception.ServerUnavailableException;
 import org.shardflake.router.exception.ShardSqlException;
 import org.shardflake.router.health.PoolStatus;
+import org.shardflake.router.internal.connection.ShardConnections;
 import org.shardflake.router.internal.session.FenceWatch;
 import org.shardflake.router.internal.session.FirstLogin;
 import org.shardflake.router.internal.session.LeasedConnection;
@@ -51,6 +51,10 @@ public final class ServerPool {
     private static final int CANCEL_TIMEOUT_SECONDS = 1;
     /** The driver waits this much longer than the server's own limit. */
     private static final int ANSWER_SECONDS = 10;
+    /** A statement is only cheap after some uses that are counted per shard, so their count begins early. A text for one use isn't kept. */
+    private static final int PREPARED_AT_USE = 2;
+    /** What the driver keeps of texts for a connection, whatever their number. */
+    private static final int MOST_TEXT_MEGABYTES = 8;
 
     private final Server server;
     private final PoolSettings settings;
@@ -143,12 +147,7 @@ public final class ServerPool {
                 config.setPoolName(config.getPoolName() + " aside");
                 config.setMaximumPoolSize(Math.max(2, config.getMaximumPoolSize() / 2));
                 config.setMinimumIdle(0);
-                made = new SessionPool(
-                        server.name(),
-                        new HikariDataSource(config),
-                        source,
-                        watch,
-                        server.applicationUrl().isPresent());
+                made = sessions(connections(config), source, watch);
                 sidePool = made;
             }
             return made;
@@ -187,25 +186,33 @@ public final class ServerPool {
             config.setDataSource(login);
             isConnected = isForUse && logsIn(login, source);
         }
-        return new SessionPool(
-                server.name(),
-                isConnected ? startConnected(config) : new HikariDataSource(config),
-                source,
-                watch,
-                server.applicationUrl().isPresent());
+        return sessions(isConnected ? startConnected(config) : connections(config), source, watch);
+    }
+
+    private SessionPool sessions(ShardConnections connections, PGSimpleDataSource source, FenceWatch watch) {
+        return new SessionPool(server.name(), connections, source, watch, isPooled());
+    }
+
+    private ShardConnections connections(HikariConfig config) {
+        return new ShardConnections(config, !isPooled());
+    }
+
+    /** Whether a pooler is between this and the server. */
+    private boolean isPooled() {
+        return server.applicationUrl().isPresent();
     }
 
     /** Starts a pool that takes its first connection in this thread rather than in the background, unless configured otherwise. */
-    private static HikariDataSource startConnected(HikariConfig config) {
+    private ShardConnections startConnected(HikariConfig config) {
         if (config.getInitializationFailTimeout() >= 0 || config.getMinimumIdle() == 0) {
-            return new HikariDataSource(config);
+            return connections(config);
         }
         try {
             config.setInitializationFailTimeout(0);
-            return new HikariDataSource(config);
+            return connections(config);
         } catch (HikariPool.PoolInitializationException e) {
             config.setInitializationFailTimeout(-1); // It could not be set up, which may pass.
-            return new HikariDataSource(config);
+            return connections(config);
         }
     }
 
@@ -268,12 +275,18 @@ public final class ServerPool {
         source.setCancelSignalTimeout(CANCEL_TIMEOUT_SECONDS);
         // Each shard has its own copy of every statement, so the driver's default of 256 would evict each before its
         // reuse.
-        if (source.getPreparedStatementCacheQueries()
-                == Integer.parseInt(String.valueOf(PGProperty.PREPARED_STATEMENT_CACHE_QUERIES.getDefaultValue()))) {
+        if (isDefault(PGProperty.PREPARED_STATEMENT_CACHE_QUERIES, source.getPreparedStatementCacheQueries())) {
             source.setPreparedStatementCacheQueries(settings.cachedStatements());
-            source.setPreparedStatementCacheSizeMiB(Math.max(5, settings.cachedStatements() / 100));
+            source.setPreparedStatementCacheSizeMiB(MOST_TEXT_MEGABYTES);
+        }
+        if (isDefault(PGProperty.PREPARE_THRESHOLD, source.getPrepareThreshold())) {
+            source.setPrepareThreshold(PREPARED_AT_USE);
         }
         return source;
+    }
+
+    private static boolean isDefault(PGProperty property, int value) {
+        return value == Integer.parseInt(String.valueOf(property.getDefaultValue()));
     }
 
     /**
@@ -286,7 +299,7 @@ public final class ServerPool {
             return;
         }
         String options = Objects.requireNonNullElse(source.getOptions(), "");
-        if (server.applicationUrl().isEmpty() && !options.contains("statement_timeout")) {
+        if (!isPooled() && !options.contains("statement_timeout")) {
             source.setOptions((options + " -c statement_timeout=" + limit.toMillis()).trim());
         }
         if (source.getSocketTimeout() == 0) {
@@ -298,18 +311,13 @@ public final class ServerPool {
         if (e.getCause() instanceof InterruptedException) {
             return new InterruptedWorkException("a connection to server " + server.name(), e);
         }
-        HikariDataSource hikari = pool.hikari();
-        if (hikari.isClosed()) {
+        ShardConnections connections = pool.connections();
+        if (connections.isClosed()) {
             return new PoolClosedException(server.name());
         }
-        HikariPoolMXBean state = hikari.getHikariPoolMXBean();
-        if (state != null && state.getActiveConnections() >= hikari.getMaximumPoolSize()) {
+        if (connections.active() >= connections.size()) {
             return new PoolExhaustedException(
-                    server.name(),
-                    hikari.getMaximumPoolSize(),
-                    state.getThreadsAwaitingConnection(),
-                    Duration.ofMillis(hikari.getConnectionTimeout()),
-                    e);
+                    server.name(), connections.size(), connections.waiting(), connections.timeout(), e);
         }
         Throwable reason = e.getCause() == null ? e : e.getCause();
         return SqlFailure.isLoginRefused(e)
@@ -344,23 +352,20 @@ public final class ServerPool {
     /** The state of the primary's pool; zeros if it has not been used yet. */
     public PoolStatus status() {
         SessionPool pool = primary;
-        HikariPoolMXBean state = pool == null ? null : pool.hikari().getHikariPoolMXBean();
-        return state == null
-                ? new PoolStatus(server.name(), 0, 0, 0, settings.size())
-                : new PoolStatus(
-                        server.name(),
-                        state.getActiveConnections(),
-                        state.getIdleConnections(),
-                        state.getThreadsAwaitingConnection(),
-                        settings.size());
+        if (pool == null) {
+            return new PoolStatus(server.name(), 0, 0, 0, settings.size());
+        }
+        ShardConnections connections = pool.connections();
+        return new PoolStatus(
+                server.name(), connections.active(), connections.idle(), connections.waiting(), settings.size());
     }
 
     /** Closes the pools once their connections are back, or after the timeout. Blocks until then. */
     void drain(Duration timeout) {
-        List<HikariDataSource> pools = takePools();
+        List<ShardConnections> pools = takePools();
         long start = System.nanoTime();
         try {
-            for (HikariDataSource pool : pools) {
+            for (ShardConnections pool : pools) {
                 while (isBusy(pool) && System.nanoTime() - start < timeout.toNanos()) {
                     Thread.sleep(DRAIN_CHECK_MILLIS);
                 }
@@ -368,48 +373,39 @@ public final class ServerPool {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } finally {
-            pools.forEach(HikariDataSource::close);
+            pools.forEach(ShardConnections::close);
             LOG.info("closed the connections to server {}", server.name());
         }
     }
 
     /** Closes the pools now. */
     void close() {
-        takePools().forEach(HikariDataSource::close);
+        takePools().forEach(ShardConnections::close);
     }
 
-    private List<HikariDataSource> takePools() {
+    private List<ShardConnections> takePools() {
         making.lock();
         try {
             closed = true;
-            List<HikariDataSource> pools = new ArrayList<>();
-            if (primary != null) {
-                pools.add(primary.hikari());
-            }
-            if (replicas != null) {
-                pools.add(replicas.hikari());
-            }
-            if (sidePool != null) {
-                pools.add(sidePool.hikari());
-            }
-            return pools;
+            return pools();
         } finally {
             making.unlock();
         }
     }
 
-    /** Whether connections are lent or waited for. */
-    boolean isBusy() {
-        SessionPool ofPrimary = primary;
-        SessionPool ofReplicas = replicas;
-        SessionPool ofSidePool = sidePool;
-        return (ofPrimary != null && isBusy(ofPrimary.hikari()))
-                || (ofReplicas != null && isBusy(ofReplicas.hikari()))
-                || (ofSidePool != null && isBusy(ofSidePool.hikari()));
+    private List<ShardConnections> pools() {
+        return Stream.of(Optional.ofNullable(primary), Optional.ofNullable(replicas), Optional.ofNullable(sidePool))
+                .flatMap(Optional::stream)
+                .map(SessionPool::connections)
+                .toList();
     }
 
-    private static boolean isBusy(HikariDataSource pool) {
-        HikariPoolMXBean state = pool.getHikariPoolMXBean();
-        return state != null && (state.getActiveConnections() > 0 || state.getThreadsAwaitingConnection() > 0);
+    /** Whether connections are lent or waited for. */
+    boolean isBusy() {
+        return pools().stream().anyMatch(ServerPool::isBusy);
+    }
+
+    private static boolean isBusy(ShardConnections pool) {
+        return pool.active() > 0 || pool.waiting() > 0;
     }
 }

@@ -12,6 +12,7 @@ import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.Collection;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -24,6 +25,7 @@ import org.shardflake.Sharding;
 import org.shardflake.router.internal.jdbc.Executions;
 import org.shardflake.router.internal.jdbc.ForwardingConnection;
 import org.shardflake.router.internal.jdbc.ReportingPreparedStatement;
+import org.shardflake.router.internal.connection.ShardConnections;
 import org.shardflake.router.internal.sqltext.ShardNames;
 import org.shardflake.router.internal.sqltext.SqlEffects;
 import org.shardflake.router.internal.sqltext.TableNames;
@@ -40,7 +42,7 @@ import org.slf4j.LoggerFactory;
 public final class LeasedConnection extends ForwardingConnection {
 
     /** Marks a connection that reads many shards and belongs to none. */
-    public static final int MANY_SHARDS = -1;
+    public static final int MANY_SHARDS = ShardConnections.NO_SHARD;
 
     private static final String ASK_AND_COMMIT = "SELECT shardflake.require_open(?); COMMIT";
     private static final int OID_OF_REGCLASS = 2205;
@@ -49,6 +51,7 @@ public final class LeasedConnection extends ForwardingConnection {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
 
+    private final ShardConnections.Loan loan;
     private final Connection pooled;
     private final DriverSession driver;
     private final SessionPool lender;
@@ -69,9 +72,10 @@ public final class LeasedConnection extends ForwardingConnection {
     private final AtomicInteger cancels = new AtomicInteger();
     private final AtomicBoolean evicted = new AtomicBoolean();
 
-    LeasedConnection(Connection pooled, SessionPool lender, int shard) throws SQLException {
-        super(pooled);
-        this.pooled = pooled;
+    LeasedConnection(ShardConnections.Loan loan, SessionPool lender, int shard) throws SQLException {
+        super(loan.connection());
+        this.loan = loan;
+        this.pooled = loan.connection();
         this.driver = DriverSession.of(pooled);
         this.lender = lender;
         this.shard = shard;
@@ -97,7 +101,7 @@ public final class LeasedConnection extends ForwardingConnection {
     /** Takes the connection out of the pool. */
     private void evict() {
         if (!evicted.getAndSet(true)) {
-            lender.evict(pooled);
+            loan.evict();
         }
     }
 
@@ -125,6 +129,11 @@ public final class LeasedConnection extends ForwardingConnection {
     /** Whether a statement has begun a transaction. */
     public boolean isInTransaction() {
         return !driver.isIdle();
+    }
+
+    /** Notes the shards that a query reads, if this was lent for {@link #MANY_SHARDS}. */
+    public void reads(String query, Collection<Integer> shards) {
+        loan.reads(query, shards);
     }
 
     /** The shard that this was lent for. */
@@ -378,13 +387,15 @@ public final class LeasedConnection extends ForwardingConnection {
             return;
         }
         closed = true;
-        try (Connection lent = pooled) {
+        try {
             // PostgreSQL acts on a cancel some time after it was sent, which could hit the next user's statement. A
             // closed connection
             // does not even tell its mode.
-            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged() && !lender.reset(lent, driver))) {
+            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged() && !lender.reset(pooled, driver))) {
                 evict();
             }
+        } finally {
+            loan.giveBack();
         }
     }
 

@@ -4,7 +4,6 @@
  */
 package org.shardflake.router.internal.session;
 
-import com.zaxxer.hikari.HikariDataSource;
 import java.io.Serial;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -15,11 +14,12 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 import org.shardflake.CliCommand;
+import org.shardflake.router.internal.connection.ShardConnections;
 import org.shardflake.server.internal.DriverSession;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One HikariCP pool, which lends connections and takes them back as they were. Thread-safe. */
+/** The sessions of one server's connections, which are lent and taken back as they were. Thread-safe. */
 public final class SessionPool {
 
     private static final Logger LOG = LoggerFactory.getLogger(RouterLog.NAME);
@@ -47,7 +47,7 @@ public final class SessionPool {
             """;
 
     private final String server;
-    private final HikariDataSource pool;
+    private final ShardConnections connections;
     private final PGSimpleDataSource source;
     private final FenceWatch watch;
     private final boolean isShared;
@@ -71,16 +71,20 @@ public final class SessionPool {
 
     /** @param isShared whether a pooler may give each transaction another session */
     public SessionPool(
-            String server, HikariDataSource pool, PGSimpleDataSource source, FenceWatch watch, boolean isShared) {
+            String server,
+            ShardConnections connections,
+            PGSimpleDataSource source,
+            FenceWatch watch,
+            boolean isShared) {
         this.server = server;
         this.isShared = isShared;
-        this.pool = pool;
+        this.connections = connections;
         this.source = source;
         this.watch = watch;
     }
 
-    public HikariDataSource hikari() {
-        return pool;
+    public ShardConnections connections() {
+        return connections;
     }
 
     /** The user that connections log in as. */
@@ -90,15 +94,15 @@ public final class SessionPool {
 
     /** Lends a connection for a shard, or for {@link LeasedConnection#MANY_SHARDS}. */
     public LeasedConnection lend(int shard) throws SQLException {
-        Connection pooled = pool.getConnection();
+        ShardConnections.Loan loan = connections.lend(shard);
         try {
             if (isToLook()) {
-                look(pooled);
+                look(loan.connection());
             }
-            lookAtTables(pooled);
-            return new LeasedConnection(pooled, this, shard);
+            lookAtTables(loan.connection());
+            return new LeasedConnection(loan, this, shard);
         } catch (SQLException | RuntimeException e) {
-            pooled.close();
+            loan.giveBack();
             throw e;
         }
     }
@@ -218,11 +222,6 @@ public final class SessionPool {
         if ("42883".equals(e.getSQLState())) {
             isOutdated = true;
         }
-    }
-
-    /** Takes the connection out of the pool. */
-    void evict(Connection pooled) {
-        pool.evictConnection(pooled);
     }
 
     /** Resets a session to its initial state; false if that fails. */

@@ -1,0 +1,463 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router.internal.connection;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.pool.HikariPool;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The connections to one server, lent by shard. Thread-safe.
+ *
+ * <p>A backend of PostgreSQL keeps what it knows of each table that it has touched, and plans each shard's own text by itself. So every
+ * shard has a home among the connections, and a second one. While its home is lent, a connection is lent that has served the shard before,
+ * or that has served few shards so far; if there is none, the home is waited for, after some milliseconds the second one too, and some
+ * time later any.
+ */
+public final class ShardConnections implements AutoCloseable {
+
+    /** Stands for work that belongs to no shard. */
+    public static final int NO_SHARD = -1;
+
+    /** How long a home is waited for while the second one is idle, and how much longer than others anyone waits while none is. */
+    private static final long HOME_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+    /** The same for both homes. */
+    static final long HOMES_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
+
+    /** A connection that has served fewer shards takes in more at once. */
+    private static final int FEW_SHARDS = 32;
+
+    /** A connection that has served more shards, and more than the shards that are at home with it, is replaced. */
+    private static final int MANY_SHARDS = 256;
+
+    /** A connection that has read more tables by queries over many shards is replaced: some 60 MB. */
+    private static final int MANY_TABLES = 2000;
+
+    private static final int HOMES = 0x9E3779B9; // 2^32 by the golden ratio: evens out runs and regular gaps.
+    private static final int SECOND_HOMES = 0x85EBCA6B;
+
+    private final List<Slot> slots = new ArrayList<>();
+    private final long timeoutNanos;
+    private final boolean hasHomes;
+    private final @Nullable ScheduledThreadPoolExecutor scheduler;
+    private final ReentrantLock lock = new ReentrantLock();
+    /** Those who have waited longest come first. */
+    private final Deque<Waiter> waiters = new ArrayDeque<>();
+    /** The shards that any connection was lent for. */
+    private final BitSet shards = new BitSet();
+
+    private int shardCount;
+
+    private volatile boolean closed;
+
+    /** A thread that wants a connection. */
+    private final class Waiter {
+
+        private final int shard;
+        /** Null if it makes no difference which connection it gets. */
+        private final @Nullable Slot home;
+
+        private final @Nullable Slot second;
+        private final long since;
+        private final Condition changed = lock.newCondition();
+        private @Nullable Slot given;
+
+        private Waiter(int shard, long since) {
+            boolean hasHome = hasHomes && shard != NO_SHARD;
+            int size = slots.size();
+            int first = spread(shard, HOMES, size);
+            this.shard = shard;
+            this.home = hasHome ? slots.get(first) : null;
+            this.second = hasHome ? slots.get((first + 1 + spread(shard, SECOND_HOMES, size - 1)) % size) : null;
+            this.since = since;
+        }
+
+        /** The time from which on it takes this connection rather than wait for a better one. */
+        private long takes(Slot slot) {
+            if (home == null
+                    || second == null
+                    || slot == home
+                    || slot.hasServed(shard)
+                    || slot.servedShards() < FEW_SHARDS) {
+                return since;
+            }
+            return slot == second
+                    ? home.hopeFrom(since) + HOME_NANOS
+                    : Math.max(home.hopeFrom(since), second.hopeFrom(since)) + HOMES_NANOS;
+        }
+
+        /** The best idle connection that it takes now; one that has to be opened first if no open one is idle. */
+        private @Nullable Slot idle(long now) {
+            Slot best = null;
+            Slot unconnected = null;
+            boolean isOpenIdle = false;
+            // Work on no shard, which may touch many, begins with the last, so that most are spared.
+            for (int i = slots.size() - 1; i >= 0; i--) {
+                Slot slot = slots.get(i);
+                if (slot.isLent()) {
+                    continue;
+                }
+                if (!slot.isConnected()) {
+                    unconnected = unconnected == null || slot == home ? slot : unconnected;
+                    continue;
+                }
+                isOpenIdle = true;
+                if (slot == home) {
+                    return slot;
+                }
+                if (takes(slot) - now <= 0 && (best == null || takes(slot) - takes(best) < 0)) {
+                    best = slot;
+                }
+            }
+            return isOpenIdle ? best : unconnected;
+        }
+
+        /** When to look for an idle connection again. */
+        private long nextLook(long now) {
+            long next = since + timeoutNanos;
+            for (Slot slot : slots) {
+                long takes = takes(slot);
+                next = takes - now > 0 && takes - next < 0 ? takes : next;
+            }
+            return next;
+        }
+    }
+
+    /**
+     * Makes the pools, of which the first fails as the configuration says if there is no connection.
+     *
+     * @param config of all connections together
+     * @param hasHomes false if a pooler gives each transaction any session of the server, so that it makes no difference which is lent
+     */
+    public ShardConnections(HikariConfig config, boolean hasHomes) {
+        config.validate();
+        this.timeoutNanos = TimeUnit.MILLISECONDS.toNanos(config.getConnectionTimeout());
+        this.hasHomes = hasHomes;
+        this.scheduler = config.getScheduledExecutor() == null ? scheduler(config.getPoolName()) : null;
+        try {
+            for (int i = 0; i < config.getMaximumPoolSize(); i++) {
+                slots.add(new Slot(new HikariPool(one(config, i))));
+            }
+        } catch (RuntimeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private static ScheduledThreadPoolExecutor scheduler(String name) {
+        ScheduledThreadPoolExecutor scheduler = new ScheduledThreadPoolExecutor(1, work -> {
+            Thread thread = new Thread(work, name + " housekeeper");
+            thread.setDaemon(true);
+            return thread;
+        });
+        scheduler.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        scheduler.setRemoveOnCancelPolicy(true);
+        return scheduler;
+    }
+
+    private HikariConfig one(HikariConfig all, int number) {
+        HikariConfig one = new HikariConfig();
+        all.copyStateTo(one);
+        one.setPoolName("%s %d".formatted(all.getPoolName(), number + 1));
+        one.setMaximumPoolSize(1);
+        one.setMinimumIdle(number < all.getMinimumIdle() ? 1 : 0);
+        if (number > 0) {
+            one.setInitializationFailTimeout(-1);
+        }
+        if (scheduler != null) {
+            one.setScheduledExecutor(scheduler);
+        }
+        one.validate();
+        return one;
+    }
+
+    /** A connection while it is lent. */
+    public final class Loan {
+
+        private final Slot slot;
+        private final Connection connection;
+        private final AtomicBoolean isBack = new AtomicBoolean();
+
+        private Loan(Slot slot, Connection connection) {
+            this.slot = slot;
+            this.connection = connection;
+        }
+
+        public Connection connection() {
+            return connection;
+        }
+
+        /** Notes the shards that a query over many reads on it. */
+        public void reads(String query, Collection<Integer> shards) {
+            lock.lock();
+            try {
+                slot.reads(query, shards);
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        /** Closes the connection itself, which another will replace. */
+        public void evict() {
+            slot.pool.evictConnection(connection);
+        }
+
+        /** Gives the connection back; once is enough. */
+        public void giveBack() throws SQLException {
+            if (!isBack.getAndSet(true)) {
+                try {
+                    if (isFull(slot)) {
+                        evict();
+                    }
+                    connection.close();
+                } finally {
+                    release(slot);
+                }
+            }
+        }
+    }
+
+    /** Whether the connection's backend remembers so much that a new one is better. */
+    private boolean isFull(Slot slot) {
+        lock.lock();
+        try {
+            // Each shard has two homes; some of the rest is spared.
+            return slot.servedShards() > Math.max(MANY_SHARDS, 3 * shardCount / slots.size())
+                    || slot.hasReadMore(MANY_TABLES);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
+     * Lends a connection for a shard, or for {@link #NO_SHARD}.
+     *
+     * @throws SQLException if there is none in time, caused by an {@link InterruptedException} if the thread was interrupted
+     */
+    public Loan lend(int shard) throws SQLException {
+        long start = System.nanoTime();
+        Slot slot = take(shard, start);
+        boolean isLent = false;
+        try {
+            long left = timeoutNanos - (System.nanoTime() - start);
+            Connection connection = slot.pool.getConnection(Math.max(1, TimeUnit.NANOSECONDS.toMillis(left)));
+            if (slot.isNew(connection)) {
+                connected(slot, connection, shard);
+            }
+            isLent = true;
+            return new Loan(slot, connection);
+        } finally {
+            if (!isLent) {
+                release(slot);
+            }
+        }
+    }
+
+    private void connected(Slot slot, Connection connection, int shard) throws SQLException {
+        lock.lock();
+        try {
+            slot.connected(connection);
+            if (shard != NO_SHARD) {
+                slot.serves(shard);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Slot take(int shard, long start) throws SQLException {
+        lock.lock();
+        try {
+            requireOpen();
+            Waiter waiter = new Waiter(shard, start);
+            Slot idle = waiter.idle(start);
+            if (idle != null) {
+                return lent(idle, shard);
+            }
+            waiters.add(waiter);
+            try {
+                return await(waiter);
+            } finally {
+                waiters.remove(waiter);
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private Slot await(Waiter waiter) throws SQLException {
+        try {
+            while (true) {
+                if (waiter.given != null) {
+                    return waiter.given;
+                }
+                requireOpen();
+                long now = System.nanoTime();
+                if (now - waiter.since >= timeoutNanos) {
+                    throw new SQLTransientConnectionException(
+                            "no connection became free within %s ms".formatted(timeoutNanos / 1_000_000), "08001");
+                }
+                Slot idle = waiter.idle(now);
+                if (idle != null) {
+                    return lent(idle, waiter.shard);
+                }
+                waiter.changed.awaitNanos(waiter.nextLook(now) - now);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            if (waiter.given != null) {
+                return waiter.given; // It would be lost.
+            }
+            throw new SQLException("interrupted while waiting for a connection", e);
+        }
+    }
+
+    private void requireOpen() throws SQLException {
+        if (closed) {
+            throw new SQLException("the connections are closed", "08003");
+        }
+    }
+
+    private Slot lent(Slot slot, int shard) {
+        long now = System.nanoTime();
+        if (shard == NO_SHARD) {
+            slot.lend(now - HOMES_NANOS); // It may take long.
+            return slot;
+        }
+        slot.lend(now);
+        slot.serves(shard);
+        if (!shards.get(shard)) {
+            shards.set(shard);
+            shardCount++;
+        }
+        return slot;
+    }
+
+    private void release(Slot slot) {
+        lock.lock();
+        try {
+            slot.release();
+            Waiter next = next(slot, System.nanoTime());
+            if (next != null) {
+                waiters.remove(next);
+                next.given = lent(slot, next.shard);
+                next.changed.signal();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** The waiter that gets a connection that has come back: the one that has taken it for the longest time. */
+    private @Nullable Waiter next(Slot slot, long now) {
+        Waiter next = null;
+        for (Waiter waiter : waiters) {
+            if (next != null && waiter.since - next.takes(slot) >= 0) {
+                break; // The others came later, too.
+            }
+            if (waiter.takes(slot) - now <= 0 && (next == null || waiter.takes(slot) - next.takes(slot) < 0)) {
+                next = waiter;
+            }
+        }
+        return next;
+    }
+
+    /** Spreads shards evenly, whichever of them are on the server. */
+    private static int spread(int shard, int factor, int size) {
+        return (int) ((Integer.toUnsignedLong(shard * factor) * size) >>> 32);
+    }
+
+    /** The configured number of connections. */
+    public int size() {
+        return slots.size();
+    }
+
+    /** How long a connection is waited for. */
+    public Duration timeout() {
+        return Duration.ofNanos(timeoutNanos);
+    }
+
+    /** How many connections are in use. */
+    public int active() {
+        return sum(HikariPool::getActiveConnections);
+    }
+
+    /** How many connections are open and not in use. */
+    public int idle() {
+        return sum(HikariPool::getIdleConnections);
+    }
+
+    /** How many threads wait for a connection. */
+    public int waiting() {
+        int inQueue;
+        lock.lock();
+        try {
+            inQueue = waiters.size();
+        } finally {
+            lock.unlock();
+        }
+        return inQueue + sum(HikariPool::getThreadsAwaitingConnection);
+    }
+
+    private int sum(ToIntFunction<HikariPool> number) {
+        return slots.stream().map(slot -> slot.pool).mapToInt(number).sum();
+    }
+
+    public boolean isClosed() {
+        return closed;
+    }
+
+    /** Closes all connections, also those that are lent, and wakes those who wait. */
+    @Override
+    public void close() {
+        lock.lock();
+        try {
+            closed = true;
+            waiters.forEach(waiter -> waiter.changed.signal());
+        } finally {
+            lock.unlock();
+        }
+        // Each may take some seconds if the server hangs.
+        List<Thread> closing = slots.stream()
+                .map(slot -> new Thread(() -> shutDown(slot.pool), "shardflake-close"))
+                .toList();
+        closing.forEach(Thread::start);
+        try {
+            for (Thread thread : closing) {
+                thread.join();
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        if (scheduler != null) {
+            scheduler.shutdownNow();
+        }
+    }
+
+    private static void shutDown(HikariPool pool) {
+        try {
+            pool.shutdown();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

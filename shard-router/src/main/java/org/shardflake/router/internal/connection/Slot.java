@@ -1,0 +1,106 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router.internal.connection;
+
+import com.zaxxer.hikari.pool.HikariPool;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection, by way of a HikariCP pool of one, which opens, checks and replaces it; and the tables that its backend remembers. Guarded
+ * by the lock of its owner.
+ */
+final class Slot {
+
+    final HikariPool pool;
+    private boolean isLent;
+    private long lentAt;
+    /** The physical connection that is remembered. */
+    private @Nullable Connection physical;
+    /** The shards that it was lent for. */
+    private final BitSet served = new BitSet();
+
+    private int servedCount;
+    /** The shards that each query over many shards has read. */
+    private final Map<String, BitSet> read = new HashMap<>();
+
+    Slot(HikariPool pool) {
+        this.pool = pool;
+    }
+
+    boolean isConnected() {
+        return pool.getTotalConnections() > 0;
+    }
+
+    boolean isLent() {
+        return isLent;
+    }
+
+    /** @param at when it was lent, or earlier if it is not worth waiting for */
+    void lend(long at) {
+        isLent = true;
+        lentAt = at;
+    }
+
+    void release() {
+        isLent = false;
+    }
+
+    /** A time some milliseconds after which it is no longer worth waiting for: a thread came then, or this was lent before it came. */
+    long hopeFrom(long came) {
+        if (!isLent) {
+            return isConnected() ? came : came - ShardConnections.HOMES_NANOS;
+        }
+        return lentAt - came < 0 ? lentAt : came;
+    }
+
+    /** Whether this is a physical connection other than the one before. */
+    boolean isNew(Connection pooled) throws SQLException {
+        return pooled.unwrap(Connection.class) != physical;
+    }
+
+    /** Remembers a new physical connection, which knows nothing yet. */
+    void connected(Connection pooled) throws SQLException {
+        physical = pooled.unwrap(Connection.class);
+        forget();
+    }
+
+    void forget() {
+        served.clear();
+        servedCount = 0;
+        read.clear();
+    }
+
+    void serves(int shard) {
+        if (!served.get(shard)) {
+            served.set(shard);
+            servedCount++;
+        }
+    }
+
+    void reads(String query, Collection<Integer> shards) {
+        BitSet before = read.computeIfAbsent(query, asked -> new BitSet());
+        shards.forEach(before::set);
+    }
+
+    boolean hasServed(int shard) {
+        return served.get(shard);
+    }
+
+    int servedShards() {
+        return servedCount;
+    }
+
+    /** Whether queries over many shards have made it remember more tables than this; one query alone may. */
+    boolean hasReadMore(int tables) {
+        return read.size() > 1
+                && read.values().stream().mapToInt(BitSet::cardinality).sum() > tables;
+    }
+}

@@ -1,0 +1,211 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.router.internal.connection;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.zaxxer.hikari.HikariConfig;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.shardflake.cluster.PostgresExtension;
+
+@Timeout(60)
+class ShardConnectionsTest {
+
+    private static final int SHARDS = 400;
+    private static final int SIZE = 4;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(1);
+
+    private static ShardConnections connections(int size, int timeoutMillis) {
+        HikariConfig config = new HikariConfig();
+        config.setPoolName("test");
+        config.setJdbcUrl(postgres.database(0).jdbcUrl());
+        config.setUsername(postgres.database(0).user());
+        config.setPassword(postgres.database(0).password());
+        config.setMaximumPoolSize(size);
+        config.setConnectionTimeout(timeoutMillis);
+        config.setInitializationFailTimeout(-1);
+        ShardConnections connections = new ShardConnections(config, true);
+        await().pollInterval(Duration.ofMillis(5)).until(() -> connections.idle() == size);
+        return connections;
+    }
+
+    private static int pid(Connection connection) throws SQLException {
+        try (Statement statement = connection.createStatement();
+                ResultSet row = statement.executeQuery("SELECT pg_backend_pid()")) {
+            row.next();
+            return row.getInt(1);
+        }
+    }
+
+    private static int use(ShardConnections connections, int shard) throws SQLException {
+        ShardConnections.Loan loan = connections.lend(shard);
+        try {
+            return pid(loan.connection());
+        } finally {
+            loan.giveBack();
+        }
+    }
+
+    @Test
+    void aShardGetsItsConnectionAgainAndAllConnectionsHaveTheirShare() throws Exception {
+        try (ShardConnections connections = connections(SIZE, 5000)) {
+            List<Integer> first = new ArrayList<>();
+            for (int shard = 0; shard < SHARDS; shard += 2) {
+                first.add(use(connections, shard));
+            }
+            for (int shard = SHARDS - 2; shard >= 0; shard -= 2) {
+                assertThat(use(connections, shard)).isEqualTo(first.get(shard / 2));
+            }
+            for (int pid : new HashSet<>(first)) {
+                assertThat(first.stream().filter(other -> other == pid)).hasSizeBetween(45, 55);
+            }
+        }
+    }
+
+    @Test
+    void aThreadThatHoldsTheHomeOfAShardGetsAnotherConnection() throws Exception {
+        try (ShardConnections connections = connections(2, 5000)) {
+            for (int shard = 0; shard < SHARDS; shard++) {
+                use(connections, shard);
+            }
+            ShardConnections.Loan outer = connections.lend(7);
+            long start = System.nanoTime();
+            int inner = use(connections, 7);
+
+            assertThat(inner).isNotEqualTo(pid(outer.connection()));
+            assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(2));
+            outer.giveBack();
+        }
+    }
+
+    @Test
+    void whenAllAreLentAWaiterGivesUpAfterTheTimeout() throws Exception {
+        try (ShardConnections connections = connections(1, 300)) {
+            ShardConnections.Loan only = connections.lend(1);
+            long start = System.nanoTime();
+
+            assertThatThrownBy(() -> connections.lend(2)).isInstanceOf(SQLException.class);
+
+            assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)).isBetween(290L, 3000L);
+            assertThat(connections.waiting()).isZero();
+            only.giveBack();
+            only.giveBack();
+            assertThat(connections.active()).isZero();
+            use(connections, 2);
+        }
+    }
+
+    @Test
+    void aCloseWakesThoseWhoWait() throws Exception {
+        ShardConnections connections = connections(1, 30_000);
+        ShardConnections.Loan only = connections.lend(1);
+        ExecutorService threads = Executors.newCachedThreadPool();
+        Future<?> waiting = threads.submit(() -> connections.lend(2));
+        await().until(() -> connections.waiting() == 1);
+
+        threads.submit(connections::close);
+
+        assertThatThrownBy(waiting::get).hasMessageContaining("the connections are closed");
+        only.giveBack();
+        threads.shutdown();
+    }
+
+    /** Threads that hold one or two, are interrupted, lose their connection, or work on no shard. */
+    @Test
+    void noConnectionIsLentTwiceOrLostUnderRandomLoad() throws Exception {
+        long seed = System.nanoTime();
+        Set<Integer> lent = ConcurrentHashMap.newKeySet();
+        AtomicInteger done = new AtomicInteger();
+        try (ShardConnections connections = connections(SIZE, 5000)) {
+            ExecutorService threads = Executors.newCachedThreadPool();
+            long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(1500);
+            List<Future<?>> running = new ArrayList<>();
+            for (int i = 0; i < 16; i++) {
+                Random random = new Random(seed + i);
+                boolean mayHoldTwo = i < SIZE - 1; // One is left for each of them in turn.
+                running.add(threads.submit(() -> {
+                    while (System.nanoTime() < end) {
+                        work(connections, random, lent, mayHoldTwo);
+                        done.incrementAndGet();
+                    }
+                    return null;
+                }));
+            }
+            for (Future<?> one : running) {
+                one.get();
+            }
+            threads.shutdown();
+
+            assertThat(done).as("seed %s", seed).hasValueGreaterThan(100);
+            assertThat(lent).isEmpty();
+            assertThat(connections.waiting()).isZero();
+            await().pollInterval(Duration.ofMillis(5))
+                    .untilAsserted(() -> assertThat(connections.idle()).isEqualTo(SIZE));
+            assertThat(connections.active()).isZero();
+            List<ShardConnections.Loan> all = new ArrayList<>();
+            for (int i = 0; i < SIZE; i++) {
+                all.add(connections.lend(i));
+            }
+            for (ShardConnections.Loan loan : all) {
+                loan.giveBack();
+            }
+        }
+    }
+
+    private static void work(ShardConnections connections, Random random, Set<Integer> lent, boolean mayHoldTwo)
+            throws SQLException {
+        int shard = random.nextInt(20) == 0 ? ShardConnections.NO_SHARD : random.nextInt(SHARDS);
+        if (random.nextInt(30) == 0) {
+            Thread.currentThread().interrupt();
+        }
+        ShardConnections.Loan loan;
+        try {
+            loan = connections.lend(shard);
+        } catch (SQLException e) {
+            assertThat(e.getCause()).isInstanceOf(InterruptedException.class);
+            assertThat(Thread.interrupted()).isTrue();
+            return;
+        }
+        boolean wasInterrupted = Thread.interrupted();
+        try {
+            int pid = pid(loan.connection());
+            assertThat(lent.add(pid)).as("lent once").isTrue();
+            try {
+                if (mayHoldTwo && !wasInterrupted && random.nextInt(3) == 0) {
+                    work(connections, random, lent, false);
+                }
+            } finally {
+                lent.remove(pid);
+            }
+            if (random.nextInt(50) == 0) {
+                loan.evict();
+            }
+        } finally {
+            loan.giveBack();
+        }
+    }
+}
