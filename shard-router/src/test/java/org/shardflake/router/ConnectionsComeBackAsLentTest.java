@@ -225,7 +225,7 @@ class ConnectionsComeBackAsLentTest {
             assertThat(connection.isReadOnly()).isFalse();
             assertThat(connection.getTransactionIsolation()).isEqualTo(Connection.TRANSACTION_READ_COMMITTED);
             PGConnection driver = connection.unwrap(PGConnection.class);
-            assertThat(driver.getPrepareThreshold()).isEqualTo(5);
+            assertThat(driver.getPrepareThreshold()).isEqualTo(2);
             assertThat(driver.getDefaultFetchSize()).isZero();
         }
     }

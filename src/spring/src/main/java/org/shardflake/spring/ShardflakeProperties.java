@@ -45,7 +45,7 @@ record ShardflakeProperties(
      * @param size Maximum number of connections to a server; 10 unless set.
      * @param connectionTimeout How long to wait for a connection, 250ms or more; 5s unless set.
      * @param statementTimeout How long a statement may take before its server ends it, 0 for no limit; 60s unless set.
-     * @param cachedStatements How many prepared statements to keep for a connection; 1000 unless set.
+     * @param cachedStatements How many prepared statements to keep for a connection; 4000 unless set.
      * @param driver Connection properties of PostgreSQL's JDBC driver, such as reWriteBatchedInserts.
      */
     record Pool(

@@ -127,7 +127,7 @@ class ShardConnectionsTest {
         Future<?> waiting = threads.submit(() -> connections.lend(2));
         await().until(() -> connections.waiting() == 1);
 
-        threads.submit(connections::close);
+        threads.execute(connections::close);
 
         assertThatThrownBy(waiting::get).hasMessageContaining("the connections are closed");
         only.giveBack();

@@ -67,7 +67,7 @@ final class Backends {
         for (long pid : pids()) {
             try {
                 String stat = Files.readString(Path.of("/proc", String.valueOf(pid), "stat"));
-                String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
+                String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
                 double millis = (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) * MILLIS_PER_TICK;
                 Double before = millisByPid.put(pid, millis);
                 used += millis - (before == null ? 0 : before);
