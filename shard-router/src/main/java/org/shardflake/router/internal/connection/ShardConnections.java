@@ -44,13 +44,13 @@ public final class ShardConnections implements AutoCloseable {
     static final long HOMES_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
 
     /** A connection that has served fewer shards takes in more at once. */
-    private static final int FEW_SHARDS = 32;
+    private static final int FEW_SHARDS = 16;
 
     /** A connection that has served more shards, and more than the shards that are at home with it, is replaced. */
     private static final int MANY_SHARDS = 256;
 
-    /** A connection that has read more tables by queries over many shards is replaced: some 60 MB. */
-    private static final int MANY_TABLES = 2000;
+    /** A connection that has read more tables by queries over many shards is replaced: some 25 MB, and it may be the double. */
+    private static final int MANY_TABLES = 1000;
 
     private static final int HOMES = 0x9E3779B9; // 2^32 by the golden ratio: evens out runs and regular gaps.
     private static final int SECOND_HOMES = 0x85EBCA6B;
