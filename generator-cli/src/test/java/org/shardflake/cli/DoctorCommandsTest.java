@@ -473,6 +473,14 @@ class DoctorCommandsTest {
     }
 
     @Test
+    void aReaderOfChangesThatAMoveWouldConfuse() throws SQLException {
+        shards.executeAsUser("db1", "CREATE PUBLICATION audit FOR TABLE shard_0003.tag");
+
+        assertThat(finds("warning", "db1", "change-stream").out())
+                .contains("readers of publication audit do not follow shards that are moved");
+    }
+
+    @Test
     void sequencesOfIdsThatAreAheadOfTheClock() throws SQLException {
         shards.executeAsUser(
                 "db1",

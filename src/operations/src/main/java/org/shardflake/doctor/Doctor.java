@@ -101,7 +101,7 @@ public final class Doctor {
             addWorkerSettings(knowledge, findings);
             findings.addAll(ApplicationUrlFindings.of(knowledge, applicationUrls));
             findings.addAll(HostFindings.of(urls));
-            findings.addAll(InboundFindings.of(knowledge, access));
+            findings.addAll(ReplicationFindings.of(knowledge, access));
             findings.addAll(TableFindings.of(knowledge, access));
             findings.addAll(ReferenceFindings.of(catalogUrl, urls));
             findings.addAll(GatewayFindings.of(catalogUrl, knowledge, access));

@@ -26,6 +26,7 @@ import org.shardflake.jdbc.Sql;
 import org.shardflake.move.internal.session.SameLibrary;
 import org.shardflake.move.server.MoveServer;
 import org.shardflake.preflight.PreflightCheck.Outcome;
+import org.shardflake.replication.ChangeStreams;
 import org.shardflake.replication.InboundSubscriptions;
 import org.shardflake.replication.Replication;
 import org.shardflake.replication.WorkerSettings;
@@ -472,6 +473,20 @@ public final class Preflight {
                 || to.getMetaData().getDatabaseMajorVersion() >= 16;
     }
 
+    /** What they are told cannot be taken back, so they are named before the first row is copied. */
+    private void checkChangeStreams(String server, Connection connection, String consequence, String other)
+            throws SQLException {
+        List<String> found = ChangeStreams.find(connection, shards);
+        add(
+                "change-streams-" + server,
+                found.isEmpty() ? Outcome.OK : Outcome.WARNING,
+                found.isEmpty() ? "none" : "readers of %s %s".formatted(shown(found), consequence),
+                found.isEmpty()
+                        ? ""
+                        : "have the readers read %s as well, and apply each change by the row's key; after the move, compare what they have"
+                                .formatted(other));
+    }
+
     /** Compares the target's shards, if made like the source's, and finds anything that is not carried. */
     private void checkSchema() throws SQLException {
         ShardSchemaCopy schema = new ShardSchemaCopy(from, to);
@@ -608,15 +623,9 @@ public final class Preflight {
                 "%s lacks reference tables that the shards refer to".formatted(target.name()),
                 Advice.of("bring them with %s", CliCommand.REFERENCE_REPAIR),
                 from.createArrayOf("text", referenced.toArray()));
-        none(
-                "other-publications",
-                Outcome.WARNING,
-                from,
-                TABLES
-                        + "SELECT p.pubname FROM pg_publication_tables p WHERE p.schemaname IN (SELECT nspname FROM t) AND p.pubname !~ '^shardflake_m[0-9]+_'",
-                "have tables of these shards, and their subscribers do not follow a move",
-                "publish the same on the target, and tell the subscribers",
-                shards);
+        checkChangeStreams(source.name(), from, "do not get changes of these shards after the cutover", target.name());
+        checkChangeStreams(
+                target.name(), to, "get every row of these shards as an insert when it is copied", source.name());
         List<String> inbound = InboundSubscriptions.find(from, shards);
         add(
                 "inbound-subscriptions",

@@ -12,12 +12,16 @@ import java.util.ArrayList;
 import java.util.List;
 import org.shardflake.Server;
 import org.shardflake.ShardSet;
+import org.shardflake.replication.ChangeStreams;
 import org.shardflake.replication.InboundSubscriptions;
 
-/** Finds the user's own subscriptions that write to shards: a move refuses them, and a copy that is not the shard must get no rows. */
-final class InboundFindings {
+/**
+ * Finds the user's own replication of shards. A move refuses subscriptions that write to them, and a copy that is not the shard must get
+ * no rows; readers of their changes have to know of a move.
+ */
+final class ReplicationFindings {
 
-    private InboundFindings() {}
+    private ReplicationFindings() {}
 
     static List<Finding> of(ObservedState knowledge, DoctorConnections access) throws SQLException {
         List<Finding> findings = new ArrayList<>();
@@ -28,6 +32,17 @@ final class InboundFindings {
             ShardSet others = ShardSet.of(
                     all.stream().filter(shard -> !its.contains(shard)).toArray());
             access.onServer(name, connection -> {
+                List<String> streams = ChangeStreams.find(connection, its);
+                if (!streams.isEmpty()) {
+                    findings.add(
+                            Finding.of(
+                                    WARNING,
+                                    name,
+                                    "change-stream",
+                                    "readers of %s do not follow shards that are moved"
+                                            .formatted(String.join(", ", streams)),
+                                    "before a move: have them read the server that gets the shards as well, and apply each change by the row's key"));
+                }
                 for (String found : InboundSubscriptions.find(connection, its)) {
                     findings.add(Finding.of(
                             WARNING,

@@ -1,0 +1,43 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.replication;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.List;
+import org.shardflake.ShardSet;
+import org.shardflake.jdbc.Sql;
+
+/**
+ * The user's own publications and logical slots whose readers get changes of shards, such as Debezium or a subscription of a warehouse.
+ * A move takes the shards away from the readers of its source, and gives those of its target every row once more, as an insert.
+ */
+public final class ChangeStreams {
+
+    /** A slot of the plugin pgoutput sends what publications have; any other plugin may send every change of its database. */
+    private static final String FIND = """
+            WITH publication AS (
+                SELECT p.pubname FROM pg_publication p
+                 WHERE p.pubname !~ '^shardflake_([mr][0-9]+|preflight)_'
+                   AND (p.puballtables
+                        OR EXISTS (SELECT FROM pg_publication_rel r JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+                                    WHERE r.prpubid = p.oid AND n.nspname = ANY (?))
+                        OR EXISTS (SELECT FROM pg_publication_namespace s JOIN pg_namespace n ON n.oid = s.pnnspid
+                                    WHERE s.pnpubid = p.oid AND n.nspname = ANY (?))))
+            SELECT format('publication %s', pubname) AS name FROM publication
+             UNION ALL
+            SELECT format('slot %s (%s)', slot_name, plugin) FROM pg_replication_slots
+             WHERE slot_type = 'logical' AND database = current_database() AND slot_name !~ '^shardflake_[mr][0-9]+_'
+               AND slot_name !~ '^pg_[0-9]+_sync_[0-9]+_' AND (plugin <> 'pgoutput' OR EXISTS (SELECT FROM publication))
+             ORDER BY 1
+            """;
+
+    private ChangeStreams() {}
+
+    /** A server's publications that have, or would have, tables of these shards, and the slots that may read them. */
+    public static List<String> find(Connection connection, ShardSet shards) throws SQLException {
+        return Sql.list(connection, FIND, row -> row.getString(1), shards, shards);
+    }
+}
