@@ -41,7 +41,7 @@ final class ReplicationFindings {
                                     "change-stream",
                                     "readers of %s do not follow shards that are moved"
                                             .formatted(String.join(", ", streams)),
-                                    "before a move: have them read the server that gets the shards as well, and apply each change by the row's key"));
+                                    "before a move: see to it that they finish with what this server sends before they apply what the other one sends, by each row's key"));
                 }
                 for (String found : InboundSubscriptions.find(connection, its)) {
                     findings.add(Finding.of(

@@ -474,8 +474,7 @@ public final class Preflight {
     }
 
     /** What they are told cannot be taken back, so they are named before the first row is copied. */
-    private void checkChangeStreams(String server, Connection connection, String consequence, String other)
-            throws SQLException {
+    private void checkChangeStreams(String server, Connection connection, String consequence) throws SQLException {
         List<String> found = ChangeStreams.find(connection, shards);
         add(
                 "change-streams-" + server,
@@ -483,8 +482,8 @@ public final class Preflight {
                 found.isEmpty() ? "none" : "readers of %s %s".formatted(shown(found), consequence),
                 found.isEmpty()
                         ? ""
-                        : "have the readers read %s as well, and apply each change by the row's key; after the move, compare what they have"
-                                .formatted(other));
+                        : "have the readers finish with what %s sends until the cutover before they apply what %s sends, by each row's key; then compare what they have"
+                                .formatted(source.name(), target.name()));
     }
 
     /** Compares the target's shards, if made like the source's, and finds anything that is not carried. */
@@ -623,9 +622,8 @@ public final class Preflight {
                 "%s lacks reference tables that the shards refer to".formatted(target.name()),
                 Advice.of("bring them with %s", CliCommand.REFERENCE_REPAIR),
                 from.createArrayOf("text", referenced.toArray()));
-        checkChangeStreams(source.name(), from, "do not get changes of these shards after the cutover", target.name());
-        checkChangeStreams(
-                target.name(), to, "get every row of these shards as an insert when it is copied", source.name());
+        checkChangeStreams(source.name(), from, "get no more changes of these shards when the move is done");
+        checkChangeStreams(target.name(), to, "get each row of these shards as an insert when it is copied");
         List<String> inbound = InboundSubscriptions.find(from, shards);
         add(
                 "inbound-subscriptions",

@@ -98,7 +98,7 @@ class PreflightTest {
                 "CREATE ROLE preflight_only; ALTER TABLE s.account OWNER TO preflight_only | failed roles: own or may use something in the shards, and db2 does not have them: preflight_only",
                 "CREATE FUNCTION s.norm(t text) RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT lower(t)'; CREATE FUNCTION s.key(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN norm(t); END'; CREATE INDEX ON s.account (s.key(note)) | failed expressions: cannot be computed with an empty search_path, which replication has: index s.account_key_idx, which calls s.key(text): function norm(text) does not exist. Give the function its search_path",
                 "CREATE TABLE public.kind (id bigint PRIMARY KEY); CREATE TABLE s.t (id bigint PRIMARY KEY REFERENCES public.kind) | failed cross-schema-foreign-keys: foreign keys that leave their shard: s.t to public.kind",
-                "CREATE PUBLICATION audit FOR TABLE s.account | warning change-streams-db1: readers of publication audit do not get changes of these shards after the cutover",
+                "CREATE PUBLICATION audit FOR TABLE s.account | warning change-streams-db1: readers of publication audit get no more changes of these shards when the move is done",
                 "CREATE EXTENSION citext SCHEMA public; CREATE TABLE s.t (id bigint PRIMARY KEY, name public.citext) | failed extensions: db2 lacks citext 1",
                 "BEGIN; INSERT INTO s.account (uid, balance) VALUES (1, 1); PREPARE TRANSACTION 'waiting' | failed prepared-transactions: hold locks until somebody ends them: waiting",
                 "ALTER FUNCTION shardflake.fence_tables RENAME TO was_fence_tables | failed function-library: the function library of db1 is older than moves",
@@ -240,8 +240,8 @@ class PreflightTest {
         try {
             assertThat(found())
                     .containsExactly(
-                            "warning change-streams-db1: readers of publication pictures, slot feed (pgoutput) do not get changes of these shards after the cutover",
-                            "warning change-streams-db2: readers of publication everything, slot feed (pgoutput) get every row of these shards as an insert when it is copied");
+                            "warning change-streams-db1: readers of publication pictures, slot feed (pgoutput) get no more changes of these shards when the move is done",
+                            "warning change-streams-db2: readers of publication everything, slot feed (pgoutput) get each row of these shards as an insert when it is copied");
         } finally {
             shards.execute("db1", "SELECT pg_drop_replication_slot('feed'); DROP PUBLICATION rest");
             shards.execute("db2", "SELECT pg_drop_replication_slot('feed'); DROP PUBLICATION everything");
