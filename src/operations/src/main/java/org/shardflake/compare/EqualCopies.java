@@ -76,7 +76,7 @@ public final class EqualCopies {
      */
     private record Point(long firstUnseen, long end, String started) {
 
-        public static Point read(Connection connection) throws SQLException {
+        static Point read(Connection connection) throws SQLException {
             return Sql.list(connection, SEEN, row -> new Point(row.getLong(1), row.getLong(2), row.getString(3)))
                     .get(0);
         }
