@@ -174,7 +174,11 @@ public final class SplitCatalog {
         }
     }
 
-    /** @throws MoveRefusedException if it is done, or was given up */
+    /**
+     * The split with this move.
+     *
+     * @throws MoveRefusedException if it is done, or was given up
+     */
     public Split find(long id) throws SQLException {
         return Sql.with(connect(), connection -> find(connection, id));
     }

@@ -120,7 +120,11 @@ public final class LockWatch implements AutoCloseable {
         }
     }
 
-    /** @throws MoveException if this watch has cancelled a statement of the work */
+    /**
+     * Runs work on a server, watched.
+     *
+     * @throws MoveException if this watch has cancelled a statement of the work
+     */
     public <T> T during(Sql.Work<T> work) throws SQLException {
         try {
             return work.run();
@@ -148,7 +152,11 @@ public final class LockWatch implements AutoCloseable {
         void close();
     }
 
-    /** @throws MoveException in place of the failure of a statement which this watch has cancelled, if it has */
+    /**
+     * Explains the failure of a statement that this watch has cancelled; does nothing if it has cancelled none.
+     *
+     * @throws MoveException in place of that failure
+     */
     public void throwInstead(Exception failure) {
         String what = gaveUp;
         if (what != null) {
