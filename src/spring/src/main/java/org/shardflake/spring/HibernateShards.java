@@ -53,7 +53,7 @@ final class HibernateShards implements MultiTenantConnectionProvider<String>, Cu
     public Connection getConnection(String tenant) throws SQLException {
         ShardAttempt attempt = router.get().currentAttempt();
         if (attempt == null) {
-            throw new SQLException(CurrentShardDataSource.NO_SHARD, "08003");
+            throw new NoShardException();
         }
         if (!tenant.equals(Sharding.schema(attempt.shard()))) {
             throw new SQLException(

@@ -9,10 +9,12 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardKey;
+import org.shardflake.router.ShardAttempt;
 import org.shardflake.router.ShardRouter;
 
 /**
@@ -42,7 +44,7 @@ final class NoShardConnection implements InvocationHandler {
             throws Throwable {
         String name = method.getName();
         if (REFUSED.contains(name) || (name.equals("setAutoCommit") && !Boolean.TRUE.equals(first(arguments)))) {
-            throw new SQLException(CurrentShardDataSource.NO_SHARD, "08003");
+            throw new NoShardException();
         }
         return switch (name) {
             case "close" -> {
@@ -54,6 +56,7 @@ final class NoShardConnection implements InvocationHandler {
             case "setAutoCommit", "setReadOnly" -> null;
             case "isReadOnly" -> false;
             case "toString" -> "a connection to no shard";
+            case "getMetaData" -> metaData((Connection) proxy, (DatabaseMetaData) forward(method, arguments));
             case "equals" -> proxy == first(arguments);
             case "hashCode" -> System.identityHashCode(proxy);
             default -> forward(method, arguments);
@@ -64,14 +67,32 @@ final class NoShardConnection implements InvocationHandler {
         return arguments == null ? null : arguments[0];
     }
 
+    /** That of the first shard, which does not lead to its connection. */
+    private static Object metaData(Connection proxy, @Nullable DatabaseMetaData metaData) {
+        return Proxy.newProxyInstance(
+                Connection.class.getClassLoader(),
+                new Class<?>[] {DatabaseMetaData.class},
+                (self, method, arguments) -> switch (method.getName()) {
+                    case "getConnection" -> proxy;
+                    case "equals" -> self == arguments[0];
+                    case "hashCode" -> System.identityHashCode(self);
+                    default -> call(metaData, method, arguments);
+                });
+    }
+
     private @Nullable Object forward(Method method, @Nullable Object @Nullable [] arguments) throws Throwable {
         Connection open = connection;
         if (open == null) {
             open = open();
             connection = open;
         }
+        return call(open, method, arguments);
+    }
+
+    private static @Nullable Object call(
+            @Nullable Object target, Method method, @Nullable Object @Nullable [] arguments) throws Throwable {
         try {
-            return method.invoke(open, arguments);
+            return method.invoke(target, arguments);
         } catch (InvocationTargetException e) {
             throw e.getTargetException();
         }
@@ -82,7 +103,7 @@ final class NoShardConnection implements InvocationHandler {
             throw new SQLException("the connection is closed", "08003");
         }
         try {
-            return router.connection(ShardKey.shard(0));
+            return router.attempt(ShardKey.shard(0), false, ShardAttempt::connection);
         } catch (RuntimeException e) {
             throw new SQLException(e.getMessage(), "08001", e);
         }

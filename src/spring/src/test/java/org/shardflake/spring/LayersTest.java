@@ -38,6 +38,8 @@ class LayersTest {
                         "org.shardflake.jooq",
                         "org.shardflake.micrometer",
                         "org.shardflake.router",
+                        "org.shardflake.router.exception",
+                        "org.shardflake.router.health",
                         "org.shardflake.server",
                         "org.shardflake.spring")
                 .check(new ClassFileImporter()

@@ -124,9 +124,9 @@ class OnShardAdvisorTest {
     }
 
     static class Private {
-        @OnShard("#uid")
+        @OnShard("2")
         @SuppressWarnings("UnusedMethod")
-        private void work(long uid) {}
+        private void work() {}
     }
 
     @ParameterizedTest

@@ -1,0 +1,161 @@
+/*
+ * Copyright The Shardflake Authors
+ * SPDX-License-Identifier: Apache-2.0
+ */
+package org.shardflake.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.shardflake.IdLayout;
+import org.shardflake.ShardKey;
+import org.shardflake.cluster.PostgresExtension;
+import org.springframework.beans.factory.BeanCreationException;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.jdbc.core.simple.SimpleJdbcCall;
+import org.springframework.jdbc.core.simple.SimpleJdbcInsert;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+
+/** Frameworks that look at the tables of the {@code DataSource}, or use it when the application starts. */
+class MetadataTest {
+
+    private static final String TABLES = """
+            --liquibase formatted sql
+            --changeset app:photo
+            CREATE TABLE photo (id bigint PRIMARY KEY, uid bigint NOT NULL, title text);
+            --changeset app:double splitStatements:false
+            CREATE FUNCTION twice(n integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 2 * n';
+            """;
+
+    @RegisterExtension
+    static final PostgresExtension postgres = PostgresExtension.servers(2);
+
+    private static PhotoInstallation installation;
+    private static ConfigurableApplicationContext application;
+    private static DataSource dataSource;
+    private static ShardTemplate shards;
+
+    @Configuration(proxyBeanMethods = false)
+    @EnableAutoConfiguration
+    static class Application {
+
+        /** Of a framework whose tables are elsewhere. */
+        @Bean(defaultCandidate = false)
+        DataSource jobs() {
+            return new DriverManagerDataSource("jdbc:postgresql://localhost:1/jobs");
+        }
+    }
+
+    @BeforeAll
+    static void start(@TempDir Path directory) throws Exception {
+        installation = PhotoInstallation.create(postgres, directory, TABLES);
+        application = SpringApplication.run(Application.class, installation.arguments());
+        dataSource = application.getBean(DataSource.class);
+        shards = application.getBean(ShardTemplate.class);
+    }
+
+    @AfterAll
+    static void stop() {
+        application.close();
+    }
+
+    @Test
+    void anotherDataSourceThatIsNoDefaultLeavesTheShardsTheirOwn() {
+        assertThat(application.getBeansOfType(DataSource.class)).hasSize(2);
+        assertThat(dataSource).isInstanceOf(CurrentShardDataSource.class);
+    }
+
+    @Test
+    void simpleJdbcInsertFindsTheTableOfTheShard() throws SQLException {
+        SimpleJdbcInsert insert =
+                new SimpleJdbcInsert(dataSource).withTableName("photo").usingGeneratedKeyColumns("id");
+
+        for (int uid : List.of(2, 3)) {
+            Number id = shards.write(
+                    ShardKey.uid(uid), () -> insert.executeAndReturnKey(Map.of("uid", uid, "title", "sunrise")));
+            assertThat(IdLayout.shard(id.longValue())).isEqualTo(uid);
+            assertThat(installation.photos(uid)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void simpleJdbcCallFindsTheFunctionOfTheShard() {
+        SimpleJdbcCall call = new SimpleJdbcCall(dataSource).withFunctionName("twice");
+
+        for (int uid : List.of(2, 3)) {
+            Integer result =
+                    shards.write(ShardKey.uid(uid), () -> call.executeFunction(Integer.class, Map.of("n", 21)));
+            assertThat(result).isEqualTo(42);
+        }
+    }
+
+    @Test
+    void outsideOfAnyShardTheTablesAreThoseOfTheFirst() throws SQLException {
+        try (Connection connection = dataSource.getConnection()) {
+            DatabaseMetaData metaData = connection.getMetaData();
+            List<String> schemas = new ArrayList<>();
+            try (ResultSet tables = metaData.getTables(null, null, "photo", new String[] {"TABLE"})) {
+                while (tables.next()) {
+                    schemas.add(tables.getString("TABLE_SCHEM"));
+                }
+            }
+            assertThat(schemas).containsExactly("shard_0000");
+            assertThat(connection.getSchema()).isEqualTo("shard_0000");
+            assertThat(metaData.getConnection()).isSameAs(connection);
+            assertThatThrownBy(() -> metaData.getConnection().createStatement()).hasMessageContaining("@OnShard");
+        }
+    }
+
+    @Test
+    void scriptsAtTheStartAreRefusedByTheNameOfTheProperty() {
+        assertThatThrownBy(() -> SpringApplication.run(
+                                Application.class,
+                                installation.arguments(
+                                        "--spring.sql.init.mode=always",
+                                        "--spring.sql.init.schema-locations=classpath:schema-of-a-test.sql"))
+                        .close())
+                .satisfies(e -> assertThat(analysis(e)).contains("spring.sql.init uses", "spring.sql.init.mode=never"));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "flywayInitializer, spring.flyway.url",
+        "liquibase, spring.liquibase.url",
+        "quartzDataSourceScriptDatabaseInitializer, @QuartzDataSource",
+        "batchDataSourceScriptDatabaseInitializer, @BatchDataSource",
+        "jdbcSessionDataSourceScriptDatabaseInitializer, @SpringSessionDataSource",
+        "somethingElse, @OnShard"
+    })
+    void aFrameworkIsToldHowItGetsADatabaseOfItsOwn(String bean, String action) {
+        assertThat(analysis(new BeanCreationException(bean, "failed", new NoShardException())))
+                .contains(action)
+                .contains("DataSource");
+    }
+
+    private static String analysis(Throwable failure) {
+        FailureAnalysis analysis = Objects.requireNonNull(new NoShardFailureAnalyzer().analyze(failure));
+        return analysis.getDescription() + " " + analysis.getAction();
+    }
+}
