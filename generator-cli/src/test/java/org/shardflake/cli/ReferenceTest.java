@@ -4,6 +4,7 @@
  */
 package org.shardflake.cli;
 
+import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -12,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -27,6 +29,13 @@ class ReferenceTest {
     private static final Pattern PUBLIC_TYPE = Pattern.compile(
             "/\\*\\*((?:(?!\\*/).)*)\\*/\\s*(?:@[^\\n]*\\n\\s*)*public (?:abstract |sealed |final |non-sealed )*(class|interface|record|enum|@interface) (\\w+)",
             Pattern.DOTALL);
+
+    /** The name of a finding comes after its severity and its server. */
+    private static final Pattern FINDING =
+            Pattern.compile("Finding\\.of\\(\\s*[\\w.]+,\\s*(?:[^,\"]+|\"catalog\"),\\s*\"([a-z-]+)\"");
+
+    private static final Pattern CHECK =
+            Pattern.compile("\\b(?:add|none|setting|check\\w*)\\(\\s*\"([a-z]+(?:-[a-z]+)*)-?\"");
 
     private static void check(String page, String text) throws IOException {
         Path file = PAGES.resolve(page);
@@ -79,6 +88,67 @@ class ReferenceTest {
         append(Path.of("../src/spring/src/main/java"), "shardflake-spring-boot-starter", text);
         append(Path.of("../src/spring-test/src/main/java"), "shardflake-spring-boot-test", text);
         check("java.md", text.toString());
+    }
+
+    @Test
+    void theErrorsAreThoseOfTheReference() throws IOException {
+        StringBuilder text = new StringBuilder("""
+                # Errors
+
+                Every message says what was wrong, and a hint or a finding says what to do next. This is the index of them.
+
+                - Commands end with [exit codes](../guide/command-line.md#exit-codes) that say whether anything was changed.
+                - Functions and fences in the database raise [SQLSTATEs](sql.md#error-codes): `SF001` to `SF013` are Shardflake's.
+                """);
+        text.append(
+                "\n## Findings of doctor\n\nExplained, with what `doctor --fix` does, in the [table of findings]"
+                        + "(../guide/move-failures.md#doctor-and-reconcile). A setting that a move would need is named as its check below.\n\n");
+        explained(text, "doctor", FINDING, "../src/docs/guide/move-failures.md");
+        text.append("\n## Checks of a move\n\nExplained in [the checks](../guide/move-checks.md#the-checks).\n\n");
+        explained(text, "preflight", CHECK, "../src/docs/guide/move-checks.md");
+        text.append(
+                "\n## Exceptions in Java\n\nAll are a `ShardflakeException`, whose `kind()` says whether anything was"
+                        + " changed, and whose `hint()` says what to do.\n\n| Exception | Package | Meaning |\n| --- | --- | --- |\n");
+        for (String module : List.of("src/id", "shard-router", "sql", "src/operations", "src/spring")) {
+            appendExceptions(Path.of("..").resolve(module).resolve("src/main/java"), text);
+        }
+        check("errors.md", text.toString());
+    }
+
+    /** Names each finding or check once; its page has a row for it, or nobody who gets it knows what it is. */
+    private static void explained(StringBuilder text, String engine, Pattern names, String page) throws IOException {
+        TreeSet<String> found = new TreeSet<>();
+        try (Stream<Path> files = Files.list(
+                Path.of("../src/operations/src/main/java/org/shardflake").resolve(engine))) {
+            for (Path file : files.toList()) {
+                names.matcher(Files.readString(file)).results().forEach(name -> found.add(name.group(1)));
+            }
+        }
+        String explanations = Files.readString(Path.of(page));
+        assertThat(found)
+                .hasSizeGreaterThan(30)
+                .allSatisfy(name -> assertThat(explanations).contains("`" + name + "`"));
+        text.append(found.stream().map(name -> "`" + name + "`").collect(joining(", ")))
+                .append(".\n");
+    }
+
+    private static void appendExceptions(Path sources, StringBuilder text) throws IOException {
+        try (Stream<Path> files = Files.walk(sources)) {
+            for (Path file : files.filter(path -> path.toString().endsWith("Exception.java"))
+                    .sorted()
+                    .toList()) {
+                Matcher type = PUBLIC_TYPE.matcher(Files.readString(file));
+                if (!file.toString().contains("/internal/") && type.find()) {
+                    text.append("| `%s` | `%s` | %s |\n"
+                            .formatted(
+                                    type.group(3),
+                                    sources.relativize(file.getParent())
+                                            .toString()
+                                            .replace('/', '.'),
+                                    firstSentence(type.group(1))));
+                }
+            }
+        }
     }
 
     private static void append(Path sources, String artifact, StringBuilder text) throws IOException {

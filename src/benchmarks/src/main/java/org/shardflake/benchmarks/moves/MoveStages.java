@@ -11,10 +11,10 @@ import org.shardflake.ShardSet;
 import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.move.Move;
 import org.shardflake.move.MoveListener;
-import org.shardflake.move.server.MoveServer;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.MoveStep;
 import org.shardflake.move.Mover;
+import org.shardflake.move.server.MoveServer;
 import org.shardflake.server.ServerUrl;
 
 /** When a move, carried out in this process, was how far. */

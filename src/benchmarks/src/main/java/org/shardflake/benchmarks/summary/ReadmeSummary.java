@@ -17,12 +17,11 @@ import org.shardflake.benchmarks.report.Markdown;
 import org.shardflake.benchmarks.report.Report;
 import org.shardflake.benchmarks.report.Target;
 
-/** The part of the README between two comments: the worst and the best that the pages say of each kind of goal. */
+/** The part of the benchmarks' README between two comments: the worst and the best that the pages say of each kind of goal. */
 public final class ReadmeSummary {
 
     private static final String BEGIN = "<!-- benchmarks -->\n";
     private static final String END = "<!-- end of benchmarks -->";
-    private static final String DIRECTORY = "src/docs/benchmarks/";
 
     /** Goals of a page that are a row of the README together. The groups of the pattern tell them apart. */
     private record Kind(String page, String what, Pattern goals) {
@@ -78,10 +77,10 @@ public final class ReadmeSummary {
         }
     }
 
-    /** Puts into the README of this checkout what the pages say. Measures nothing. */
+    /** Puts into the README beside the pages what they say. Measures nothing. */
     public static void write() throws IOException {
         Path pages = Report.directory();
-        Path readme = pages.resolve("../../../README.md").normalize();
+        Path readme = pages.resolve("README.md");
         Files.writeString(readme, new ReadmeSummary(pages).into(Files.readString(readme)));
     }
 
@@ -99,7 +98,7 @@ public final class ReadmeSummary {
                 one ? worst.measured() : worst.cell(),
                 one ? "" : best.cell(),
                 wanted + missed(goals),
-                "[%s](%s%s.md)".formatted(kind.page(), DIRECTORY, kind.page())));
+                "[%s](%s.md)".formatted(kind.page(), kind.page())));
     }
 
     private static String missed(List<Goal> goals) {

@@ -80,16 +80,16 @@ class ReadmeSummaryTest {
                 <!-- benchmarks -->
                 | What | Worst | Best | Goal | Page |
                 |---|---|---|---|---|
-                | time per id, beside others | 1.30 (1.10 to 1.50), beside uuidv7() | 0.370 (0.2 to 0.5), beside another | at most 1.20, at most 0.450; **1 of 2 missed** | [ids](src/docs/benchmarks/ids.md) |
-                | inserts, beside bigserial | 0.850 |  | at least 0.900; **missed** | [ids](src/docs/benchmarks/ids.md) |
-                | duplicate ids in all trials | 0 |  | 0 | [ids](src/docs/benchmarks/ids.md) |
-                | router with JDBC, beside bare JDBC | 1.00 (0.9 to 1.1), insert, 1 thread | 1.01, insert, 16 threads | at least 0.970 | [router](src/docs/benchmarks/router.md) |
-                | router with jOOQ, beside bare jOOQ; of many shards, beside bare JDBC | 0.9 |  | at least 0.970; **missed** | [router](src/docs/benchmarks/router.md) |
-                | router, beside ShardingSphere-JDBC | 1.20, jOOQ, insert, 16 threads | 3.00, JDBC, insert, 16 threads | at least 1.50; **1 of 2 missed** | [router](src/docs/benchmarks/router.md) |
-                | move, times as fast as dump and restore | 1.01 |  | at least 1 | [moves](src/docs/benchmarks/moves.md) |
-                | write pause of a cutover | 28.6 ms |  | at most 30 ms | [moves](src/docs/benchmarks/moves.md) |
-                | writes failed, lost or doubled in moves | 0 |  | 0 | [moves](src/docs/benchmarks/moves.md) |
-                | deployment, times as fast as a loop of Liquibase | 7.9 |  | at least 8; **missed** | [deploys](src/docs/benchmarks/deploys.md) |
+                | time per id, beside others | 1.30 (1.10 to 1.50), beside uuidv7() | 0.370 (0.2 to 0.5), beside another | at most 1.20, at most 0.450; **1 of 2 missed** | [ids](ids.md) |
+                | inserts, beside bigserial | 0.850 |  | at least 0.900; **missed** | [ids](ids.md) |
+                | duplicate ids in all trials | 0 |  | 0 | [ids](ids.md) |
+                | router with JDBC, beside bare JDBC | 1.00 (0.9 to 1.1), insert, 1 thread | 1.01, insert, 16 threads | at least 0.970 | [router](router.md) |
+                | router with jOOQ, beside bare jOOQ; of many shards, beside bare JDBC | 0.9 |  | at least 0.970; **missed** | [router](router.md) |
+                | router, beside ShardingSphere-JDBC | 1.20, jOOQ, insert, 16 threads | 3.00, JDBC, insert, 16 threads | at least 1.50; **1 of 2 missed** | [router](router.md) |
+                | move, times as fast as dump and restore | 1.01 |  | at least 1 | [moves](moves.md) |
+                | write pause of a cutover | 28.6 ms |  | at most 30 ms | [moves](moves.md) |
+                | writes failed, lost or doubled in moves | 0 |  | 0 | [moves](moves.md) |
+                | deployment, times as fast as a loop of Liquibase | 7.9 |  | at least 8; **missed** | [deploys](deploys.md) |
                 <!-- end of benchmarks -->
                 after
                 """);
