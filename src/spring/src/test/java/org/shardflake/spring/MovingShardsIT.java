@@ -24,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.shardflake.ShardSet;
 import org.shardflake.Sharding;
 import org.shardflake.cluster.PostgresExtension;
-import org.shardflake.example.jpa.MovingJpaPhotos;
 import org.shardflake.move.MoveListener;
 import org.shardflake.move.MoveSettings;
 import org.shardflake.move.Mover;
@@ -107,12 +106,6 @@ class MovingShardsIT {
     @Tag("full")
     void nobodyNoticesManyMoves() throws Exception {
         nobodyNotices(MANY, Application.class, installation.arguments());
-    }
-
-    @Test
-    @Tag("full")
-    void nobodyNoticesManyMovesUnderJpa() throws Exception {
-        nobodyNotices(MANY, MovingJpaPhotos.Application.class, installation.argumentsForJpa());
     }
 
     private void nobodyNotices(int rounds, Class<?> applicationClass, String[] arguments) throws Exception {
