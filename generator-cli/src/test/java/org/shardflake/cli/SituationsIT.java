@@ -62,9 +62,6 @@ class SituationsIT {
     /** Each night has every second of them, and the next night the others. */
     private static final int NIGHTS = 2;
 
-    private static final int NIGHT = Integer.getInteger(
-            "advice.night", (int) (LocalDate.now(ZoneOffset.UTC).toEpochDay() % NIGHTS));
-
     /** For looking into one. */
     private static final int FIRST = Integer.getInteger("advice.first", 0);
 
@@ -164,9 +161,11 @@ class SituationsIT {
     void adviceThatIsFollowedInAnyOrderLosesNoRowInAnySituation(int part) throws Exception {
         this.part = part;
         liveThroughMoves();
+        int night = Integer.getInteger(
+                "advice.night", (int) (LocalDate.now(ZoneOffset.UTC).toEpochDay() % NIGHTS));
         List<Situation> all = situations();
         List<Situation> situations = IntStream.range(FIRST, ALL)
-                .filter(i -> i % NIGHTS == NIGHT)
+                .filter(i -> i % NIGHTS == night)
                 .mapToObj(all::get)
                 .filter(situation -> situation.number() % PARTS == part)
                 .toList();
@@ -183,7 +182,7 @@ class SituationsIT {
                 stories.add(situation + "\n" + String.join("\n", log));
             }
         }
-        System.err.println("situations of -Dadvice.night=%s: %s, %s".formatted(NIGHT, situations.size(), ends));
+        System.err.println("situations of -Dadvice.night=%s: %s, %s".formatted(night, situations.size(), ends));
         assertThat(stories).isEmpty();
         assertThat(ends.keySet()).contains("content", "a person must decide");
     }
