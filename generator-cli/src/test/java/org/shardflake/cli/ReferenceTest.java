@@ -115,7 +115,7 @@ class ReferenceTest {
         check("errors.md", text.toString());
     }
 
-    /** Names each finding or check once; its page has a row for it, or nobody who gets it knows what it is. */
+    /** Names each finding or check once; its page explains it. */
     private static void explained(StringBuilder text, String engine, Pattern names, String page) throws IOException {
         TreeSet<String> found = new TreeSet<>();
         try (Stream<Path> files = Files.list(

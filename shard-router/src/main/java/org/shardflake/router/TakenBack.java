@@ -17,7 +17,7 @@ final class TakenBack {
     /** Those of work inside this work, which has failed. */
     private final List<TakenBack> ofWorkInside = new ArrayList<>(0);
 
-    /** That of this type, made if there is none. */
+    /** That of this type, made when first asked for. */
     <T extends TakeBack> T get(Class<T> type, Supplier<T> first) {
         return type.cast(ofThisRun.computeIfAbsent(type, key -> first.get()));
     }

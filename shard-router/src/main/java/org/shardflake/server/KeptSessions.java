@@ -24,14 +24,14 @@ import org.jspecify.annotations.Nullable;
  * questions of an examination. {@link ServerUrl#keeping} makes the URLs that take part.
  *
  * <p>Nothing of the work before is left in a session: its transaction is rolled back, and {@code DISCARD ALL} takes settings, locks,
- * temporary tables and prepared statements away. A session that fails meanwhile is replaced by a new one. Thread-safe.
+ * temporary tables and prepared statements away. A session that fails in the meantime is replaced by a new one. Thread-safe.
  */
 public final class KeptSessions {
 
     private final Map<String, Deque<Connection>> idle = new HashMap<>();
     private boolean keeps;
 
-    /** The end of keeping sessions, for try-with-resources: closes those that nobody uses. */
+    /** The end of keeping sessions, for try-with-resources: closes those that are not in use. */
     @FunctionalInterface
     public interface Keeping extends AutoCloseable {
         @Override
@@ -74,7 +74,7 @@ public final class KeptSessions {
                 renewal.renew(session);
                 return lent(url, session);
             } catch (SQLException e) {
-                close(session); // It was lost while nobody used it.
+                close(session); // It was lost while it was kept.
                 session = kept(url);
             }
         }

@@ -473,7 +473,7 @@ public final class Preflight {
                 || to.getMetaData().getDatabaseMajorVersion() >= 16;
     }
 
-    /** What they are told cannot be taken back, so they are named before the first row is copied. */
+    /** What readers have received cannot be taken back, so they are named before the first row is copied. */
     private void checkChangeStreams(String server, Connection connection, String consequence) throws SQLException {
         List<String> found = ChangeStreams.find(connection, shards);
         add(

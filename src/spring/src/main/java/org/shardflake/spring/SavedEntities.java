@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.shardflake.router.ShardAttempt;
 import org.shardflake.router.ShardRouter;
 
-/** Hears of each entity before Hibernate saves it, also by a cascade, and has the current run remember how it was. Thread-safe. */
+/** Notices each entity before Hibernate saves it, also by a cascade, and has the current run remember how it was. Thread-safe. */
 final class SavedEntities implements PersistEventListener, MergeEventListener {
 
     @Serial

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A backend of PostgreSQL keeps what it knows of each table that it has touched, and plans each shard's own text by itself. So every
  * shard has a home among the connections, and a second one. While its home is lent, a connection is lent that has served the shard before,
- * or that has served few shards so far; if there is none, the home is waited for, after some milliseconds the second one too, and some
+ * or that has served few shards so far. Without one, the home is waited for, after some milliseconds the second one too, and some
  * time later any.
  */
 public final class ShardConnections implements AutoCloseable {
@@ -43,7 +43,7 @@ public final class ShardConnections implements AutoCloseable {
     /** The same for both homes. */
     static final long HOMES_NANOS = TimeUnit.MILLISECONDS.toNanos(15);
 
-    /** A connection that has served fewer shards takes in more at once. */
+    /** A connection that has served fewer shards takes in more immediately. */
     private static final int FEW_SHARDS = 16;
 
     /** A connection that has served more shards, and more than the shards that are at home with it, is replaced. */
@@ -251,7 +251,7 @@ public final class ShardConnections implements AutoCloseable {
     /**
      * Lends a connection for a shard, or for {@link #NO_SHARD}.
      *
-     * @throws SQLException if there is none in time, caused by an {@link InterruptedException} if the thread was interrupted
+     * @throws SQLException if no connection comes back in time, caused by an {@link InterruptedException} if the thread was interrupted
      */
     public Loan lend(int shard) throws SQLException {
         long start = System.nanoTime();

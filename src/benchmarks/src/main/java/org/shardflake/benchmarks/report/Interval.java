@@ -13,7 +13,7 @@ public record Interval(double min, double median, double max) {
     /**
      * The spread of these values.
      *
-     * @throws IllegalArgumentException if there are none
+     * @throws IllegalArgumentException without any value
      */
     public static Interval of(Collection<Double> values) {
         if (values.isEmpty()) {
