@@ -52,6 +52,12 @@ public final class ShardConnections implements AutoCloseable {
     /** A connection that has read more tables by queries over many shards is replaced: some 25 MB, and it may be the double. */
     private static final int MANY_TABLES = 1000;
 
+    /** How long a connection may take to open while others are open, and how often to look if one has. */
+    private static final long PATIENCE_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+    /** How long a connection that could not be opened is left to HikariCP while others are open. */
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private static final int HOMES = 0x9E3779B9; // 2^32 by the golden ratio: evens out runs and regular gaps.
     private static final int SECOND_HOMES = 0x85EBCA6B;
 
@@ -110,6 +116,7 @@ public final class ShardConnections implements AutoCloseable {
             Slot best = null;
             Slot unconnected = null;
             boolean isOpenIdle = false;
+            boolean isOpen = isAnyOpen();
             // Work on no shard, which may touch many, begins with the last, so that most are spared.
             for (int i = slots.size() - 1; i >= 0; i--) {
                 Slot slot = slots.get(i);
@@ -117,7 +124,9 @@ public final class ShardConnections implements AutoCloseable {
                     continue;
                 }
                 if (!slot.isConnected()) {
-                    unconnected = unconnected == null || slot == home ? slot : unconnected;
+                    if (!isOpen || now - slot.failedAt() > RETRY_NANOS) {
+                        unconnected = unconnected == null || slot == home ? slot : unconnected;
+                    }
                     continue;
                 }
                 isOpenIdle = true;
@@ -135,7 +144,7 @@ public final class ShardConnections implements AutoCloseable {
         private long nextLook(long now) {
             long next = since + timeoutNanos;
             for (Slot slot : slots) {
-                long takes = takes(slot);
+                long takes = slot.isLent() || slot.isConnected() ? takes(slot) : now + PATIENCE_NANOS;
                 next = takes - now > 0 && takes - next < 0 ? takes : next;
             }
             return next;
@@ -196,6 +205,7 @@ public final class ShardConnections implements AutoCloseable {
         private final Slot slot;
         private final Connection connection;
         private final AtomicBoolean isBack = new AtomicBoolean();
+        private volatile boolean isEvicted;
 
         private Loan(Slot slot, Connection connection) {
             this.slot = slot;
@@ -216,22 +226,34 @@ public final class ShardConnections implements AutoCloseable {
             }
         }
 
-        /** Closes the connection itself, which another will replace. */
+        /** Closes the connection itself while it is lent. Another will replace it. */
         public void evict() {
+            isEvicted = true;
             slot.pool.evictConnection(connection);
         }
 
-        /** Gives the connection back; once is enough. */
-        public void giveBack() throws SQLException {
-            if (!isBack.getAndSet(true)) {
-                try {
-                    if (isFull(slot)) {
-                        evict();
-                    }
-                    connection.close();
-                } finally {
-                    release(slot);
+        /**
+         * Gives the connection back; once is enough.
+         *
+         * @param isFit false if another must replace it
+         */
+        public void giveBack(boolean isFit) throws SQLException {
+            if (isBack.getAndSet(true)) {
+                return;
+            }
+            boolean isKept = false;
+            try {
+                connection.close();
+                isKept = isFit && !isFull(slot);
+            } catch (SQLException | RuntimeException e) {
+                if (isFit && !isEvicted) {
+                    throw e;
                 }
+            } finally {
+                if (!isKept) { // Not before the close, in which HikariCP resets its settings.
+                    slot.pool.evictConnection(connection);
+                }
+                release(slot);
             }
         }
     }
@@ -255,32 +277,57 @@ public final class ShardConnections implements AutoCloseable {
      */
     public Loan lend(int shard) throws SQLException {
         long start = System.nanoTime();
-        Slot slot = take(shard, start);
-        boolean isLent = false;
-        try {
-            long left = timeoutNanos - (System.nanoTime() - start);
-            Connection connection = slot.pool.getConnection(Math.max(1, TimeUnit.NANOSECONDS.toMillis(left)));
-            if (slot.isNew(connection)) {
-                connected(slot, connection, shard);
-            }
-            isLent = true;
-            return new Loan(slot, connection);
-        } finally {
-            if (!isLent) {
-                release(slot);
+        while (true) {
+            Slot slot = take(shard, start);
+            boolean isLent = false;
+            try {
+                Loan loan = new Loan(slot, slot.pool.getConnection(patience(start)));
+                connected(loan, shard);
+                isLent = true;
+                return loan;
+            } catch (SQLTransientConnectionException e) {
+                if (System.nanoTime() - start >= timeoutNanos || !isAnyOpen()) {
+                    throw e;
+                }
+                failed(slot);
+            } finally {
+                if (!isLent) {
+                    release(slot);
+                }
             }
         }
     }
 
-    private void connected(Slot slot, Connection connection, int shard) throws SQLException {
+    /** How long to wait for a connection to open, in milliseconds: not long if others are open, and may come back. */
+    private long patience(long start) {
+        long left = timeoutNanos - (System.nanoTime() - start);
+        return Math.max(1, TimeUnit.NANOSECONDS.toMillis(isAnyOpen() ? Math.min(left, PATIENCE_NANOS) : left));
+    }
+
+    private boolean isAnyOpen() {
+        return slots.stream().anyMatch(Slot::isConnected);
+    }
+
+    private void failed(Slot slot) {
         lock.lock();
         try {
-            slot.connected(connection);
-            if (shard != NO_SHARD) {
-                slot.serves(shard);
-            }
+            slot.failed(System.nanoTime());
         } finally {
             lock.unlock();
+        }
+    }
+
+    private void connected(Loan loan, int shard) {
+        if (loan.slot.isNew(loan.connection)) {
+            lock.lock();
+            try {
+                loan.slot.connected(loan.connection);
+                if (shard != NO_SHARD) {
+                    loan.slot.serves(shard);
+                }
+            } finally {
+                lock.unlock();
+            }
         }
     }
 
@@ -370,6 +417,10 @@ public final class ShardConnections implements AutoCloseable {
     /** The waiter that gets a connection that has come back: the one that has taken it for the longest time. */
     private @Nullable Waiter next(Slot slot, long now) {
         Waiter next = null;
+        if (!slot.isConnected() && !waiters.isEmpty()) {
+            waiters.element().changed.signal(); // It may open it, if that has not just failed.
+            return null;
+        }
         for (Waiter waiter : waiters) {
             if (next != null && waiter.since - next.takes(slot) >= 0) {
                 break; // The others came later, too.

@@ -11,6 +11,7 @@ import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,7 @@ final class Slot {
     final HikariPool pool;
     private boolean isLent;
     private long lentAt;
+    private long failedAt = System.nanoTime() - TimeUnit.DAYS.toNanos(1);
     /** The physical connection that is remembered. */
     private @Nullable Connection physical;
     /** The shards that it was lent for. */
@@ -37,6 +39,15 @@ final class Slot {
 
     boolean isConnected() {
         return pool.getTotalConnections() > 0;
+    }
+
+    /** Notes when it could not be opened in time. */
+    void failed(long at) {
+        failedAt = at;
+    }
+
+    long failedAt() {
+        return failedAt;
     }
 
     boolean isLent() {
@@ -62,17 +73,21 @@ final class Slot {
     }
 
     /** Whether this is a physical connection other than the one before. */
-    boolean isNew(Connection pooled) throws SQLException {
-        return pooled.unwrap(Connection.class) != physical;
+    boolean isNew(Connection pooled) {
+        return physical == null || physical(pooled) != physical;
+    }
+
+    private static @Nullable Connection physical(Connection pooled) {
+        try {
+            return pooled.unwrap(Connection.class);
+        } catch (SQLException e) {
+            return null; // As if it were new, which only costs speed.
+        }
     }
 
     /** Remembers a new physical connection, which knows nothing yet. */
-    void connected(Connection pooled) throws SQLException {
-        physical = pooled.unwrap(Connection.class);
-        forget();
-    }
-
-    void forget() {
+    void connected(Connection pooled) {
+        physical = physical(pooled);
         served.clear();
         servedCount = 0;
         read.clear();

@@ -387,15 +387,14 @@ public final class LeasedConnection extends ForwardingConnection {
             return;
         }
         closed = true;
+        boolean isFit = false;
         try {
             // PostgreSQL acts on a cancel some time after it was sent, which could hit the next user's statement. A
-            // closed connection
-            // does not even tell its mode.
-            if (cancels.get() > 0 || driver.isClosed() || (mayHaveChanged() && !lender.reset(pooled, driver))) {
-                evict();
-            }
+            // closed
+            // connection does not even tell its mode.
+            isFit = cancels.get() == 0 && !driver.isClosed() && (!mayHaveChanged() || lender.reset(pooled, driver));
         } finally {
-            loan.giveBack();
+            loan.giveBack(isFit);
         }
     }
 

@@ -102,7 +102,7 @@ public final class SessionPool {
             lookAtTables(loan.connection());
             return new LeasedConnection(loan, this, shard);
         } catch (SQLException | RuntimeException e) {
-            loan.giveBack();
+            loan.giveBack(true);
             throw e;
         }
     }

@@ -25,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
@@ -39,7 +40,7 @@ class ShardConnectionsTest {
     @RegisterExtension
     static final PostgresExtension postgres = PostgresExtension.servers(1);
 
-    private static ShardConnections connections(int size, int timeoutMillis) {
+    private static HikariConfig config(int size, int timeoutMillis) {
         HikariConfig config = new HikariConfig();
         config.setPoolName("test");
         config.setJdbcUrl(postgres.database(0).jdbcUrl());
@@ -48,7 +49,11 @@ class ShardConnectionsTest {
         config.setMaximumPoolSize(size);
         config.setConnectionTimeout(timeoutMillis);
         config.setInitializationFailTimeout(-1);
-        ShardConnections connections = new ShardConnections(config, true);
+        return config;
+    }
+
+    private static ShardConnections connections(int size, int timeoutMillis) {
+        ShardConnections connections = new ShardConnections(config(size, timeoutMillis), true);
         await().pollInterval(Duration.ofMillis(5)).until(() -> connections.idle() == size);
         return connections;
     }
@@ -66,7 +71,7 @@ class ShardConnectionsTest {
         try {
             return pid(loan.connection());
         } finally {
-            loan.giveBack();
+            loan.giveBack(true);
         }
     }
 
@@ -98,7 +103,7 @@ class ShardConnectionsTest {
 
             assertThat(inner).isNotEqualTo(pid(outer.connection()));
             assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(2));
-            outer.giveBack();
+            outer.giveBack(true);
         }
     }
 
@@ -112,10 +117,68 @@ class ShardConnectionsTest {
 
             assertThat(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start)).isBetween(290L, 3000L);
             assertThat(connections.waiting()).isZero();
-            only.giveBack();
-            only.giveBack();
+            only.giveBack(true);
+            only.giveBack(true);
             assertThat(connections.active()).isZero();
             use(connections, 2);
+        }
+    }
+
+    /** The server refuses some of the connections, as if others had taken them. */
+    @Test
+    void connectionsThatCannotBeOpenedKeepNobodyWaitingForThoseThatCan() throws Exception {
+        try (Connection admin = postgres.database(0).connect();
+                Statement statement = admin.createStatement()) {
+            statement.execute("CREATE ROLE few LOGIN PASSWORD 'few' CONNECTION LIMIT 2");
+        }
+        HikariConfig config = config(SIZE, 5000);
+        config.setUsername("few");
+        config.setPassword("few");
+        ExecutorService threads = Executors.newCachedThreadPool();
+        try (ShardConnections connections = new ShardConnections(config, true)) {
+            await().until(() -> connections.idle() == 2);
+            List<Future<Integer>> used = new ArrayList<>();
+            for (int i = 0; i < 6; i++) {
+                int first = i;
+                used.add(threads.submit(() -> {
+                    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(300);
+                    int slowest = 0;
+                    for (int shard = first; System.nanoTime() < end; shard = (shard + 7) % SHARDS) {
+                        long start = System.nanoTime();
+                        use(connections, shard);
+                        slowest = Math.max(slowest, (int) TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
+                    }
+                    return slowest;
+                }));
+            }
+            for (Future<Integer> slowest : used) {
+                assertThat(slowest.get()).isLessThan(2500);
+            }
+        } finally {
+            threads.shutdown();
+            try (Connection admin = postgres.database(0).connect();
+                    Statement statement = admin.createStatement()) {
+                statement.execute("DROP ROLE few");
+            }
+        }
+    }
+
+    @Test
+    void aConnectionThatHasReadTooManyTablesIsReplaced() throws Exception {
+        List<Integer> shards = IntStream.range(0, 600).boxed().toList();
+        try (ShardConnections connections = connections(1, 5000)) {
+            List<Integer> pids = new ArrayList<>();
+            for (String query : List.of("of photos", "of photos", "of likes", "of photos")) {
+                ShardConnections.Loan loan = connections.lend(ShardConnections.NO_SHARD);
+                loan.reads(query, shards);
+                loan.connection().setReadOnly(true);
+                loan.connection().setAutoCommit(false);
+                pids.add(pid(loan.connection()));
+                loan.giveBack(true);
+            }
+            assertThat(pids.get(1)).isEqualTo(pids.get(0));
+            assertThat(pids.get(2)).isEqualTo(pids.get(0));
+            assertThat(pids.get(3)).isNotEqualTo(pids.get(0));
         }
     }
 
@@ -130,7 +193,7 @@ class ShardConnectionsTest {
         threads.execute(connections::close);
 
         assertThatThrownBy(waiting::get).hasMessageContaining("the connections are closed");
-        only.giveBack();
+        only.giveBack(true);
         threads.shutdown();
     }
 
@@ -171,7 +234,7 @@ class ShardConnectionsTest {
                 all.add(connections.lend(i));
             }
             for (ShardConnections.Loan loan : all) {
-                loan.giveBack();
+                loan.giveBack(true);
             }
         }
     }
@@ -205,7 +268,7 @@ class ShardConnectionsTest {
                 loan.evict();
             }
         } finally {
-            loan.giveBack();
+            loan.giveBack(random.nextInt(50) > 0);
         }
     }
 }

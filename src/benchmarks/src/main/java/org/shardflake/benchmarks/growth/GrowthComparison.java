@@ -5,9 +5,9 @@
 package org.shardflake.benchmarks.growth;
 
 import java.util.function.IntSupplier;
-import org.shardflake.benchmarks.installation.BenchmarkInstallation;
 import org.shardflake.benchmarks.report.Sizing;
 import org.shardflake.cluster.PostgresCluster;
+import org.shardflake.cluster.PostgresProvider;
 
 /** A router over many shards of one server, compared with the same router over one of them. */
 public final class GrowthComparison {
@@ -29,7 +29,10 @@ public final class GrowthComparison {
         int rounds = sizing.number("rounds", 1);
         int manyThreads = sizing.number("threads", 64);
         int connections = sizing.number("pool", 8);
-        try (PostgresCluster cluster = BenchmarkInstallation.startServers(1);
+        try (PostgresCluster cluster = PostgresCluster.builder()
+                        .provider(PostgresProvider.EMBEDDED)
+                        .servers(1)
+                        .start();
                 ShardServer server = ShardServer.prepare(cluster, shards)) {
             GrowthComparison comparison = new GrowthComparison(
                     new ShardLoad(server, connections), sizing.number("warmup", 15), sizing.number("seconds", 10));
