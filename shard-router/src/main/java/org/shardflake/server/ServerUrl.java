@@ -59,7 +59,7 @@ public final class ServerUrl {
     private final @Nullable String pinnedPath;
     /** What operators call the server, such as its name in the shard map; null if unknown. */
     private final @Nullable String name;
-    /** Keeps sessions for the next who connects; null if each has a session of its own. */
+    /** Keeps sessions for later connections; null if each connection has a session of its own. */
     private final @Nullable KeptSessions kept;
     /** Whether sessions were found to be our own, or those of a pooler that shares them; null as long as nobody knows. */
     private volatile @Nullable Boolean isShared;
@@ -121,7 +121,7 @@ public final class ServerUrl {
         return new ServerUrl(url, environment, onStandby, pinnedPath, name, kept);
     }
 
-    /** This URL with sessions that are kept for the next who connects. */
+    /** This URL with sessions that are kept for later connections. */
     public ServerUrl keeping(KeptSessions sessions) {
         return new ServerUrl(url, environment, onStandby, pinnedPath, name, sessions);
     }
@@ -191,11 +191,11 @@ public final class ServerUrl {
         return lent;
     }
 
-    /** Makes a session that has no settings but its login's what a new one is. */
+    /** Makes a session that has only the settings of its login like a new one. */
     private void renew(Connection session, String applicationName) throws SQLException {
         int process = session.unwrap(PGConnection.class).getBackendPID();
         if (pin(session, SessionSettings.PATH, process) != process) {
-            throw new SQLException("the session is a pooler's, who may give it to others", "08003");
+            throw new SQLException("a pooler may give the session to others", "08003");
         }
         requirePrimary(session, onStandby);
         session.setClientInfo("ApplicationName", applicationName);
