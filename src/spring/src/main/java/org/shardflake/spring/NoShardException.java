@@ -6,14 +6,33 @@ package org.shardflake.spring;
 
 import java.io.Serial;
 import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
 
-/** A statement was given to the application's {@code DataSource} by a thread that is on no shard. */
+/** The application's {@code DataSource}, or a transaction on it, was used by a thread that is on no shard. */
 final class NoShardException extends SQLException {
 
     @Serial
     private static final long serialVersionUID = 1L;
 
+    private final @Nullable OtherFramework framework;
+
     NoShardException() {
-        super(CurrentShardDataSource.NO_SHARD, "08003");
+        this(OtherFramework.calling(new Throwable().getStackTrace()));
+    }
+
+    private NoShardException(@Nullable OtherFramework framework) {
+        super(
+                framework == null
+                        ? CurrentShardDataSource.NO_SHARD
+                        : "%s uses the DataSource of the shards, and this thread is on no shard. %s"
+                                .formatted(framework.title(), framework.action()),
+                "08003");
+        this.framework = framework;
+    }
+
+    /** The framework that used it; null if it was the application. */
+    @Nullable
+    OtherFramework framework() {
+        return framework;
     }
 }

@@ -54,13 +54,17 @@ final class OnShardCheck {
                 isUsable |= problem(ofType, method) == null;
             }
         }
-        if (!isUsable) {
-            // Some methods may have no such parameter, if they are called from inside only, but not all.
-            List<Method> all = methods(written);
-            String problem = all.isEmpty() ? null : problem(ofType, all.get(0));
-            if (problem != null) {
-                throw unusable(ofType, written.getSimpleName(), problem);
-            }
+        if (ofType != null && !isUsable) {
+            checkAny(ofType, written);
+        }
+    }
+
+    /** Some methods may have no such parameter, if they are called from inside only, but not all. */
+    private void checkAny(OnShard annotation, Class<?> type) {
+        List<Method> all = methods(type);
+        String problem = all.isEmpty() ? null : problem(annotation, all.get(0));
+        if (problem != null) {
+            throw unusable(annotation, type.getSimpleName(), problem);
         }
     }
 
@@ -137,7 +141,7 @@ final class OnShardCheck {
         }
     }
 
-    private static ShardflakeStartException unusable(@Nullable OnShard annotation, String place, String problem) {
+    private static ShardflakeStartException unusable(OnShard annotation, String place, String problem) {
         return new ShardflakeStartException(
                 "%s on %s cannot be used: %s.".formatted(annotation, place, problem),
                 "Correct the annotation: @OnShard(\"#uid\") takes the parameter uid as the key, @OnShard(id = \"#photoId\") the parameter photoId as an id.");

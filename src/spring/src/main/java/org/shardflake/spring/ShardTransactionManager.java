@@ -74,9 +74,13 @@ final class ShardTransactionManager extends JdbcTransactionManager {
     static ShardAttempt attempt(ShardRouter router) {
         ShardAttempt attempt = router.currentAttempt();
         if (attempt == null) {
-            throw new IllegalTransactionStateException("a transaction needs a shard, and "
-                    + CurrentShardDataSource.NO_SHARD
-                    + ". @OnShard belongs on the method that begins the transaction, not only on one inside it");
+            NoShardException cause = new NoShardException();
+            throw new IllegalTransactionStateException(
+                    cause.framework() == null
+                            ? "a transaction needs a shard, and " + CurrentShardDataSource.NO_SHARD
+                                    + ". @OnShard belongs on the method that begins the transaction, not only on one inside it"
+                            : "a transaction needs a shard. " + cause.getMessage(),
+                    cause);
         }
         return attempt;
     }

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -37,6 +38,9 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.simple.SimpleJdbcCall;
 import org.springframework.jdbc.core.simple.SimpleJdbcInsert;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.transaction.IllegalTransactionStateException;
+import org.springframework.transaction.PlatformTransactionManager;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** Frameworks that look at the tables of the {@code DataSource}, or use it when the application starts. */
 class MetadataTest {
@@ -152,6 +156,30 @@ class MetadataTest {
         assertThat(analysis(new BeanCreationException(bean, "failed", new NoShardException())))
                 .contains(action)
                 .contains("DataSource");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "org.flywaydb.core.Flyway, FLYWAY",
+        "org.springframework.batch.core.repository.dao.JdbcJobInstanceDao, BATCH",
+        "org.springframework.session.jdbc.JdbcIndexedSessionRepository, SESSION",
+        "org.quartz.impl.jdbcjobstore.JobStoreSupport, QUARTZ",
+        "org.hibernate.internal.SessionImpl,",
+        "org.hibernate.engine.jdbc.batch.internal.BatchImpl,"
+    })
+    void aFrameworkIsKnownByItsClasses(String calling, @Nullable OtherFramework expected) {
+        assertThat(OtherFramework.calling(
+                        new StackTraceElement[] {new StackTraceElement(calling, "run", "Some.java", 1)}))
+                .isEqualTo(expected);
+    }
+
+    @Test
+    void aTransactionOutsideOfAnyShardSaysSoToo() {
+        TransactionTemplate outside = new TransactionTemplate(application.getBean(PlatformTransactionManager.class));
+
+        assertThatThrownBy(() -> outside.executeWithoutResult(status -> {}))
+                .isInstanceOf(IllegalTransactionStateException.class)
+                .satisfies(e -> assertThat(analysis(e)).contains("@OnShard"));
     }
 
     private static String analysis(Throwable failure) {
