@@ -6,14 +6,16 @@ package org.shardflake.cli;
 
 import java.io.PrintWriter;
 import java.sql.SQLException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
-import org.shardflake.catalog.CatalogUnavailableException;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.cli.error.ErrorLines;
 import org.shardflake.cli.error.ExitCodes;
@@ -21,8 +23,7 @@ import org.shardflake.cluster.PostgresClusterException;
 import org.shardflake.install.ServerFailedException;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.server.NoAnswerException;
-import org.shardflake.server.PoolerException;
-import org.shardflake.server.StandbyException;
+import org.shardflake.server.ServerFailure;
 import org.shardflake.sql.DeploymentException;
 import org.shardflake.sql.NewerVersionException;
 import picocli.CommandLine;
@@ -38,9 +39,6 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
 
     /** Lines of a server's message that are shown elsewhere or not at all: a row may contain secrets. */
     private static final List<String> NOISE = List.of("Hint: ", "Where: ", "Detail: Failing row ");
-
-    private static final String SILENT =
-            "see whether the machine and its disks work; when the server answers again, run the same command again";
 
     private final PrintWriter err;
     private final Ansi ansi;
@@ -81,74 +79,70 @@ final class ErrorReport implements IParameterExceptionHandler, IExecutionExcepti
         if (isEnding()) {
             return ExitCodes.INTERRUPTED; // A failure while Ctrl-C shuts everything down is no news.
         }
-        if (e instanceof StandardOutput.WriteFailedException failed) {
-            return failed.isBrokenPipe()
-                    ? ExitCodes.BROKEN_PIPE
-                    : print(ExitCodes.FAILURE, "cannot write to standard output: " + e.getMessage(), null, e);
+        if (e instanceof StandardOutput.WriteFailedException failed && failed.isBrokenPipe()) {
+            return ExitCodes.BROKEN_PIPE;
         }
         if (e instanceof CliException || e instanceof ServerFailedException) {
-            ShardflakeException said = (ShardflakeException) e;
             return print(
-                    ExitCodes.of(said.kind()),
-                    String.valueOf(e.getMessage()),
-                    said.hint().orElse(null),
-                    e);
+                    Meaning.of((ShardflakeException) e), String.valueOf(e.getMessage()), e); // written for a terminal
         }
-        Optional<NoAnswerException> silent = NoAnswerException.in(e);
-        if (silent.isPresent()) {
-            return print(ExitCodes.FAILURE, silent.get().explain(String.valueOf(e.getMessage()), e), SILENT, e);
-        }
-        if (isOf(StandbyException.class, e)) {
-            return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailedException.PRIMARY_NEEDED, e);
-        }
-        if (isOf(PoolerException.class, e)) {
-            return print(ExitCodes.PRECONDITION, withoutHint(e), ServerFailedException.DIRECT_NEEDED, e);
-        }
-        if (e instanceof ShardflakeException ours) {
-            return print(
-                    ExitCodes.of(ours.kind()),
-                    withoutHint(e),
-                    ours.hint().or(() -> Sql.hint(e)).or(() -> hintOfCatalog(e)).orElse(null),
-                    e);
-        }
-        if (e instanceof SQLException) {
-            return print(ExitCodes.FAILURE, withoutHint(e), Sql.hint(e).orElse(null), e);
-        }
-        if (e instanceof NewerVersionException) {
-            return print(ExitCodes.PRECONDITION, withoutHint(e), "use the newer shardflake that deployed it", e);
-        }
-        if (e instanceof DeploymentException) {
-            return print(ExitCodes.FAILURE, withoutHint(e), null, e);
-        }
-        if (e instanceof PostgresClusterException) {
-            return print(ExitCodes.FAILURE, String.valueOf(e.getMessage()), null, e);
-        }
-        String hint = stacktrace.getAsBoolean() ? null : "run it again with --stacktrace and report what it shows";
-        return print(ExitCodes.FAILURE, "unexpected: " + e, hint, e);
+        return Meaning.of(e)
+                .map(meaning -> print(meaning, text(e), e))
+                .orElseGet(() -> print(Meaning.ofDefect(stacktrace.getAsBoolean()), "unexpected: " + e, e));
     }
 
-    private static Optional<String> hintOfCatalog(Exception e) {
-        if (!(e instanceof CatalogUnavailableException) || !(e.getCause() instanceof SQLException cause)) {
-            return Optional.empty();
-        }
-        return Sql.isNotAllowed(cause)
-                ? Optional.of(
-                        "somebody who may read the catalog sees what this role needs: shardflake grants --for doctor --role NAME, or --for moves, deploy or application")
-                : ServerFailedException.hint(cause);
+    private int print(Meaning meaning, String message, Exception e) {
+        return print(ExitCodes.of(meaning.kind()), message, meaning.advice(), e);
     }
 
-    private static boolean isOf(Class<? extends SQLException> type, Throwable failure) {
-        for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-            if (type.isInstance(cause)) {
-                return true;
-            }
+    /** What a failure means to the caller. */
+    private record Meaning(Kind kind, @Nullable CharSequence advice) {
+
+        /** Exceptions of libraries that don't know kinds; a special one stands before its superclass. */
+        private static final Map<Class<? extends Exception>, Meaning> OF_OTHERS = ofOthers();
+
+        private static Map<Class<? extends Exception>, Meaning> ofOthers() {
+            Map<Class<? extends Exception>, Meaning> meanings = new LinkedHashMap<>();
+            meanings.put(NewerVersionException.class, new Meaning(Kind.PRECONDITION, NewerVersionException.REMEDY));
+            meanings.put(DeploymentException.class, new Meaning(Kind.FAILURE, null));
+            meanings.put(PostgresClusterException.class, new Meaning(Kind.FAILURE, null));
+            meanings.put(SQLException.class, new Meaning(Kind.FAILURE, null));
+            meanings.put(StandardOutput.WriteFailedException.class, new Meaning(Kind.FAILURE, null));
+            return meanings;
         }
-        return false;
+
+        static Optional<Meaning> of(Exception e) {
+            return ServerFailure.of(e)
+                    .map(failure -> new Meaning(failure.kind(), failure.advice()))
+                    .or(() -> e instanceof ShardflakeException ours ? Optional.of(of(ours)) : ofOther(e))
+                    .map(meaning -> meaning.advice != null
+                            ? meaning
+                            : new Meaning(meaning.kind, Sql.hint(e).orElse(null)));
+        }
+
+        static Meaning of(ShardflakeException e) {
+            return new Meaning(e.kind(), e.advice().orElse(null));
+        }
+
+        private static Optional<Meaning> ofOther(Exception e) {
+            return OF_OTHERS.entrySet().stream()
+                    .filter(each -> each.getKey().isInstance(e))
+                    .map(Map.Entry::getValue)
+                    .findFirst();
+        }
+
+        static Meaning ofDefect(boolean isTraced) {
+            return new Meaning(
+                    Kind.FAILURE, isTraced ? null : "run it again with --stacktrace and report what it shows");
+        }
     }
 
-    /** A server's message comes with detail, hint and position on separate lines. */
-    private static String withoutHint(Exception e) {
-        return String.valueOf(e.getMessage())
+    /** The message without what is shown elsewhere. A server's has detail, hint and position on lines of their own. */
+    private static String text(Exception e) {
+        String message = String.valueOf(e.getMessage());
+        return NoAnswerException.in(e)
+                .map(silent -> silent.explain(message, e))
+                .orElse(message)
                 .replaceFirst("^(ERROR|FATAL): ", "")
                 .lines()
                 .map(String::strip)

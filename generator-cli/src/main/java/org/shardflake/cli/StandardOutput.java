@@ -23,7 +23,7 @@ final class StandardOutput extends OutputStream {
         private static final long serialVersionUID = 1L;
 
         WriteFailedException(IOException cause) {
-            super(cause.getMessage(), cause);
+            super("cannot write to standard output: " + cause.getMessage(), cause);
         }
 
         boolean isBrokenPipe() {

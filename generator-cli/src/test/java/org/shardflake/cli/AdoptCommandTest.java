@@ -331,8 +331,8 @@ class AdoptCommandTest {
         adopt("old.photo", "--key=uid");
 
         assertThat(adopt("old.photo", "--key=uid", "--cancel").err()).isEqualTo("""
-                error: to remove all rows of old.photo from the shards needs --yes where nobody can be asked
-                hint: the table itself keeps all of them
+                error: cannot ask whether to remove all rows of old.photo from the shards: there is no terminal
+                hint: add --yes; the table itself keeps all of them
                 """);
         assertThat(adopt("old.photo", "--key=uid", "--cancel", "--yes"))
                 .isEqualTo(new Result(0, "cancelled: the shards have no rows of old.photo, which is as it was\n", ""));

@@ -23,6 +23,7 @@ class AdvisedCommandsTest {
     private static final Map<String, String> VALUES = Map.ofEntries(
             Map.entry("COLUMN", "uid"),
             Map.entry("DIR", "db"),
+            Map.entry("DURATION", "30s"),
             Map.entry("FILE", "app.xml"),
             Map.entry("ID", "11637205501278089"),
             Map.entry("KEY...", "New York"),

@@ -46,7 +46,7 @@ class LocalCommandsTest {
     void fromNothingToAMovedShard() throws IOException {
         assertThat(launch().out()).startsWith("No catalog is set, and there is no local cluster here. To begin:\n");
         assertThat(launch("local", "status").out())
-                .isEqualTo("there is no local cluster in %s; shardflake local start makes one\n".formatted(local));
+                .isEqualTo("there is no local cluster in %s; shardflake local start creates one\n".formatted(local));
 
         Result start = launch("local", "start", "--shards=16");
         assertThat(start.exitCode()).as(start.toString()).isZero();

@@ -301,7 +301,7 @@ class MapCommandsTest {
     @CsvSource({"map show", "map history", "map export", "map locate --shard=7", "server list", "server remove db1"})
     void asksForACatalog(String command) {
         assertThat(Cli.launch(command.split(" "))).isEqualTo(new Result(2, "", """
-                                error: which catalog? Neither --catalog nor the environment variable SHARDFLAKE_CATALOG says, nor catalog in shardflake.yaml, and there is no local cluster here
+                                error: no catalog is set: looked at --catalog, the environment variable SHARDFLAKE_CATALOG, catalog in shardflake.yaml, and a local cluster here
                                 hint: give --catalog postgresql://user@host:5432/database, or begin with shardflake local start
                                 """));
     }

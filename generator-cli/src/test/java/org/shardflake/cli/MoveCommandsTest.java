@@ -90,8 +90,8 @@ class MoveCommandsTest {
         Cli.Result unasked = launch("move", "cancel");
         assertThat(unasked.exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(unasked.err()).isEqualTo("""
-                error: to cancel move 1 and remove the copies of 3 shards on db2 needs --yes where nobody can be asked
-                hint: see what it is with shardflake move status 1
+                error: cannot ask whether to cancel move 1 and remove the copies of 3 shards on db2: there is no terminal
+                hint: add --yes; shardflake move status 1 shows the move
                 """);
 
         assertThat(launch("move", "reverse").out()).startsWith("brought back 1 shard; write pause");
@@ -176,9 +176,9 @@ class MoveCommandsTest {
 
         assertThat(refused.exitCode()).isEqualTo(ExitCodes.PRECONDITION);
         assertThat(refused.err())
-                .startsWith(
-                        "error: check unlogged-tables failed: not replicated: shard_0003.cache (and 1 more; see shardflake move start --shards 3 --to db2 --dry-run)\n")
-                .contains("hint: ALTER TABLE ... SET LOGGED");
+                .startsWith("error: check unlogged-tables failed: not replicated: shard_0003.cache (and 1 more)\n")
+                .contains("hint: ALTER TABLE ... SET LOGGED")
+                .endsWith("; shardflake move start --shards 3 --to db2 --dry-run shows all checks\n");
         assertThat(launch("move", "start", "--shards=3", "--to=db9").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(launch("move", "start", "--shards=8", "--to=db2").exitCode()).isEqualTo(ExitCodes.USAGE);
         assertThat(launch("move", "start", "--shards=x", "--to=db2").exitCode()).isEqualTo(ExitCodes.USAGE);
@@ -220,11 +220,11 @@ class MoveCommandsTest {
                 .hasMessageContaining("shard 3 is being moved, and its placement is the move's to change");
         assertThat(launch("move", "start", "--shards=3", "--to=db2", "--dry-run")
                         .err())
-                .isEqualTo("move 1 of shards 3 was begun before, and would go on: it is following\n");
+                .isEqualTo("would resume move 1 of shards 3, which is following\n");
         assertThat(launch("move", "run", "--shards=2-3", "--to=db2", "--dry-run"))
                 .isEqualTo(new Cli.Result(4, "", """
                         error: shards 3 are in move 1 already
-                        hint: see it with shardflake move status
+                        hint: see shardflake move status 1
                         """));
         Cli.Result again = launch("move", "start", "--shards=3", "--to=db2");
         assertThat(again.out()).startsWith("move 1: db2 follows db1");

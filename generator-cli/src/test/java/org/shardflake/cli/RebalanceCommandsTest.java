@@ -80,7 +80,8 @@ class RebalanceCommandsTest {
                 .containsPattern("db1 +8 +4 +200 % +100 %")
                 .containsPattern("db2 +0 +4 +0 % +100 %")
                 .containsPattern("db1 +db2 +4 ")
-                .endsWith("wrote the plan to %s; shardflake rebalance apply carries it out\n".formatted(file));
+                .endsWith(
+                        "wrote the plan to %s; to carry it out: shardflake rebalance apply %s\n".formatted(file, file));
         assertThat(on("db2").isEmpty()).isTrue();
 
         Cli.Result apply = launch("rebalance", "apply", file.toString());

@@ -94,7 +94,8 @@ class SchemaCommandsTest {
 
         Result renamed = installation.launch("schema", "deploy", "--changelog=" + app, "--search-path=" + directory);
         assertThat(renamed).isEqualTo(new Result(4, "", """
-                                error: shard 0 on server db1 has had changeset db/photo.sql::photo::ann as photo.sql::photo::ann (and 7 more). If it is the same, name the directory in which its file had that name, shardflake schema deploy --search-path DIR --changelog FILE, or give the file that logicalFilePath
+                                error: shard 0 on server db1 has had changeset db/photo.sql::photo::ann as photo.sql::photo::ann (and 7 more)
+                                hint: if it is the same changeset, name the directory in which its file had that name with shardflake schema deploy --search-path DIR --changelog FILE, or set logicalFilePath in the file
                                 """));
     }
 
@@ -223,7 +224,7 @@ class SchemaCommandsTest {
         assertThat(result.exitCode()).isEqualTo(4);
         assertThat(result.err())
                 .startsWith("error: changeset app.sql::photo::ann was edited after shard 0 on server db1 had it: ")
-                .contains("(and 7 more). Write a new changeset instead, or undo the edit");
+                .endsWith("(and 7 more)\nhint: write a new changeset instead, or undo the edit\n");
     }
 
     @Test
@@ -248,8 +249,8 @@ class SchemaCommandsTest {
         deploy(PHOTO + PLACE + "--rollback ALTER TABLE photo DROP COLUMN place;\n");
 
         assertThat(rollBack().err()).isEqualTo("""
-                error: to undo app.sql::place::ann in 8 shards, with the rows of what that made needs --yes where nobody can be asked
-                hint: see the SQL with --dry-run
+                error: cannot ask whether to undo app.sql::place::ann in 8 shards, with the rows of what that made: there is no terminal
+                hint: add --yes; see the SQL with --dry-run
                 """);
         assertThat(rollBack("--dry-run")).isEqualTo(new Result(0, """
                 SERVER  SHARDS TO ROLL BACK

@@ -67,7 +67,7 @@ class ServerCommandsTest {
     void refusesANameThatIsTaken() throws SQLException {
         assertThat(add("db1", installation.url(2))).isEqualTo(new Result(4, "", """
                                 error: server db1 is in the shard map already
-                                hint: shardflake server change db1 changes its URLs and labels
+                                hint: to change its URLs: shardflake server change db1 --url URL
                                 """));
         assertThat(installation.query(2, "SELECT to_regnamespace('shardflake') IS NULL"))
                 .isEqualTo("t");

@@ -119,7 +119,7 @@ class ShardflakeTest {
                                 No catalog is set, and there is no local cluster here. To begin:
                                   shardflake demo                           see it run, on servers that go away again
                                   shardflake local start                    a cluster that stays, to try every command on
-                                  shardflake init --server ...              an installation on your own servers
+                                  shardflake init --server NAME=URL         an installation on your own servers
 
                                 All commands: shardflake --help
                                 """, ""));

@@ -6,6 +6,7 @@ package org.shardflake.catalog;
 
 import java.io.Serial;
 import org.shardflake.ShardflakeException;
+import org.shardflake.server.ServerFailure;
 
 /** The catalog could not be reached: it is down, unreachable, or refused the login. */
 public final class CatalogUnavailableException extends ShardflakeException {
@@ -14,6 +15,10 @@ public final class CatalogUnavailableException extends ShardflakeException {
     private static final long serialVersionUID = 1L;
 
     public CatalogUnavailableException(String message, Throwable cause) {
-        super(message, cause);
+        super(
+                ServerFailure.whileConnecting(cause).map(ServerFailure::kind).orElse(Kind.FAILURE),
+                message,
+                ServerFailure.whileConnecting(cause).map(ServerFailure::advice).orElse(null),
+                cause);
     }
 }

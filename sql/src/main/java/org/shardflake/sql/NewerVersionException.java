@@ -7,6 +7,9 @@ package org.shardflake.sql;
 /** Thrown when a newer version of Shardflake has deployed its SQL already; nothing was changed. Use that version. */
 public final class NewerVersionException extends DeploymentException {
 
+    /** What to do about it. */
+    public static final String REMEDY = "use the newer shardflake that deployed it";
+
     private static final long serialVersionUID = 1L;
 
     private final int deployed;

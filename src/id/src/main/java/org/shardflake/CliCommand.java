@@ -23,6 +23,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand ADOPT_FINISH = form("adopt TABLE --from URL --finish");
     public static final CliCommand ADOPT_CANCEL = form("adopt TABLE --from URL --cancel");
     public static final CliCommand ADOPT_REOPEN = form("adopt TABLE --from URL --reopen");
+    public static final CliCommand DEMO = form("demo");
     public static final CliCommand DOCTOR = form("doctor");
     public static final CliCommand DOCTOR_FIX = form("doctor --fix");
     public static final CliCommand GATEWAY_DEPLOY = form("gateway deploy --on URL --reader ROLE");
@@ -33,14 +34,17 @@ public final class CliCommand implements Serializable {
     public static final CliCommand GRANTS_MOVES = form("grants --for moves --role NAME");
     public static final CliCommand ID_DECODE = form("id decode ID");
     public static final CliCommand INIT = form("init --catalog URL --server NAME=URL");
+    public static final CliCommand INIT_HERE = form("init --server NAME=URL");
     public static final CliCommand INIT_EPOCH = form("init --epoch TIME --server NAME=URL");
     public static final CliCommand INIT_CATALOG_LOST = form("init --catalog-lost --shards N --server NAME=URL");
+    public static final CliCommand LOCAL_START = form("local start");
     public static final CliCommand LOOKUP_BACKFILL = form("lookup backfill NAME");
     public static final CliCommand LOOKUP_CREATE = form("lookup create NAME");
     public static final CliCommand LOOKUP_DROP = form("lookup drop NAME");
     public static final CliCommand LOOKUP_LIST = form("lookup list");
     public static final CliCommand MAP_HISTORY = form("map history");
     public static final CliCommand MAP_IMPORT = form("map import FILE");
+    public static final CliCommand MAP_IMPORT_YES = form("map import FILE --yes");
     public static final CliCommand MAP_LOCATE_KEY = form("map locate --key TEXT");
     public static final CliCommand MAP_LOCATE_SHARD = form("map locate --shard N");
     public static final CliCommand MAP_LOCATE_UID = form("map locate --uid N");
@@ -52,6 +56,7 @@ public final class CliCommand implements Serializable {
     public static final CliCommand MOVE_CANCEL_UNCOMPARED = form("move cancel MOVE --uncompared");
     public static final CliCommand MOVE_COMPLETE = form("move complete MOVE");
     public static final CliCommand MOVE_CUTOVER = form("move cutover MOVE");
+    public static final CliCommand MOVE_CUTOVER_PATIENT = form("move cutover MOVE --patience DURATION");
     public static final CliCommand MOVE_REVERSE = form("move reverse MOVE");
     public static final CliCommand MOVE_RUN = form("move run --shards SHARDS --to SERVER");
     public static final CliCommand MOVE_START = form("move start --shards SHARDS --to SERVER");
@@ -62,11 +67,14 @@ public final class CliCommand implements Serializable {
     public static final CliCommand MOVE_STATUS_WATCH = form("move status --watch");
     public static final CliCommand MOVE_VERIFY = form("move verify MOVE");
     public static final CliCommand MOVE_VERIFY_JSON = form("move verify MOVE -o json");
+    public static final CliCommand REBALANCE_APPLY = form("rebalance apply FILE");
     public static final CliCommand RECONCILE_FORGET = form("reconcile --forget MOVE");
     public static final CliCommand RECONCILE_RESTORED = form("reconcile --restored");
     public static final CliCommand REFERENCE_DELETE = form("reference delete TABLE KEY...");
     public static final CliCommand REFERENCE_DEPLOY = form("reference deploy --changelog FILE");
     public static final CliCommand REFERENCE_DEPLOY_HOME = form("reference deploy --home SERVER --changelog FILE");
+    public static final CliCommand REFERENCE_DEPLOY_PATIENT =
+            form("reference deploy --lock-timeout DURATION --changelog FILE");
     public static final CliCommand REFERENCE_MOVE = form("reference move --to SERVER");
     public static final CliCommand REFERENCE_REPAIR = form("reference repair");
     public static final CliCommand REFERENCE_STATUS = form("reference status");
@@ -86,6 +94,7 @@ public final class CliCommand implements Serializable {
             form("server change NAME --url URL_OF_THE_SERVER --application-url URL_OF_THE_POOLER");
     public static final CliCommand SERVER_CHANGE_APPLICATION = form("server change NAME --application-url URL");
     public static final CliCommand SERVER_CHANGE_WEIGHT = form("server change NAME --label weight=1");
+    public static final CliCommand SERVER_DRAIN = form("server drain NAME");
     public static final CliCommand SERVER_LIST = form("server list");
     public static final CliCommand SERVER_REMOVE = form("server remove NAME");
     public static final CliCommand SERVER_SPLIT = form("server split NAME");

@@ -7,9 +7,9 @@ package org.shardflake.cli.command;
 import java.io.PrintWriter;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.catalog.CatalogMissingException;
@@ -37,9 +37,9 @@ public final class NextSteps {
         Optional<Setting> catalog = CatalogOrigin.find(invocation);
         if (catalog.isEmpty()) {
             out.println("No catalog is set, and there is no local cluster here. To begin:");
-            step("demo", "see it run, on servers that go away again");
-            step("local start", "a cluster that stays, to try every command on");
-            step("init --server ...", "an installation on your own servers");
+            step(CliCommand.DEMO, "see it run, on servers that go away again");
+            step(CliCommand.LOCAL_START, "a cluster that stays, to try every command on");
+            step(CliCommand.INIT_HERE, "an installation on your own servers");
         } else {
             installation(catalog.get());
         }
@@ -54,7 +54,7 @@ public final class NextSteps {
             map(url, ShardCatalog.at(url).load());
         } catch (CatalogMissingException e) {
             out.println("There is no shard map yet. Next:");
-            step("init --server ...", "creates it");
+            step(CliCommand.INIT_HERE, "creates it");
         }
     }
 
@@ -67,21 +67,18 @@ public final class NextSteps {
                 map.version()));
         int moves = Mover.moves(url).size();
         if (moves > 0) {
-            out.println(moves == 1 ? "1 move is under way" : moves + " moves are under way");
+            out.println(moves == 1 ? "1 move is in progress" : moves + " moves are in progress");
         }
         out.println("Next:");
         if (moves > 0) {
-            step("move status", "shows the moves");
+            step(CliCommand.MOVE_STATUS, "shows the moves");
         } else if (!isDeployed(map)) {
-            step("schema deploy --changelog FILE", "creates your tables on every shard");
+            step(CliCommand.SCHEMA_DEPLOY, "creates your tables on every shard");
         }
-        for (String[] step : List.of(
-                new String[] {"map show", "shows which server has which shards"},
-                new String[] {"map locate --uid 7", "says where a uid is"},
-                new String[] {"id decode ID", "says when an id was made, and in which shard"},
-                new String[] {"doctor", "examines every server"})) {
-            step(step[0], step[1]);
-        }
+        step(CliCommand.MAP_SHOW, "shows which server has which shards");
+        step(CliCommand.MAP_LOCATE_UID.with(7), "says where a uid is");
+        step(CliCommand.ID_DECODE, "says when an id was made, and in which shard");
+        step(CliCommand.DOCTOR, "examines every server");
     }
 
     /** Whether the first server with shards has any of them. */
@@ -93,7 +90,7 @@ public final class NextSteps {
         }
     }
 
-    private void step(String command, String what) {
-        out.printf("  shardflake %-30s %s%n", command, what);
+    private void step(CliCommand command, String what) {
+        out.printf("  %-41s %s%n", command, what);
     }
 }

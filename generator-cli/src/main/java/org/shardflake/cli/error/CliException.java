@@ -14,11 +14,11 @@ public final class CliException extends ShardflakeException {
     @Serial
     private static final long serialVersionUID = 1L;
 
-    public CliException(Kind kind, String message, @Nullable String hint) {
+    public CliException(Kind kind, String message, @Nullable CharSequence hint) {
         this(kind, message, hint, null);
     }
 
-    public CliException(Kind kind, String message, @Nullable String hint, @Nullable Throwable cause) {
+    public CliException(Kind kind, String message, @Nullable CharSequence hint, @Nullable Throwable cause) {
         super(kind, message, hint, cause);
     }
 

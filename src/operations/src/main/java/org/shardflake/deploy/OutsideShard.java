@@ -66,7 +66,7 @@ final class OutsideShard {
     private OutsideShard() {}
 
     /** Functions that write to reference tables through a view: a shard's server is seldom the one on which these are written. */
-    private static Optional<String> writingFunction(Connection connection, String schema) throws SQLException {
+    private static Optional<StrayUse> writingFunction(Connection connection, String schema) throws SQLException {
         Set<String> views = Set.copyOf(Sql.list(connection, VIEWS, row -> row.getString(1), schema));
         if (views.isEmpty()) {
             return Optional.empty();
@@ -75,22 +75,22 @@ final class OutsideShard {
                 Sql.list(connection, FUNCTIONS, row -> new String[] {row.getString(1), row.getString(2)}, schema)) {
             Optional<String> view = StraySql.writesTo(function[1], views);
             if (view.isPresent()) {
-                return Optional.of("has a function %s that %s"
-                        .formatted(
-                                function[0],
-                                StraySql.writesReference("a table of schema reference through view " + view.get())));
+                StrayUse use = StraySql.writesReference("a table of schema reference through view " + view.get());
+                return Optional.of(
+                        new StrayUse("has a function %s that %s".formatted(function[0], use.what()), use.advice()));
             }
         }
         return Optional.empty();
     }
 
-    /** What was made or written, as the predicate of a sentence about the changeset; none if nothing was. */
-    static Optional<String> find(Connection connection, String schema, boolean allowPublic) throws SQLException {
+    /** What was made or written, if anything was. */
+    static Optional<StrayUse> find(Connection connection, String schema, boolean allowPublic) throws SQLException {
         List<String> made = Sql.list(connection, MADE, row -> row.getString(1), allowPublic);
         if (!made.isEmpty()) {
-            return Optional.of(
+            return Optional.of(new StrayUse(
                     "makes or changes %s, outside the shard's schema, which all shards of a server share: leave the schema out, and the shard's own is meant"
-                            .formatted(String.join(", ", made)));
+                            .formatted(String.join(", ", made)),
+                    null));
         }
         List<String> written = Sql.list(connection, WRITTEN, row -> row.getString(1), allowPublic);
         if (written.stream().anyMatch(table -> table.startsWith(ReferenceChangelog.SCHEMA + "."))) {
@@ -98,8 +98,9 @@ final class OutsideShard {
         }
         return written.isEmpty()
                 ? writingFunction(connection, schema)
-                : Optional.of(
+                : Optional.of(new StrayUse(
                         "writes to %s, outside the shard's schema, and every shard would do so: leave the schema out, and the shard's own is meant"
-                                .formatted(String.join(", ", written)));
+                                .formatted(String.join(", ", written)),
+                        null));
     }
 }

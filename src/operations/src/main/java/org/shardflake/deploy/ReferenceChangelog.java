@@ -92,7 +92,8 @@ public final class ReferenceChangelog implements AutoCloseable {
                             .formatted(
                                     changeSet.key(),
                                     changelog.place(changeSet, sql, stray.at()),
-                                    stray.what()
+                                    stray.use()
+                                            .what()
                                             .replace("the shard's own is meant", "schema reference is meant")
                                             .replace(
                                                     "which all shards of a server share",
@@ -128,21 +129,18 @@ public final class ReferenceChangelog implements AutoCloseable {
             boolean isEdited = ServerDeployment.isEdited(changeSet, had);
             if (!had.containsKey(changeSet.key())) {
                 ServerDeployment.renamed(changeSet, had, keys).ifPresent(before -> {
-                    throw new DeployRefusedException("server %s has had changeset %s as %s. %s"
-                            .formatted(server, changeSet.key(), before, ServerDeployment.SAME));
+                    throw new DeployRefusedException(
+                            "server %s has had changeset %s as %s".formatted(server, changeSet.key(), before),
+                            ServerDeployment.SAME);
                 });
                 pending.add(changeSet);
             } else if (isEdited && changeSet.runOnChange()) {
                 pending.add(changeSet);
             } else if (isEdited) {
                 throw new DeployRefusedException(
-                        "changeset %s was edited after server %s had it: its checksum was %s, now it is %s. %s"
-                                .formatted(
-                                        changeSet.key(),
-                                        server,
-                                        had.get(changeSet.key()),
-                                        changeSet.checksum(),
-                                        ServerDeployment.EDITED));
+                        "changeset %s was edited after server %s had it: its checksum was %s, now it is %s"
+                                .formatted(changeSet.key(), server, had.get(changeSet.key()), changeSet.checksum()),
+                        ServerDeployment.EDITED);
             }
         }
         return pending;

@@ -28,6 +28,7 @@ import java.util.function.IntConsumer;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
@@ -149,13 +150,12 @@ public final class SchemaDeployer implements AutoCloseable {
                 .flatMap(deployment -> deployment.refusals().stream())
                 .toList();
         if (!refusals.isEmpty()) {
-            throw new DeployRefusedException("%s%s. %s"
-                    .formatted(
-                            refusals.get(0).why(),
-                            refusals.size() == 1
+            throw new DeployRefusedException(
+                    refusals.get(0).why()
+                            + (refusals.size() == 1
                                     ? ""
-                                    : String.format(Locale.ROOT, " (and %,d more)", refusals.size() - 1),
-                            refusals.get(0).advice()));
+                                    : String.format(Locale.ROOT, " (and %,d more)", refusals.size() - 1)),
+                    refusals.get(0).advice());
         }
     }
 
@@ -189,7 +189,7 @@ public final class SchemaDeployer implements AutoCloseable {
         refuse(allChangeSets.stream()
                 .filter(pending::contains)
                 .flatMap(changeSet -> Stream.of(
-                                changeSet.refusal().map(why -> "changeset %s %s".formatted(changeSet.key(), why)),
+                                changeSet.refusal().map(why -> new StrayUse(why, null).of(changeSet.key())),
                                 check(changeSet, changeSet.sql()),
                                 check(changeSet, changeSet.rollbackSql().orElse(List.of())))
                         .flatMap(Optional::stream)
@@ -197,17 +197,21 @@ public final class SchemaDeployer implements AutoCloseable {
                 .toList());
     }
 
-    /** All at once: somebody who mends one wants to know of the others. */
-    private static void refuse(List<String> reasons) {
-        if (reasons.size() == 1) {
-            throw new DeployRefusedException(reasons.get(0));
+    /** Refuses for all reasons in one message: the person who fixes one wants to know the others. */
+    private static void refuse(List<StrayUse> reasons) {
+        List<String> texts = reasons.stream().map(StrayUse::what).toList();
+        @Nullable Advice advice = StrayUse.advice(reasons).orElse(null);
+        if (texts.size() == 1) {
+            throw new DeployRefusedException(texts.get(0), advice);
         }
-        if (!reasons.isEmpty()) {
-            throw new DeployRefusedException(String.format(
-                    Locale.ROOT,
-                    "%,d changesets cannot be deployed to shards. No shard was changed\n- %s",
-                    reasons.size(),
-                    String.join("\n- ", reasons)));
+        if (!texts.isEmpty()) {
+            throw new DeployRefusedException(
+                    String.format(
+                            Locale.ROOT,
+                            "%,d changesets cannot be deployed to shards. No shard was changed\n- %s",
+                            texts.size(),
+                            String.join("\n- ", texts)),
+                    advice);
         }
     }
 
@@ -228,15 +232,17 @@ public final class SchemaDeployer implements AutoCloseable {
         return plans;
     }
 
-    private Optional<String> check(ShardChangeSet changeSet, List<String> statements) {
+    private Optional<StrayUse> check(ShardChangeSet changeSet, List<String> statements) {
         for (String sql : statements) {
             Optional<StraySql.Stray> stray = StraySql.find(sql, settings.allowPublic());
             if (stray.isPresent()) {
-                return Optional.of("changeset %s (%s) %s"
-                        .formatted(
-                                changeSet.key(),
-                                changelog.place(changeSet, sql, stray.get().at()),
-                                stray.get().what()));
+                return Optional.of(stray.get()
+                        .use()
+                        .of("%s (%s)"
+                                .formatted(
+                                        changeSet.key(),
+                                        changelog.place(
+                                                changeSet, sql, stray.get().at()))));
             }
         }
         return Optional.empty();

@@ -20,6 +20,7 @@ import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.IdLayout;
 import org.shardflake.ShardSet;
@@ -47,13 +48,13 @@ final class ServerDeployment implements AutoCloseable {
     private int lastOrder;
     private String deployment = "";
 
-    static final String EDITED = "Write a new changeset instead, or undo the edit";
-    static final String SAME =
-            "If it is the same, name the directory in which its file had that name, %s, or give the file that logicalFilePath"
-                    .formatted(CliCommand.SCHEMA_DEPLOY_SEARCH);
+    static final Advice EDITED = Advice.of("write a new changeset instead, or undo the edit");
+    static final Advice SAME = Advice.of(
+            "if it is the same changeset, name the directory in which its file had that name with %s, or set logicalFilePath in the file",
+            CliCommand.SCHEMA_DEPLOY_SEARCH);
 
     /** Why a changeset cannot be deployed to a shard, and what to do. */
-    record Refusal(String why, String advice) {}
+    record Refusal(String why, Advice advice) {}
 
     private ServerDeployment(DeployTarget target, IdLayout layout, DeploySettings settings, Connection control) {
         this.target = target;

@@ -556,7 +556,8 @@ final class ShardRun {
                 OutsideShard.find(connection, Sharding.schema(shard), settings.allowPublic())
                         .ifPresent(outside -> {
                             throw new DeployRefusedException(
-                                    "changeset %s %s. No shard was changed".formatted(changeSet, outside));
+                                    "changeset %s %s. No shard was changed".formatted(changeSet, outside.what()),
+                                    outside.advice());
                         });
             }
         }
@@ -574,10 +575,10 @@ final class ShardRun {
                 end();
             } else {
                 flush();
-                Optional<String> outside =
+                Optional<StrayUse> outside =
                         OutsideShard.find(connection, Sharding.schema(shard), settings.allowPublic());
                 if (outside.isPresent()) { // Found again, and named, when its statements run one by one.
-                    throw new SQLException(outside.get());
+                    throw new SQLException(outside.get().what());
                 }
             }
         }

@@ -11,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.server.internal.sqltext.SqlTokens;
 import org.shardflake.server.internal.sqltext.SqlTokens.Kind;
@@ -28,9 +29,9 @@ final class StraySql {
      * A finding.
      *
      * @param at its offset in the SQL
-     * @param what the finding, as the predicate of a sentence about the changeset
+     * @param use what the SQL does there
      */
-    record Stray(int at, String what) {}
+    record Stray(int at, StrayUse use) {}
 
     /** The context of code: a DO block runs at once, a function when it is called. */
     private enum Place {
@@ -315,7 +316,7 @@ final class StraySql {
             boolean runsNow = place == Place.DO_BLOCK || (place == Place.STATEMENT && isOfDo(i));
             Place inside = runsNow ? Place.DO_BLOCK : Place.FUNCTION;
             Stray found = new StraySql(SqlTokens.of(token.text()), inside, allowPublic, ofReference).find();
-            return found == null ? null : new Stray(token.contents() + found.at(), found.what());
+            return found == null ? null : new Stray(token.contents() + found.at(), found.use());
         }
         var qualified = QUALIFIED.matcher(token.text());
         boolean isName = (is(i + 1, "::")
@@ -357,27 +358,35 @@ final class StraySql {
         return Optional.empty();
     }
 
-    /** What is wrong with a changeset that writes to reference tables. */
-    static String writesReference(String table) {
-        return "writes to %s, and shards only read reference tables: change their rows and tables with %s"
-                .formatted(table, CliCommand.REFERENCE_DEPLOY);
+    static StrayUse writesReference(String table) {
+        return new StrayUse(
+                "writes to %s, and shards only read reference tables".formatted(table),
+                Advice.of("change their rows and tables with %s", CliCommand.REFERENCE_DEPLOY));
     }
 
     private Stray names(int i, String schema) {
+        if (SHARD.matcher(schema).matches()) {
+            return stray(
+                    i,
+                    "names schema %s, and every shard would be given it: leave the schema out, or write ${shard.schema}"
+                            .formatted(schema));
+        }
         return stray(
                 i,
-                schema.equals("public")
-                        ? "names schema public, which all shards of a server share: leave the schema out, and the shard's own is meant; if public is meant, %s"
-                                .formatted(CliCommand.SCHEMA_DEPLOY_PUBLIC)
-                        : SHARD.matcher(schema).matches()
-                                ? "names schema %s, and every shard would be given it: leave the schema out, or write ${shard.schema}"
-                                        .formatted(schema)
-                                : "names schema %s, which all shards of a server share: leave the schema out, and the shard's own is meant"
-                                        .formatted(schema));
+                new StrayUse(
+                        "names schema %s, which all shards of a server share: leave the schema out, and the shard's own is meant"
+                                .formatted(schema),
+                        schema.equals("public") && !ofReference
+                                ? Advice.of("if public is meant: %s", CliCommand.SCHEMA_DEPLOY_PUBLIC)
+                                : null));
     }
 
     private Stray stray(int i, String what) {
-        return new Stray(tokens.get(i).start(), what);
+        return stray(i, new StrayUse(what, null));
+    }
+
+    private Stray stray(int i, StrayUse use) {
+        return new Stray(tokens.get(i).start(), use);
     }
 
     private boolean isStray(String schema) {

@@ -11,6 +11,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.move.CutoverFollower;
 
@@ -25,7 +26,7 @@ public final class GatewayFollower implements CutoverFollower {
     private static final Duration SETTLE = Duration.ofSeconds(5);
 
     private final Gateways gateways;
-    private final Consumer<String> problems;
+    private final Consumer<Advice> problems;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition changed = lock.newCondition();
     /** How often it was told of a cutover: at all, when the last refresh began, and when the last one that ended well had begun. */
@@ -38,8 +39,8 @@ public final class GatewayFollower implements CutoverFollower {
 
     private @Nullable Thread worker;
 
-    /** @param problems receives what is to be told of */
-    public GatewayFollower(Gateways gateways, Consumer<String> problems) {
+    /** @param problems receives what went wrong, with the command that helps */
+    public GatewayFollower(Gateways gateways, Consumer<Advice> problems) {
         this.gateways = gateways;
         this.problems = problems;
     }
@@ -72,7 +73,7 @@ public final class GatewayFollower implements CutoverFollower {
             }
             if (left <= 0) {
                 hasFailed = true;
-                problems.accept("gateways have not followed yet: see " + CliCommand.GATEWAY_STATUS);
+                problems.accept(Advice.of("gateways have not followed yet: see %s", CliCommand.GATEWAY_STATUS));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -152,7 +153,9 @@ public final class GatewayFollower implements CutoverFollower {
             gateways.refresh(gateway, PATIENCE);
             return true;
         } catch (RuntimeException e) {
-            problems.accept("gateway %s has not followed: %s".formatted(gateway.name(), e.getMessage()));
+            problems.accept(Advice.of(
+                    "gateway %s has not followed: %s. Later, %s brings it up to date",
+                    gateway.name(), e.getMessage(), CliCommand.GATEWAY_REFRESH.with(gateway.name())));
             return false;
         }
     }

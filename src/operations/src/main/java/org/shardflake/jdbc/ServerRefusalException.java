@@ -18,7 +18,7 @@ public final class ServerRefusalException extends ShardflakeException {
     private final String sqlState;
 
     ServerRefusalException(SQLException cause) {
-        super(String.valueOf(cause.getMessage()), cause);
+        super(Kind.FAILURE, String.valueOf(cause.getMessage()), Sql.hint(cause).orElse(null), cause);
         this.sqlState = Objects.requireNonNullElse(cause.getSQLState(), "");
     }
 

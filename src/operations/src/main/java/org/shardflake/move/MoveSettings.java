@@ -34,14 +34,19 @@ public record MoveSettings(
     public static final MoveSettings DEFAULT = builder().build();
 
     public MoveSettings {
-        if (jobs < 1 || partSize < 1 || bytesPerSecond < 0 || pausesPerMinute < 0) {
-            throw new IllegalArgumentException(
-                    "jobs are %s, the size of a part %s, bytes per second %s, and pauses per minute %s; allowed are 1 or more of the first two, and 0 or more of the others"
-                            .formatted(jobs, partSize, bytesPerSecond, pausesPerMinute));
-        }
+        requireAtLeast(1, "jobs", jobs);
+        requireAtLeast(1, "partSize", partSize);
+        requireAtLeast(0, "bytesPerSecond", bytesPerSecond);
+        requireAtLeast(0, "pausesPerMinute", pausesPerMinute);
         if (lockTimeout.compareTo(pause) >= 0 || lockTimeout.isNegative() || lockTimeout.isZero()) {
             throw new IllegalArgumentException("a lock timeout of %s ms does not leave time in a pause of %s ms"
                     .formatted(lockTimeout.toMillis(), pause.toMillis()));
+        }
+    }
+
+    private static void requireAtLeast(long least, String name, long value) {
+        if (value < least) {
+            throw new IllegalArgumentException("%s is %s; it must be at least %s".formatted(name, value, least));
         }
     }
 

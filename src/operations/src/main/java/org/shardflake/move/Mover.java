@@ -240,14 +240,16 @@ public final class Mover {
         }
         List<PreflightCheck> failed = report.with(PreflightCheck.Outcome.FAILED);
         if (!failed.isEmpty()) {
-            String others = failed.size() > 1
-                    ? " (and %s more; see %s)"
-                            .formatted(failed.size() - 1, CliCommand.MOVE_START_DRY_RUN.with(shards, target))
-                    : "";
+            PreflightCheck first = failed.get(0);
+            String what = "check %s failed: %s".formatted(first.name(), first.found());
+            if (failed.size() == 1) {
+                throw new MoveRefusedException(what, first.remedy());
+            }
             throw new MoveRefusedException(
-                    "check %s failed: %s%s"
-                            .formatted(failed.get(0).name(), failed.get(0).found(), others),
-                    failed.get(0).remedy());
+                    "%s (and %s more)".formatted(what, failed.size() - 1),
+                    Advice.of(
+                            "%s; %s shows all checks",
+                            first.remedy(), CliCommand.MOVE_START_DRY_RUN.with(shards, target)));
         }
         return report;
     }
@@ -1029,7 +1031,7 @@ public final class Mover {
         try (MoveSession session = MoveSession.takeUp(catalog, id, claims, servers, listener, locks)) {
             new MoveRecovery(session, atMost(settings.patience(), AFTER_FAILURE), listener).run();
             if (!(failure instanceof ExitDelay.EndingException)) {
-                session.lease().problem(String.valueOf(failure.getMessage()));
+                session.lease().problem(MoveException.text(failure));
             }
         } catch (SQLException | RuntimeException e) {
             failure.addSuppressed(e);

@@ -12,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Poll;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveException;
@@ -75,7 +76,9 @@ final class Throttle implements CopyThrottle {
             boolean caughtUp = Poll.everyMillis(500, patience).until(() -> !isBehind(), this::lag, listener::waits);
             if (!caughtUp) {
                 throw new MoveException(
-                        lag() + ", for longer than patience allows; see why it does not apply what it gets");
+                        Kind.FAILURE,
+                        lag() + ", longer than patience allows",
+                        "find out why the standby does not apply what it receives, and run the same command again");
             }
         }
     }

@@ -78,8 +78,11 @@ final class SchemaDeployment {
             if (Sql.isInTheWay(e)) {
                 throw new ShardflakeException(
                         Kind.FAILURE,
-                        "tables are locked by others: %s; nothing was changed".formatted(Sql.message(e)),
-                        "run the same command again, and let it wait longer for locks if need be",
+                        "other transactions hold locks on the tables: %s. Nothing was changed"
+                                .formatted(Sql.message(e)),
+                        Advice.of(
+                                "run the same command again; to wait longer for locks: %s",
+                                CliCommand.REFERENCE_DEPLOY_PATIENT),
                         e);
             }
             throw e;

@@ -140,7 +140,7 @@ class StraySqlTest {
                 .isEmpty();
         assertThat(StraySql.find("SELECT public.f(), shard_0001.f()", true)).hasValueSatisfying(stray -> {
             assertThat(stray.at()).isEqualTo(19);
-            assertThat(stray.what()).startsWith("names schema shard_0001, ");
+            assertThat(stray.use().what()).startsWith("names schema shard_0001, ");
         });
     }
 

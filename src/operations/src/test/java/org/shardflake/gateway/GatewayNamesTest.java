@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.shardflake.Advice;
 import org.shardflake.server.ServerUrl;
 
 /** Gateways without a server. */
@@ -36,7 +37,7 @@ class GatewayNamesTest {
     /** Its catalog does not answer. */
     @Test
     void aFollowerThatFailsKeepsNoMoveWaiting() {
-        List<String> problems = new CopyOnWriteArrayList<>();
+        List<Advice> problems = new CopyOnWriteArrayList<>();
         ServerUrl nowhere = ServerUrl.parse("postgresql://127.0.0.1:1/none");
         GatewayFollower follower = new GatewayFollower(new Gateways(nowhere, name -> nowhere), problems::add);
 

@@ -185,6 +185,9 @@ class ComparedBeforeCutoverTest {
                 .isInstanceOfSatisfying(
                         CopiesDifferException.class,
                         e -> assertThat(e.hint().orElseThrow()).startsWith("db1 does not follow any more"));
+        assertThat(mover.move(id).problem())
+                .as("where one looks later")
+                .contains("differed at their cutover", "shardflake move verify " + id);
 
         assertThat(server(4)).isEqualTo("db1");
         assertThatThrownBy(() -> mover.cutOver(id, ShardSet.of(4))).isInstanceOf(CopiesDifferException.class);

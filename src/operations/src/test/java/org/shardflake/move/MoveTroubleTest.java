@@ -146,7 +146,7 @@ class MoveTroubleTest {
 
             assertThatThrownBy(() -> hasty.follow(move.id()))
                     .isInstanceOf(MoveException.class)
-                    .hasMessageMatching("db1 waited \\d+ s for .*\\(a long report\\).* longer than patience allows.*");
+                    .hasMessageMatching("db1 waited \\d+ s for .*\\(a long report\\).* longer than patience allows");
 
             writer.rollback();
         }

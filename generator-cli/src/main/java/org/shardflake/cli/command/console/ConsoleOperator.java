@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Predicate;
+import org.shardflake.Advice;
 import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.CatalogUnavailableException;
@@ -82,8 +83,8 @@ final class ConsoleOperator implements Operator {
             if (CatalogSchema.version(connection) < CatalogSchema.version()) {
                 throw new CliException(
                         Kind.PRECONDITION,
-                        "the catalog is of an older version, whose history does not take the commands of a console",
-                        "bring it up to date with shardflake upgrade, or leave out --allow-changes");
+                        "the catalog is of an older version, whose history cannot record commands of a console",
+                        Advice.of("bring it up to date with %s, or leave out --allow-changes", CliCommand.UPGRADE));
             }
         } catch (SQLException e) {
             throw ServerFailedException.connecting(catalog.url(), e);

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardMapFile;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -117,7 +118,7 @@ public final class DoctorCommand implements Callable<Integer> {
                 ProposalView.facts(proposed),
                 () -> proposed.reasons().isEmpty()
                         ? "the shard map fits the servers; nothing was written"
-                        : "%swrote %s; look at it, then shardflake map import %s --yes"
-                                .formatted(ProposalView.table(proposed), file, file));
+                        : "%swrote %s; check it, then run %s"
+                                .formatted(ProposalView.table(proposed), file, CliCommand.MAP_IMPORT_YES.with(file)));
     }
 }

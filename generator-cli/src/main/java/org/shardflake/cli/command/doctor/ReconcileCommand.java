@@ -8,6 +8,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -94,7 +96,7 @@ public final class ReconcileCommand implements Callable<Integer> {
             throw new CliException(
                     Kind.PRECONDITION,
                     "the catalog may be older than the servers, so nothing was changed",
-                    "shardflake doctor says what to do, for each finding");
+                    Advice.of("%s says what to do about each finding", CliCommand.DOCTOR));
         }
         return view.hasProblems() ? ExitCodes.VERIFICATION : ExitCodes.OK;
     }

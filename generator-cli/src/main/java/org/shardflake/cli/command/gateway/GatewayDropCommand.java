@@ -5,6 +5,8 @@
 package org.shardflake.cli.command.gateway;
 
 import java.util.Map;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -53,7 +55,7 @@ final class GatewayDropCommand implements Runnable {
         Gateway gateway = gateways.gateway(name);
         confirm.require(
                 "drop schema %s on %s with all that depends on it".formatted(gateway.schema(), gateway.url()),
-                "shardflake gateway status shows the gateways");
+                Advice.of("%s shows the gateways", CliCommand.GATEWAY_STATUS));
         gateways.drop(gateway, isGone);
         output.print(Map.of("dropped", name), () -> "dropped gateway %s".formatted(name));
     }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.gateway.Gateway;
 import org.shardflake.gateway.Gateways.Refreshed;
@@ -74,6 +75,9 @@ final class GatewayView {
         if (status.isCurrent()) {
             return "reads all shards";
         }
-        return status.problem().map(problem -> "behind: " + problem).orElse("behind: shardflake gateway refresh");
+        return status.problem()
+                .map(problem -> "behind: " + problem)
+                .orElseGet(() -> "behind: run "
+                        + CliCommand.GATEWAY_REFRESH.with(status.gateway().name()));
     }
 }

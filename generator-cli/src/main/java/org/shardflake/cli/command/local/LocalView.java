@@ -7,6 +7,7 @@ package org.shardflake.cli.command.local;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.local.LocalInstallation;
 import org.shardflake.cli.output.TableWriter;
 import org.shardflake.cluster.LocalServer;
@@ -34,7 +35,8 @@ final class LocalView {
     static String text(LocalInstallation local) {
         List<LocalServer> servers = local.servers();
         if (servers.isEmpty()) {
-            return "there is no local cluster in %s; shardflake local start makes one".formatted(local.directory());
+            return "there is no local cluster in %s; %s creates one"
+                    .formatted(local.directory(), CliCommand.LOCAL_START);
         }
         TableWriter table = new TableWriter("SERVER", "STATE", "URI");
         servers.forEach(server ->

@@ -6,6 +6,8 @@ package org.shardflake.cli.command.lookup;
 
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -46,7 +48,7 @@ final class LookupDropCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws InterruptedException {
-        confirm.require("drop lookup " + name, "shardflake lookup list shows it");
+        confirm.require("drop lookup " + name, Advice.of("%s shows it", CliCommand.LOOKUP_LIST));
         catalog.lookups().drop(name);
         output.print(Map.of("dropped", name), () -> "dropped lookup %s".formatted(name));
         return 0;

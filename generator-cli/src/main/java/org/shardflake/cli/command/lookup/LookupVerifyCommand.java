@@ -6,6 +6,7 @@ package org.shardflake.cli.command.lookup;
 
 import java.io.PrintWriter;
 import java.util.concurrent.Callable;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.command.option.OutputMixin;
 import org.shardflake.cli.error.ExitCodes;
@@ -67,11 +68,11 @@ final class LookupVerifyCommand implements Callable<Integer> {
             return ExitCodes.OK;
         }
         PrintWriter err = spec.commandLine().getErr();
-        check.failure().ifPresent(failure -> err.printf("error: not everything was compared: %s%n", failure));
+        check.failure().ifPresent(failure -> err.printf("error: some shards were not compared: %s%n", failure));
         err.printf(
-                "hint: shardflake lookup backfill %s claims what rows have not claimed, the application can release what they hold wrongly;"
-                        + " otherwise drop the lookup, create it and backfill it, until when find is refused%n",
-                name);
+                "hint: %s claims values that rows have and the lookup lacks; the application can release values that no row has."
+                        + " Or drop the lookup, create it and backfill it: find is refused until then%n",
+                CliCommand.LOOKUP_BACKFILL.with(name));
         return ExitCodes.VERIFICATION;
     }
 }

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import org.shardflake.CliCommand;
 import org.shardflake.catalog.LookupDefinition;
 import org.shardflake.catalog.LookupDefinition.State;
 import org.shardflake.cli.output.TableWriter;
@@ -37,8 +38,8 @@ final class LookupView {
     static String created(LookupDefinition lookup) {
         return lookup.state() == State.READY
                 ? "lookup %s is there".formatted(lookup.name())
-                : "lookup %s is there; let the application claim values, then run shardflake lookup backfill %s"
-                        .formatted(lookup.name(), lookup.name());
+                : "lookup %s is there; let the application claim values, then run %s"
+                        .formatted(lookup.name(), CliCommand.LOOKUP_BACKFILL.with(lookup.name()));
     }
 
     static List<Map<String, Object>> facts(List<LookupStatus> lookups) {

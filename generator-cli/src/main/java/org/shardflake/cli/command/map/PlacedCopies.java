@@ -12,6 +12,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardPlacement;
@@ -84,10 +86,11 @@ final class PlacedCopies {
             if (only.length > 0) {
                 throw new CliException(
                         Kind.PRECONDITION,
-                        "%s does not have shards %s, and %s has them: placed there they would be missing to their users"
+                        "shards %2$s are on %3$s, not on %1$s: placing them on %1$s would hide their rows"
                                 .formatted(move.to(), ShardSet.of(only), other.getKey()),
-                        "move them with their rows: shardflake move run --shards %s --to %s"
-                                .formatted(ShardSet.of(only), move.to()));
+                        Advice.of(
+                                "move them with their rows: %s",
+                                CliCommand.MOVE_RUN.with(ShardSet.of(only), move.to())));
             }
         }
     }

@@ -12,6 +12,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -97,7 +99,7 @@ final class MoveBegin extends CopyMixin {
             if (begun.isPresent()) {
                 moves.err()
                         .printf(
-                                "move %s of shards %s was begun before, and would go on: it is %s%n",
+                                "would resume move %s of shards %s, which is %s%n",
                                 begun.get().id(),
                                 begun.get().shardSet(),
                                 begun.get().phase());
@@ -119,7 +121,7 @@ final class MoveBegin extends CopyMixin {
                 throw new CliException(
                         Kind.PRECONDITION,
                         "shards %s are in move %s already".formatted(both, move.id()),
-                        "see it with shardflake move status");
+                        Advice.of("see %s", CliCommand.MOVE_STATUS_OF.with(move.id())));
             }
         }
     }

@@ -6,6 +6,8 @@ package org.shardflake.cli.command.move;
 
 import java.util.Map;
 import java.util.concurrent.Callable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.cli.command.option.ConfirmMixin;
 import org.shardflake.cli.command.option.DryRunMixin;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -62,7 +64,7 @@ final class MoveCompleteCommand implements Callable<Integer> {
             dryRun.shows(output, what, Map.of("completed", move.id()));
             return ExitCodes.OK;
         }
-        confirm.require(what, "see what it is with shardflake move status %s".formatted(move.id()));
+        confirm.require(what, Advice.of("%s shows the move", CliCommand.MOVE_STATUS_OF.with(move.id())));
         mover.complete(move.id());
         output.print(
                 Map.of("completed", move.id()),

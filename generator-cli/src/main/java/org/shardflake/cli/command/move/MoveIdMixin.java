@@ -7,6 +7,8 @@ package org.shardflake.cli.command.move;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.error.CliException;
 import org.shardflake.move.Move;
@@ -35,7 +37,7 @@ class MoveIdMixin {
             throw new CliException(
                     moves.isEmpty() ? Kind.PRECONDITION : Kind.USAGE,
                     moves.isEmpty() ? "there is no move" : "which move? There are " + numbers,
-                    moves.isEmpty() ? "begin one with shardflake move start" : "give its number");
+                    moves.isEmpty() ? Advice.of("begin one with %s", CliCommand.MOVE_START) : "give its number");
         }
         return moves.get(0);
     }

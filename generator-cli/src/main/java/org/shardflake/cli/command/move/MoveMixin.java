@@ -59,7 +59,7 @@ public class MoveMixin extends CatalogMixin {
                 name -> new MoveServer(name, catalog.parse(map.server(name).url())),
                 settings,
                 listener,
-                new GatewayFollower(catalog.gateways(), catalog::warn));
+                new GatewayFollower(catalog.gateways(), problem -> catalog.warn(problem.toString())));
     }
 
     public ShardMap map() {

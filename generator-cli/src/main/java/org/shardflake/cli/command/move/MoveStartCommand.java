@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
 import org.shardflake.cli.command.option.OutputMixin;
@@ -84,13 +85,13 @@ final class MoveStartCommand implements Callable<Integer> {
             return "all of these shards are on %s; nothing to do".formatted(begin.target());
         }
         return started.stream()
-                .map(move -> "move %s: %s follows %s with %s; next: shardflake move cutover %s"
+                .map(move -> "move %s: %s follows %s with %s; next: %s"
                         .formatted(
                                 move.id(),
                                 move.target(),
                                 move.source(),
                                 Amounts.shards(move.shards().size()),
-                                move.id()))
+                                CliCommand.MOVE_CUTOVER.with(move.id())))
                 .collect(Collectors.joining("\n"));
     }
 }

@@ -8,6 +8,8 @@ import java.io.PrintWriter;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
@@ -52,9 +54,11 @@ public class CatalogMixin {
         if (given == null) {
             throw new CliException(
                     Kind.USAGE,
-                    "which catalog? Neither --catalog nor the environment variable %s says, nor catalog in shardflake.yaml, and there is no local cluster here"
+                    "no catalog is set: looked at --catalog, the environment variable %s, catalog in shardflake.yaml, and a local cluster here"
                             .formatted(Settings.variable("catalog")),
-                    "give --catalog postgresql://user@host:5432/database, or begin with shardflake local start");
+                    Advice.of(
+                            "give --catalog postgresql://user@host:5432/database, or begin with %s",
+                            CliCommand.LOCAL_START));
         }
         return given;
     }

@@ -8,6 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.Optional;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.cli.config.Setting;
 import org.shardflake.cli.config.Settings;
@@ -80,7 +82,7 @@ public final class CatalogOrigin {
                             ? "no catalog is given, and %s of the local cluster in %s, which has it, is stopped"
                                     .formatted(home.get().name(), directory)
                             : "no catalog is given, and the local cluster in %s is stopped".formatted(directory),
-                    "shardflake local start");
+                    Advice.of("start it with %s", CliCommand.LOCAL_START));
         }
         if (settings.find("local").isEmpty()) {
             Settings.requireOwn(

@@ -42,13 +42,16 @@ public final class ConfirmMixin {
      * @param what the pending action: "move 7 shards off db1"
      * @param hint how to see more of it first
      */
-    public void require(String what, String hint) {
+    public void require(String what, CharSequence hint) {
         if (yes) {
             return;
         }
         Optional<Predicate<String>> agreement = Invocation.of(command).agreement();
         if (agreement.isEmpty() && !Progress.isTerminal()) {
-            throw new CliException(Kind.USAGE, "to %s needs --yes where nobody can be asked".formatted(what), hint);
+            throw new CliException(
+                    Kind.USAGE,
+                    "to %s takes a confirmation, and there is no terminal to ask: add --yes".formatted(what),
+                    hint);
         }
         String question = "%s? [y/N]".formatted(what);
         if (!agreement.orElse(this::ask).test(question)) {

@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.cli.command.option.CatalogMixin;
 import org.shardflake.cli.error.CliException;
@@ -53,6 +54,8 @@ public final class PlanFileMixin extends PlanMixin {
 
     /** The destination of the plan, for display. */
     public String written() {
-        return file == null ? "" : "\nwrote the plan to %s; shardflake rebalance apply carries it out".formatted(file);
+        return file == null
+                ? ""
+                : "\nwrote the plan to %s; to carry it out: %s".formatted(file, CliCommand.REBALANCE_APPLY.with(file));
     }
 }

@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
@@ -36,7 +38,7 @@ final class ServerChange {
                 throw new CliException(
                         Kind.PRECONDITION,
                         "server %s is in the shard map already".formatted(server.name()),
-                        "shardflake server change %s changes its URLs and labels".formatted(server.name()));
+                        Advice.of("to change its URLs: %s", CliCommand.SERVER_CHANGE.with(server.name())));
             }
         }
         requireOwnUrls(server, map);

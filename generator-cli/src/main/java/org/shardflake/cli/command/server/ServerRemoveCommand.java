@@ -4,6 +4,8 @@
  */
 package org.shardflake.cli.command.server;
 
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.catalog.ShardCatalog;
@@ -65,7 +67,7 @@ final class ServerRemoveCommand implements Runnable {
             throw new CliException(
                     Kind.PRECONDITION,
                     "server %s has %s".formatted(name, Amounts.shards(shards)),
-                    "shardflake server drain %s moves them to the others".formatted(name));
+                    Advice.of("%s moves them to the others", CliCommand.SERVER_DRAIN.with(name)));
         }
         Splitter.requireNotNeeded(catalog.url(), map.server(name));
         if (dryRun.shows(output, "remove server " + name, ServerChange.facts(name, "removed"))) {

@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardSet;
@@ -271,8 +272,10 @@ final class ServerSplitCommand implements Callable<Integer> {
                                 Amounts.shards(its.size()),
                                 CutoverView.pauses(progress),
                                 isKept
-                                        ? "; next: shardflake move reverse %s, or shardflake server split %s again to complete it"
-                                                .formatted(id, name)
+                                        ? "; next: to go back, %s; to complete it, %s"
+                                                .formatted(
+                                                        CliCommand.MOVE_REVERSE.with(id),
+                                                        CliCommand.SERVER_SPLIT.with(name))
                                         : ""));
     }
 

@@ -7,6 +7,8 @@ package org.shardflake.cli.command.watch;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
 import org.shardflake.Server;
 import org.shardflake.ShardMap;
 import org.shardflake.ShardflakeException;
@@ -133,7 +135,7 @@ public final class TopCommand implements Callable<Integer> {
             throw new CliException(
                     Kind.FAILURE,
                     "no server can be sampled: " + sample.problems(),
-                    "shardflake doctor looks for the cause");
+                    Advice.of("%s looks for the cause", CliCommand.DOCTOR));
         }
     }
 

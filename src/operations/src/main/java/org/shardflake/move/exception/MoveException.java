@@ -5,6 +5,7 @@
 package org.shardflake.move.exception;
 
 import java.io.Serial;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.shardflake.ShardflakeException;
 
@@ -13,6 +14,15 @@ public class MoveException extends ShardflakeException {
 
     @Serial
     private static final long serialVersionUID = 1L;
+
+    /** The message of any failure with its advice, for where both have to be one text. */
+    public static String text(Throwable failure) {
+        String message = String.valueOf(failure.getMessage());
+        Optional<String> hint = failure instanceof ShardflakeException ours ? ours.hint() : Optional.empty();
+        return hint.filter(step -> !message.contains(step)) // A server's own is in its message.
+                .map(step -> "%s (%s)".formatted(message, step))
+                .orElse(message);
+    }
 
     public MoveException(String message) {
         this(message, null);

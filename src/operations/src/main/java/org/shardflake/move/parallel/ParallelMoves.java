@@ -341,16 +341,12 @@ public final class ParallelMoves {
                                 done,
                                 waiting,
                                 failures.entrySet().stream()
-                                        .map(failure -> "%s: %s".formatted(failure.getKey(), text(failure.getValue())))
+                                        .map(failure -> "%s: %s"
+                                                .formatted(failure.getKey(), MoveException.text(failure.getValue())))
                                         .collect(Collectors.joining("; "))),
                 Advice.of(
                         "mend what failed, and run the same command again, which goes on with the rest; %s shows what is under way",
                         CliCommand.MOVE_STATUS),
                 failures);
-    }
-
-    private static String text(RuntimeException failure) {
-        Optional<String> hint = failure instanceof ShardflakeException ours ? ours.hint() : Optional.empty();
-        return failure.getMessage() + hint.map(step -> " (%s)".formatted(step)).orElse("");
     }
 }

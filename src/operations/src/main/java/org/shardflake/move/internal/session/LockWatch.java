@@ -15,6 +15,9 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.shardflake.Advice;
+import org.shardflake.CliCommand;
+import org.shardflake.ShardflakeException.Kind;
 import org.shardflake.jdbc.Sql;
 import org.shardflake.move.exception.MoveException;
 import org.shardflake.move.server.MoveServer;
@@ -161,8 +164,11 @@ public final class LockWatch implements AutoCloseable {
         String what = gaveUp;
         if (what != null) {
             throw new MoveException(
-                    what
-                            + ", longer than patience allows. End that transaction or wait for it, and run the same command again",
+                    Kind.FAILURE,
+                    what + ", longer than patience allows",
+                    Advice.of(
+                            "end that transaction or wait for it, and run the same command again; to wait longer: %s",
+                            CliCommand.MOVE_CUTOVER_PATIENT),
                     failure);
         }
     }
